@@ -122,6 +122,8 @@ pub trait DynState: Send + Sync {
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
     /// What `who` learns when `by` plays `a` here.
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen;
+    /// What `who` learns when `seat` says `said` here.
+    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> Seen;
     /// What is laid open to `who` in this position.
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)>;
     /// The name of a chance outcome.
@@ -399,6 +401,10 @@ impl<G: Game> DynState for Held<G> {
 
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen {
         self.game().seen(&self.state, who, by, a)
+    }
+
+    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> Seen {
+        self.game().seen_said(&self.state, who, seat, said)
     }
 
     fn reveals(&self, who: Viewer) -> Vec<(String, Value)> {

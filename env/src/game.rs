@@ -407,6 +407,10 @@ pub trait Game: Sized + Send + Sync + 'static {
         };
         Seen { action: Some(a), text: Some(text) }
     }
+    /// What `who` learns when `seat` says `said` in `before`. The default shows it to everybody.
+    fn seen_said(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
+        Seen { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
+    }
     /// What is laid open to `who` on reaching `now`, as text and data (a showdown, a secret role).
     fn reveals(&self, _now: &Self::State, _who: Viewer) -> Vec<(String, Value)> {
         Vec::new()

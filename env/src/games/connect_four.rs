@@ -143,14 +143,22 @@ impl ConnectFour {
         1 << (row * self.stride + column)
     }
 
+    /// Writes the planes of `mine` and `theirs`, row by row.
     #[inline]
-    fn write_plane(&self, bits: u64, out: &mut [u8]) {
+    fn write_planes(&self, mine: u64, theirs: u64, out: &mut [u8]) {
         let columns = self.columns as usize;
-        for (row, line) in out.chunks_exact_mut(columns).enumerate() {
-            let cells = bits >> (row as u32 * self.stride);
-            let (low, high) = (spread(cells), spread(cells >> 8));
-            for (c, cell) in line.iter_mut().enumerate() {
-                *cell = if c < 8 { low[c] } else { high[c - 8] };
+        let mut at = 0;
+        for bits in [mine, theirs] {
+            for row in 0..self.rows {
+                let cells = bits >> (row * self.stride);
+                if columns <= 8 && at + 8 <= out.len() {
+                    // A whole word at once; what it writes too much, the next row writes over.
+                    out[at..at + 8].copy_from_slice(&spread(cells));
+                } else {
+                    let wide = [spread(cells), spread(cells >> 8)];
+                    out[at..at + columns].copy_from_slice(&wide.as_flattened()[..columns]);
+                }
+                at += columns;
             }
         }
     }
@@ -337,9 +345,7 @@ impl Game for ConnectFour {
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let me = if who == Viewer::Seat(1) { 1 } else { 0 };
-        let (mine, theirs) = out.split_at_mut((self.rows * self.columns) as usize);
-        self.write_plane(s.stones[me], mine);
-        self.write_plane(s.stones[1 - me], theirs);
+        self.write_planes(s.stones[me], s.stones[1 - me], out);
     }
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
