@@ -23,7 +23,7 @@ pub(crate) fn resolve(spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, Age
             format!("{} has no anchor level={level} bot={bot}; there are: {}", game.spec().game, rungs.join(", "));
         return Err(AgentError {
             name: Some("level".into()),
-            got: spec.to_string().into(),
+            got: spec.to_string(),
             allowed: rungs.into(),
             ..AgentError::new(ErrorKind::BadValue, message)
         });

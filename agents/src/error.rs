@@ -1,7 +1,5 @@
 //! What can be wrong with an agent.
 
-use serde_json::Value;
-
 use ludex_env::params::nearest;
 
 /// What kind of fault.
@@ -33,10 +31,10 @@ pub struct AgentError {
     pub kind: ErrorKind,
     /// The argument at fault, if one is.
     pub name: Option<String>,
-    /// What was given.
-    pub got: Value,
-    /// What is allowed.
-    pub allowed: Value,
+    /// What was given; empty where that says nothing.
+    pub got: String,
+    /// What is allowed: names, or one description.
+    pub allowed: Box<[String]>,
     /// The nearest name that exists.
     pub nearest: Option<String>,
     /// One sentence.
@@ -46,7 +44,14 @@ pub struct AgentError {
 impl AgentError {
     /// A fault that needs no more than its sentence.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        AgentError { kind, name: None, got: Value::Null, allowed: Value::Null, nearest: None, message: message.into() }
+        AgentError {
+            kind,
+            name: None,
+            got: String::new(),
+            allowed: Box::default(),
+            nearest: None,
+            message: message.into(),
+        }
     }
 
     /// The agent could not answer.
@@ -57,7 +62,7 @@ impl AgentError {
     /// `agent` does not play `game` because of `why`; `fits` says what would.
     pub fn unfit(agent: &str, game: &str, why: &str, fits: &str) -> Self {
         let message = format!("{agent} does not play {game}: {why}; {fits}");
-        AgentError { got: agent.into(), allowed: fits.into(), ..Self::new(ErrorKind::Unfit, message) }
+        AgentError { got: agent.into(), allowed: [fits.to_owned()].into(), ..Self::new(ErrorKind::Unfit, message) }
     }
 
     /// A name that is not among `known`. `what` is said to people: `agent`, or `argument of mcts`.
@@ -80,7 +85,7 @@ impl AgentError {
         AgentError {
             name: Some(name.to_owned()),
             got: got.into(),
-            allowed: allowed.into(),
+            allowed: [allowed].into(),
             ..Self::new(ErrorKind::BadValue, message)
         }
     }

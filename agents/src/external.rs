@@ -12,5 +12,5 @@ use crate::spec::AgentSpec;
 pub(crate) fn build(spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let name = spec.name();
     let message = format!("this version has no adapter for {name} agents; `ludex agents` lists what it can play");
-    Err(AgentError { got: spec.to_string().into(), ..AgentError::new(ErrorKind::NoAdapter, message) })
+    Err(AgentError { got: spec.to_string(), ..AgentError::new(ErrorKind::NoAdapter, message) })
 }

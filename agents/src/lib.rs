@@ -11,6 +11,7 @@ pub mod error;
 mod external;
 pub mod random;
 pub mod roster;
+pub mod search;
 pub mod spec;
 
 pub use agent::{Agent, Answer, InProcess, Move};

@@ -354,7 +354,7 @@ pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
 fn split(text: &str) -> Result<(&str, Vec<(&str, String)>), AgentError> {
     let wrong = |why: String| AgentError {
         got: text.into(),
-        allowed: "name key=value key=\"quoted value\"".into(),
+        allowed: ["name key=value key=\"quoted value\"".to_owned()].into(),
         ..AgentError::new(ErrorKind::Syntax, format!("{text:?} is no agent spec: {why}"))
     };
     let (name, mut rest) = word(text.trim());
