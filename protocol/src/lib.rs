@@ -1,4 +1,42 @@
 //! What travels between Ludex and its clients: messages of both planes, game specs, episode records, error codes.
+//!
+//! [`ClientMessage`] and [`ServerMessage`] are all there is on a connection; [`Encoding`] writes and reads them as
+//! MessagePack or JSON. A message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to
+//! the envelope and are given beside it. [`record::Record`] is an episode.
 #![forbid(unsafe_code)]
 
+pub mod batch;
+pub mod bytes;
+pub mod client;
+pub mod column;
+pub mod error;
+mod fields;
+pub mod limits;
+pub mod record;
+pub mod server;
 pub mod spec;
+pub mod tensor;
+
+pub use batch::Batch;
+pub use bytes::Bytes;
+pub use client::ClientMessage;
+pub use column::Column;
+pub use error::{ErrorCode, ErrorMessage, Fault};
+pub use fields::MAX_INT;
+pub use limits::Limits;
+pub use record::Record;
+pub use server::ServerMessage;
+pub use spec::Spec;
+pub use tensor::{Tensor, Tensors};
+
+/// The `id` of a request, and the `re` of its reply: within plus or minus [`MAX_INT`].
+pub type Id = i64;
+
+/// The protocol version.
+pub const VERSION: u32 = 1;
+
+/// WebSocket sub-protocol for MessagePack in binary frames.
+pub const SUBPROTOCOL_MSGPACK: &str = "ludex.v1.msgpack";
+
+/// WebSocket sub-protocol for JSON in text frames.
+pub const SUBPROTOCOL_JSON: &str = "ludex.v1.json";

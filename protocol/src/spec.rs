@@ -9,11 +9,12 @@ use serde_json::Value;
 pub type Params = serde_json::Map<String, Value>;
 
 /// Who moves when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Dynamics {
     /// One seat moves at a time.
+    #[default]
     Sequential,
     /// Several seats move at once in every decision.
     Simultaneous,
@@ -22,11 +23,12 @@ pub enum Dynamics {
 }
 
 /// What kind of luck there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChanceMode {
     /// None.
+    #[default]
     Deterministic,
     /// Chance is a player whose outcomes and probabilities can be listed.
     Explicit,
@@ -35,22 +37,24 @@ pub enum ChanceMode {
 }
 
 /// Whether every seat sees everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Information {
     /// Nothing is hidden.
+    #[default]
     Perfect,
     /// Something is hidden from some seat.
     Imperfect,
 }
 
 /// How the returns of the seats relate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Utility {
     /// They sum to zero.
+    #[default]
     ZeroSum,
     /// They sum to a constant.
     ConstantSum,
@@ -61,22 +65,24 @@ pub enum Utility {
 }
 
 /// When rewards are paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RewardModel {
     /// Only at the end of the episode.
+    #[default]
     Terminal,
     /// Possibly at every transition.
     Step,
 }
 
 /// How legal actions travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LegalForm {
     /// An ascending list of ids.
+    #[default]
     Ids,
     /// A list of inclusive `[lo, hi]` ranges, for games with thousands of legal ids.
     Ranges,
@@ -206,8 +212,11 @@ pub struct Anchor {
 }
 
 /// Everything a client may want to know about a game with given parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// A reader takes what is absent for its default, so that a client gets along with a server of another age.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
 pub struct Spec {
     /// Game id.
     pub game: String,
@@ -252,7 +261,7 @@ pub struct Spec {
     /// Forms of the view.
     pub views: Views,
     /// JSON Schema per phase for games whose moves are documents or speech.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub proposals: Option<BTreeMap<String, Value>>,
     /// JSON Schema of the parameters.
     pub params_schema: Value,
@@ -261,6 +270,6 @@ pub struct Spec {
     /// The ladder.
     pub anchors: Vec<Anchor>,
     /// The rules page (Markdown), when asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }

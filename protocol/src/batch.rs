@@ -1,0 +1,293 @@
+//! The replies of the gym plane that carry states: `batch` and `viewed`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::column::{Column, ColumnVisitor, Element};
+use crate::tensor::Tensors;
+
+/// Values of `batch.to_move` that are no seat.
+pub mod to_move {
+    /// A chance node.
+    pub const CHANCE: i8 = -1;
+    /// Several seats move at once.
+    pub const SIMULTANEOUS: i8 = -2;
+    /// The episode is over.
+    pub const OVER: i8 = -4;
+}
+
+/// `batch`: answers `reset`, `step` and `restore`. One row per environment named in the request, in its order (R rows,
+/// P players, A actions).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Batch {
+    /// The handle.
+    pub env: u32,
+    /// The environments of the rows; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub envs: Option<Column<u32>>,
+    /// Rows R: the seat to move, or a value of [`to_move`].
+    pub to_move: Column<i8>,
+    /// Rows R: the client's seat, when it has exactly one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<Column<i8>>,
+    /// First axis R (R x P with `observer = all`): what the observing seat sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obs: Option<Tensors>,
+    /// As `obs`: the perfect-recall information state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<Tensors>,
+    /// Rows as `obs`: the structured view.
+    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<Vec<Value>>,
+    /// Rows as `obs`: the text view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Vec<String>>,
+    /// Rows as `obs`: the legal actions of the observing seat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mask: Option<Mask>,
+    /// Rows R: the outcomes of chance nodes, only with `chance = "client"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<ChanceRows>,
+    /// Rows R x P: since the client's previous action in this environment.
+    pub reward: Column<f32>,
+    /// Rows R x P: sum over the episode so far, when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returns: Option<Column<f64>>,
+    /// Rows R: 1 where the rules ended the episode.
+    pub terminated: Column<u8>,
+    /// Rows R: 1 where the step limit ended it.
+    pub truncated: Column<u8>,
+    /// Rows R: moves of seats so far.
+    pub length: Column<u32>,
+    /// Rows R: episode number of the environment.
+    pub episode: Column<u32>,
+    /// The last view of the rows that were reset in this call (`same_step` only).
+    #[serde(rename = "final", default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// Positions of rows that ended by `on_illegal = "lose"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub illegal: Option<Column<u32>>,
+    /// Episodes that ended before the client could act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<Skipped>,
+}
+
+impl Batch {
+    /// The bytes of all packed columns and tensors together.
+    pub fn packed_bytes(&self) -> usize {
+        fn column<T: Element>(column: &Column<T>) -> usize {
+            column.as_bytes().len()
+        }
+        fn option<T: Element>(of: &Option<Column<T>>) -> usize {
+            of.as_ref().map_or(0, column)
+        }
+        fn tensors(of: &Option<Tensors>) -> usize {
+            of.iter()
+                .flatten()
+                .map(|(_, tensor)| tensor.b.len() + 64)
+                .sum()
+        }
+        let mask = match &self.mask {
+            Some(Mask::Dense(dense)) => column(dense),
+            Some(Mask::Ids(rows)) => column(&rows.o) + column(&rows.a),
+            None => 0,
+        };
+        let chance = self.chance.as_ref().map_or(0, |rows| {
+            column(&rows.o) + column(&rows.a) + column(&rows.p)
+        });
+        let ended = self.ended.as_ref().map_or(0, |ended| {
+            column(&ended.at)
+                + option(&ended.seat)
+                + tensors(&ended.obs)
+                + tensors(&ended.info)
+                + column(&ended.returns)
+                + column(&ended.length)
+        });
+        let skipped = self
+            .skipped
+            .as_ref()
+            .map_or(0, |skipped| column(&skipped.at) + column(&skipped.returns));
+        option(&self.envs)
+            + column(&self.to_move)
+            + option(&self.seat)
+            + tensors(&self.obs)
+            + tensors(&self.info)
+            + mask
+            + chance
+            + column(&self.reward)
+            + option(&self.returns)
+            + column(&self.terminated)
+            + column(&self.truncated)
+            + column(&self.length)
+            + column(&self.episode)
+            + ended
+            + option(&self.illegal)
+            + skipped
+    }
+}
+
+/// Lists of different lengths, one after the other: row r is `a[o[r]..o[r + 1]]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ragged {
+    /// Offsets, one more than rows.
+    pub o: Column<u32>,
+    /// Ids, ascending within a row.
+    pub a: Column<u32>,
+}
+
+impl Ragged {
+    /// The ids of a row; none if the offsets do not fit.
+    pub fn row(&self, row: usize) -> Vec<u32> {
+        let (Some(from), Some(to)) = (self.o.get(row), self.o.get(row.saturating_add(1))) else {
+            return Vec::new();
+        };
+        (from..to).map_while(|at| self.a.get(at as usize)).collect()
+    }
+}
+
+/// The legal actions of the rows of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// One byte per action (`mask = "u1"`: R x A), or one bit (`"bits"`: R x ceil(A/8), least significant first);
+    /// which, `open` has said.
+    Dense(Column<u8>),
+    /// Offsets and ids (`mask = "ids"`).
+    Ids(Ragged),
+}
+
+impl Serialize for Mask {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Mask::Dense(column) => column.serialize(serializer),
+            Mask::Ids(rows) => rows.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Mask {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(MaskVisitor)
+    }
+}
+
+struct MaskVisitor;
+
+impl<'de> Visitor<'de> for MaskVisitor {
+    type Value = Mask;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a mask: a column of u1, or {o, a}")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Mask, E> {
+        ColumnVisitor(PhantomData)
+            .visit_bytes(bytes)
+            .map(Mask::Dense)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Mask, A::Error> {
+        ColumnVisitor(PhantomData).visit_seq(list).map(Mask::Dense)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mask, A::Error> {
+        Ragged::deserialize(MapAccessDeserializer::new(map)).map(Mask::Ids)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Mask {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Mask".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let (dense, ids) = (
+            generator.subschema_for::<Column<u8>>(),
+            generator.subschema_for::<Ragged>(),
+        );
+        schemars::json_schema!({
+            "description": "Legal actions: bytes or bits (a column of u1), or offsets and ids.",
+            "anyOf": [dense, ids]
+        })
+    }
+}
+
+/// The outcomes of chance nodes: row r is `a[o[r]..o[r + 1]]` with probabilities `p` at the same positions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChanceRows {
+    /// Offsets, one more than rows.
+    pub o: Column<u32>,
+    /// Outcome ids.
+    pub a: Column<u32>,
+    /// Probabilities.
+    pub p: Column<f64>,
+}
+
+/// The ended episodes of the rows that were reset in the same call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ended {
+    /// Positions in this reply.
+    pub at: Column<u32>,
+    /// The client's seat in the ended episode, when it had exactly one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<Column<i8>>,
+    /// As `batch.obs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obs: Option<Tensors>,
+    /// As `batch.info`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<Tensors>,
+    /// As `batch.struct`.
+    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<Vec<Value>>,
+    /// As `batch.text`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Vec<String>>,
+    /// Entries x P: sums over the ended episodes.
+    pub returns: Column<f64>,
+    /// Moves of seats in the ended episodes.
+    pub length: Column<u32>,
+}
+
+/// Episodes that ended before the client could act: counted, never shown as a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Skipped {
+    /// Positions in this reply, one entry per episode.
+    pub at: Column<u32>,
+    /// Entries x P.
+    pub returns: Column<f64>,
+}
+
+/// `viewed`: answers `view`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Viewed {
+    /// The egocentric observation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<Tensors>,
+    /// The structured view.
+    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<Value>,
+    /// The text view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The perfect-recall information state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<Tensors>,
+    /// The texts of the ids asked for; empty where the id names no action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+    /// The ids of the texts asked for; `null` where the text names no action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parsed: Option<Vec<Option<u32>>>,
+}

@@ -1,0 +1,528 @@
+//! What goes wrong: error codes, the `error` message, and the codes that close a connection.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What went wrong, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The frame is not one whole message of the connection's encoding.
+    BadFrame,
+    /// The frame is no message: no map, no `id` where one is needed, an `id` that is no `int`.
+    BadMessage,
+    /// A field is missing or has a wrong type or value; `path` names it.
+    BadField,
+    /// There is no such message; `nearest` may help.
+    UnknownType,
+    /// The message or one of its parts is over its limit.
+    TooLarge,
+    /// Nested deeper than `limits.depth`.
+    TooDeep,
+    /// No protocol version in common.
+    ProtocolVersion,
+    /// Something else came before `hello`.
+    HelloFirst,
+    /// The token is wrong, revoked or missing.
+    Unauthorized,
+    /// The token does not grant this.
+    Forbidden,
+    /// There is no such game.
+    UnknownGame,
+    /// The parameters do not fit the game.
+    BadParams,
+    /// The agent spec names no agent, or its options are wrong.
+    UnknownAgent,
+    /// A seed is no decimal number below 2^64.
+    BadSeed,
+    /// The session has no such environment.
+    UnknownEnv,
+    /// The episode is over and the environment does not reset itself.
+    EnvOver,
+    /// A column has the wrong number of entries.
+    BadShape,
+    /// The action is not legal here.
+    IllegalAction,
+    /// A snapshot does not lead to a reachable state of this game.
+    BadSnapshot,
+    /// A limit of the server is reached.
+    Limit,
+    /// Too many requests; try again after `after_ms`.
+    RateLimited,
+    /// Too many requests without a reply.
+    WindowFull,
+    /// The session has no such join.
+    UnknownJoin,
+    /// There is no such match, or it is not this session's.
+    UnknownMatch,
+    /// The seat is not this session's.
+    NotYourSeat,
+    /// The seat is not to move, or the turn or try is ahead of the match.
+    NotYourTurn,
+    /// The turn was answered and is over.
+    StaleTurn,
+    /// Another move under a key (or another request under an `id`) that was used before.
+    Conflict,
+    /// The match is over.
+    MatchOver,
+    /// The server takes nothing new.
+    Draining,
+    /// The server failed; nothing that the client did.
+    Internal,
+}
+
+impl ErrorCode {
+    /// Every code, in the order of the protocol page.
+    pub const ALL: [ErrorCode; 31] = [
+        ErrorCode::BadFrame,
+        ErrorCode::BadMessage,
+        ErrorCode::BadField,
+        ErrorCode::UnknownType,
+        ErrorCode::TooLarge,
+        ErrorCode::TooDeep,
+        ErrorCode::ProtocolVersion,
+        ErrorCode::HelloFirst,
+        ErrorCode::Unauthorized,
+        ErrorCode::Forbidden,
+        ErrorCode::UnknownGame,
+        ErrorCode::BadParams,
+        ErrorCode::UnknownAgent,
+        ErrorCode::BadSeed,
+        ErrorCode::UnknownEnv,
+        ErrorCode::EnvOver,
+        ErrorCode::BadShape,
+        ErrorCode::IllegalAction,
+        ErrorCode::BadSnapshot,
+        ErrorCode::Limit,
+        ErrorCode::RateLimited,
+        ErrorCode::WindowFull,
+        ErrorCode::UnknownJoin,
+        ErrorCode::UnknownMatch,
+        ErrorCode::NotYourSeat,
+        ErrorCode::NotYourTurn,
+        ErrorCode::StaleTurn,
+        ErrorCode::Conflict,
+        ErrorCode::MatchOver,
+        ErrorCode::Draining,
+        ErrorCode::Internal,
+    ];
+
+    /// The code as it is written on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ErrorCode::BadFrame => "bad_frame",
+            ErrorCode::BadMessage => "bad_message",
+            ErrorCode::BadField => "bad_field",
+            ErrorCode::UnknownType => "unknown_type",
+            ErrorCode::TooLarge => "too_large",
+            ErrorCode::TooDeep => "too_deep",
+            ErrorCode::ProtocolVersion => "protocol_version",
+            ErrorCode::HelloFirst => "hello_first",
+            ErrorCode::Unauthorized => "unauthorized",
+            ErrorCode::Forbidden => "forbidden",
+            ErrorCode::UnknownGame => "unknown_game",
+            ErrorCode::BadParams => "bad_params",
+            ErrorCode::UnknownAgent => "unknown_agent",
+            ErrorCode::BadSeed => "bad_seed",
+            ErrorCode::UnknownEnv => "unknown_env",
+            ErrorCode::EnvOver => "env_over",
+            ErrorCode::BadShape => "bad_shape",
+            ErrorCode::IllegalAction => "illegal_action",
+            ErrorCode::BadSnapshot => "bad_snapshot",
+            ErrorCode::Limit => "limit",
+            ErrorCode::RateLimited => "rate_limited",
+            ErrorCode::WindowFull => "window_full",
+            ErrorCode::UnknownJoin => "unknown_join",
+            ErrorCode::UnknownMatch => "unknown_match",
+            ErrorCode::NotYourSeat => "not_your_seat",
+            ErrorCode::NotYourTurn => "not_your_turn",
+            ErrorCode::StaleTurn => "stale_turn",
+            ErrorCode::Conflict => "conflict",
+            ErrorCode::MatchOver => "match_over",
+            ErrorCode::Draining => "draining",
+            ErrorCode::Internal => "internal",
+        }
+    }
+
+    /// Whose fault it is unless said otherwise.
+    pub const fn fault(self) -> Fault {
+        match self {
+            ErrorCode::Draining | ErrorCode::Internal => Fault::Server,
+            _ => Fault::Client,
+        }
+    }
+
+    /// Whether the same request may succeed later unless said otherwise.
+    pub const fn retry(self) -> bool {
+        matches!(
+            self,
+            ErrorCode::RateLimited | ErrorCode::WindowFull | ErrorCode::Draining
+        )
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// The request was wrong.
+    Client,
+    /// An agent that the server plays failed.
+    Agent,
+    /// The server failed or is going down.
+    Server,
+}
+
+/// The `error` message (its `re` travels in the envelope).
+///
+/// Small (below 128 bytes), so that it can be the error of any `Result`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ErrorMessage {
+    /// What went wrong, for programs.
+    pub code: ErrorCode,
+    /// One sentence for people.
+    pub message: String,
+    /// Whose fault it is.
+    pub fault: Fault,
+    /// Whether the same request may succeed later.
+    pub retry: bool,
+    /// When to try again, in milliseconds from now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<u32>,
+    /// The field that is wrong, e.g. `agent.name` or `views[1]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Box<str>>,
+    /// The position in the list that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// What was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub got: Option<Box<Value>>,
+    /// What could have been sent: a list of values, or a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<Box<Value>>,
+    /// The allowed word that is most like what was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<Box<str>>,
+}
+
+impl ErrorMessage {
+    /// An error with the code's own fault and retry.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        ErrorMessage {
+            code,
+            message: message.into(),
+            fault: code.fault(),
+            retry: code.retry(),
+            after_ms: None,
+            path: None,
+            at: None,
+            got: None,
+            allowed: None,
+            nearest: None,
+        }
+    }
+
+    /// A word that is not among the allowed ones: says what it was, what is allowed, and the nearest.
+    /// `what` names the thing in the sentence, e.g. `game`.
+    pub fn unknown<'a>(
+        code: ErrorCode,
+        what: &str,
+        got: &str,
+        allowed: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let allowed: Vec<&str> = allowed.into_iter().collect();
+        let near = nearest(got, allowed.iter().copied());
+        let hint = near
+            .map(|word| format!("; did you mean {word:?}?"))
+            .unwrap_or_default();
+        let mut error = ErrorMessage::new(
+            code,
+            format!("there is no {what} {:?}{hint}", shortened(got)),
+        )
+        .got(shortened(got))
+        .allowed(allowed.as_slice());
+        error.nearest = near.map(Into::into);
+        error
+    }
+
+    /// Names the field that is wrong.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into().into());
+        self
+    }
+
+    /// Names the position that is wrong.
+    pub fn at(mut self, at: usize) -> Self {
+        self.at = Some(u32::try_from(at).unwrap_or(u32::MAX));
+        self
+    }
+
+    /// Shows what was sent.
+    pub fn got(mut self, got: impl Into<Value>) -> Self {
+        self.got = Some(Box::new(got.into()));
+        self
+    }
+
+    /// Shows what could have been sent.
+    pub fn allowed(mut self, allowed: impl Into<Value>) -> Self {
+        self.allowed = Some(Box::new(allowed.into()));
+        self
+    }
+
+    /// Names the allowed word that is most like what was sent.
+    pub fn nearest(mut self, word: impl Into<String>) -> Self {
+        self.nearest = Some(word.into().into());
+        self
+    }
+
+    /// Says when to try again; implies that it may succeed then.
+    pub fn after_ms(mut self, ms: u32) -> Self {
+        self.after_ms = Some(ms);
+        self.retry = true;
+        self
+    }
+
+    /// Blames someone else than the code does.
+    pub fn fault(mut self, fault: Fault) -> Self {
+        self.fault = fault;
+        self
+    }
+}
+
+impl fmt::Display for ErrorMessage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for ErrorMessage {}
+
+/// The candidate most like `word` (edits, neighbouring letters swapped counting one), if it is like it at all: at most
+/// a third of the longer word differs, or two letters.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const LONGEST: usize = 64;
+    if word.len() > LONGEST {
+        return None;
+    }
+    let lower = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| {
+            (
+                strsim::osa_distance(&lower, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .filter(|&(edits, candidate)| {
+            edits <= (word.len().max(candidate.len()) / 3).max(2) && edits < candidate.len().max(1)
+        })
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The beginning of a text that came from outside, so that an answer never echoes a megabyte.
+pub fn shortened(text: &str) -> String {
+    const LONGEST: usize = 120;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What a closed connection means for its session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Come back with the session's key.
+    Yes,
+    /// Come back with the session's key after `after_ms`.
+    Later,
+    /// The session is over.
+    No,
+}
+
+/// A way to close the WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Close {
+    /// The WebSocket close code.
+    pub code: u16,
+    /// Its name, sent as the reason (a sentence may follow).
+    pub name: &'static str,
+    /// Whether the session can be resumed.
+    pub resume: Resume,
+}
+
+/// Every way in which the server closes a connection.
+pub mod close {
+    use super::{Close, Resume};
+
+    /// The client is done.
+    pub const NORMAL: Close = Close {
+        code: 1000,
+        name: "normal",
+        resume: Resume::No,
+    };
+    /// The server stops.
+    pub const GOING_AWAY: Close = Close {
+        code: 1001,
+        name: "going_away",
+        resume: Resume::Yes,
+    };
+    /// A frame of the wrong kind: text on a MessagePack connection or binary on a JSON one.
+    pub const UNSUPPORTED: Close = Close {
+        code: 1003,
+        name: "unsupported",
+        resume: Resume::Yes,
+    };
+    /// A text frame that is not UTF-8.
+    pub const NOT_UTF8: Close = Close {
+        code: 1007,
+        name: "not_utf8",
+        resume: Resume::Yes,
+    };
+    /// A frame over `limits.frame_bytes`.
+    pub const TOO_LARGE: Close = Close {
+        code: 1009,
+        name: "too_large",
+        resume: Resume::Yes,
+    };
+    /// The server restarts.
+    pub const RESTART: Close = Close {
+        code: 1012,
+        name: "restart",
+        resume: Resume::Yes,
+    };
+    /// `hello` late or wrong, or garbage again and again.
+    pub const PROTOCOL: Close = Close {
+        code: 4000,
+        name: "protocol",
+        resume: Resume::No,
+    };
+    /// The token is wrong or revoked.
+    pub const UNAUTHORIZED: Close = Close {
+        code: 4001,
+        name: "unauthorized",
+        resume: Resume::No,
+    };
+    /// The session or seat was taken by a newer connection.
+    pub const SUPERSEDED: Close = Close {
+        code: 4002,
+        name: "superseded",
+        resume: Resume::No,
+    };
+    /// The client does not read.
+    pub const TOO_SLOW: Close = Close {
+        code: 4003,
+        name: "too_slow",
+        resume: Resume::Yes,
+    };
+    /// Limits were ignored after `rate_limited`.
+    pub const RATE: Close = Close {
+        code: 4004,
+        name: "rate",
+        resume: Resume::Later,
+    };
+    /// Nothing at stake and silent for `limits.idle_ms`.
+    pub const IDLE: Close = Close {
+        code: 4005,
+        name: "idle",
+        resume: Resume::No,
+    };
+
+    /// All of them, ascending by code.
+    pub const ALL: [Close; 12] = [
+        NORMAL,
+        GOING_AWAY,
+        UNSUPPORTED,
+        NOT_UTF8,
+        TOO_LARGE,
+        RESTART,
+        PROTOCOL,
+        UNAUTHORIZED,
+        SUPERSEDED,
+        TOO_SLOW,
+        RATE,
+        IDLE,
+    ];
+
+    /// The meaning of a close code, if the protocol gives it one.
+    pub fn of(code: u16) -> Option<Close> {
+        ALL.into_iter().find(|close| close.code == code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_written_as_they_are_named() {
+        for code in ErrorCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn the_message_is_small_enough_for_any_result() {
+        assert!(
+            size_of::<ErrorMessage>() < 128,
+            "{}",
+            size_of::<ErrorMessage>()
+        );
+    }
+
+    #[test]
+    fn the_nearest_word_is_found_and_no_far_one() {
+        let games = ["tic_tac_toe", "connect_four", "chess"];
+        assert_eq!(nearest("conect_four", games), Some("connect_four"));
+        assert_eq!(nearest("Ches", games), Some("chess"));
+        assert_eq!(nearest("backgammon", games), None);
+        assert_eq!(nearest("", games), None);
+        assert_eq!(nearest(&"x".repeat(100_000), games), None);
+    }
+
+    #[test]
+    fn an_unknown_word_tells_all() {
+        let error = ErrorMessage::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"])
+            .path("game");
+        let value = serde_json::to_value(&error).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!({
+                "code": "unknown_game", "message": "there is no game \"ches\"; did you mean \"chess\"?",
+                "fault": "client", "retry": false, "path": "game", "got": "ches",
+                "allowed": ["chess", "go"], "nearest": "chess"
+            })
+        );
+    }
+
+    #[test]
+    fn a_long_word_is_not_echoed() {
+        let error = ErrorMessage::unknown(
+            ErrorCode::UnknownType,
+            "message",
+            &"ä".repeat(1_000_000),
+            ["act"],
+        );
+        assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
+    }
+
+    #[test]
+    fn close_codes_are_unique() {
+        for close in close::ALL {
+            assert_eq!(close::of(close.code), Some(close));
+        }
+        assert_eq!(close::of(4999), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! How single fields are written and read: defaults for absent and `null`, and numbers that are always finite.
+
+use serde::ser::{Error, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// Largest magnitude of an `int`: 2^53 - 1, what a JavaScript number holds exactly.
+pub const MAX_INT: i64 = (1 << 53) - 1;
+
+/// Reads a field whose absence means `T::default()`; `null` means the same as absent.
+pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    or_else(deserializer, T::default)
+}
+
+/// Reads a field whose absence means `default()`; `null` means the same as absent.
+pub(crate) fn or_else<'de, D, T>(deserializer: D, default: fn() -> T) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_else(default))
+}
+
+/// Whether a field has its default and is left out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// One, for counts.
+pub(crate) fn one() -> u32 {
+    1
+}
+
+/// Whether a count is one and is left out.
+pub(crate) fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
+/// Reads a count that defaults to one.
+pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    or_else(deserializer, one)
+}
+
+/// Writes a number as an integer where it is one: `[1,-1]`, not `[1.0,-1.0]`.
+///
+/// # Errors
+/// Refuses what is not finite.
+pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    let value = *value;
+    if !value.is_finite() {
+        return Err(S::Error::custom(format_args!(
+            "{value} is not finite and is never sent"
+        )));
+    }
+    if value.trunc() == value && value.abs() <= MAX_INT as f64 {
+        return serializer.serialize_i64(value as i64);
+    }
+    serializer.serialize_f64(value)
+}
+
+/// Writes a list of numbers, each like [`number`].
+pub(crate) fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut list = serializer.serialize_seq(Some(values.len()))?;
+    for value in values {
+        list.serialize_element(&Number(*value))?;
+    }
+    list.end()
+}
+
+/// A number that is written like [`number`].
+pub(crate) struct Number(pub f64);
+
+impl serde::Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        number(&self.0, serializer)
+    }
+}

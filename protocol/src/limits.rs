@@ -1,0 +1,82 @@
+//! What a server allows, announced in `welcome`.
+
+use serde::{Deserialize, Serialize};
+
+/// The limits of a connection, as announced in `welcome.limits`.
+///
+/// A client takes an absent limit for its default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Limits {
+    /// Bytes of one WebSocket frame; a longer one closes the connection.
+    pub frame_bytes: u64,
+    /// Bytes of one message; a longer one is answered with `too_large`.
+    pub message_bytes: u64,
+    /// Nesting of maps and lists in a message, the message itself counted.
+    pub depth: u32,
+    /// Requests without a reply.
+    pub window: u32,
+    /// Requests per second, averaged over a few seconds; 0: no limit.
+    pub requests_per_s: u32,
+    /// Environment handles of a session.
+    pub envs: u32,
+    /// Environments of one handle.
+    pub batch: u32,
+    /// Bytes of one `batch` reply.
+    pub batch_bytes: u64,
+    /// Matches that a session plays or watches at once.
+    pub matches: u32,
+    /// Bytes of one text in a message: a move's text, a proposal, a name.
+    pub text_bytes: u32,
+    /// Bytes of the notes of one act.
+    pub notes_bytes: u32,
+    /// Milliseconds of silence, with neither a seat nor an environment, after which a connection is closed.
+    pub idle_ms: u64,
+    /// Milliseconds for which a lost session can be resumed and its seats are held.
+    pub grace_ms: u64,
+    /// Milliseconds within which `hello` must come.
+    pub hello_ms: u64,
+    /// Replies that are kept for repeated requests; at least `window`.
+    pub replies_kept: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            frame_bytes: 16 << 20,
+            message_bytes: 16 << 20,
+            depth: 64,
+            window: 256,
+            requests_per_s: 20_000,
+            envs: 64,
+            batch: 16_384,
+            batch_bytes: 64 << 20,
+            matches: 256,
+            text_bytes: 64 << 10,
+            notes_bytes: 16 << 10,
+            idle_ms: 300_000,
+            grace_ms: 60_000,
+            hello_ms: 10_000,
+            replies_kept: 256,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_limits_are_defaults_and_replies_cover_the_window() {
+        let limits: Limits = serde_json::from_str(r#"{"window":8,"new_limit":1}"#).unwrap();
+        assert_eq!(
+            limits,
+            Limits {
+                window: 8,
+                ..Limits::default()
+            }
+        );
+        assert!(Limits::default().replies_kept >= Limits::default().window);
+    }
+}
