@@ -1,1 +1,6 @@
-//! stub
+//! The verdicts: verification, schedules, ratings, metrics and reports, from episode records alone.
+#![forbid(unsafe_code)]
+
+pub mod digest;
+pub mod rating;
+pub mod schedule;
