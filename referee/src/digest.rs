@@ -2,14 +2,12 @@
 //! (`docs/protocol.md`, seeds and episode records).
 
 use hmac::{Hmac, KeyInit, Mac};
-use serde_json::{Map, Value};
+use ludex_protocol::record::Parts;
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// The members of a record that come after its events and are chained last.
-const FOOTER: [&str; 5] = ["returns", "outcome", "reason", "at_fault", "ended"];
-
-/// The members of a record that are no part of its digest: what is released later, and what a host may add.
-const OUTSIDE: [&str; 6] = ["events", "seed", "salt", "digest", "run", "pair"];
+/// Members of the footer that are no part of the digest: what is released later, and what a host may add.
+const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
 /// A value that has no canonical form: a number that no IEEE double holds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -53,21 +51,18 @@ impl Chain {
     }
 }
 
-/// The digest of a whole record in its JSON form, as it should stand in its `digest`.
-///
-/// It covers members that this version does not know: they count as part of the header.
+/// The digest of a whole record, as it should stand in its `digest`. It covers members that this version does not know.
 ///
 /// # Errors
 /// A value without a canonical form.
-pub fn digest(record: &Map<String, Value>) -> Result<String, NotCanonical> {
-    let part = |wanted: &dyn Fn(&str) -> bool| {
-        Value::Object(record.iter().filter(|(k, _)| wanted(k)).map(|(k, v)| (k.clone(), v.clone())).collect())
-    };
-    let mut chain = Chain::new(&part(&|k| !FOOTER.contains(&k) && !OUTSIDE.contains(&k)))?;
-    for event in record.get("events").and_then(Value::as_array).into_iter().flatten() {
+pub fn digest(parts: &Parts) -> Result<String, NotCanonical> {
+    let mut chain = Chain::new(&Value::Object(parts.header.clone()))?;
+    for event in &parts.events {
         chain.push(event)?;
     }
-    chain.push(&part(&|k| FOOTER.contains(&k)))?;
+    let mut footer = parts.footer.clone();
+    footer.retain(|name, _| !OUTSIDE.contains(&name.as_str()));
+    chain.push(&Value::Object(footer))?;
     Ok(chain.hex())
 }
 
@@ -108,12 +103,16 @@ mod tests {
         })
     }
 
+    fn of(record: &Value) -> String {
+        digest(&Parts::from_map(record.as_object().unwrap().clone()).unwrap()).unwrap()
+    }
+
     const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
 
     #[test]
     fn golden_chain() {
         let record = golden();
-        assert_eq!(digest(record.as_object().unwrap()).unwrap(), GOLDEN);
+        assert_eq!(of(&record), GOLDEN);
         let mut chain =
             Chain::new(&json!({"ludex": 1, "episode": "m_1", "game": "kuhn_poker", "params": {"players": 2}})).unwrap();
         for event in record["events"].as_array().unwrap() {
@@ -127,7 +126,7 @@ mod tests {
     fn a_number_is_its_value_not_its_spelling() {
         let text = golden().to_string().replace("[1,-1]", "[1.0,-1e0]");
         let record: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(digest(record.as_object().unwrap()).unwrap(), GOLDEN);
+        assert_eq!(of(&record), GOLDEN);
     }
 
     #[test]
@@ -144,12 +143,12 @@ mod tests {
         ] {
             let mut record = golden();
             *record.pointer_mut(path).unwrap() = json!(77);
-            let same = digest(record.as_object().unwrap()).unwrap() == GOLDEN;
+            let same = of(&record) == GOLDEN;
             assert_eq!(same, !covered, "{path}");
         }
         let mut record = golden();
         record["events"].as_array_mut().unwrap().swap(2, 3);
-        assert_ne!(digest(record.as_object().unwrap()).unwrap(), GOLDEN);
+        assert_ne!(of(&record), GOLDEN);
     }
 
     #[test]

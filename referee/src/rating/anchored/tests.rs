@@ -112,10 +112,10 @@ fn intervals_cover() {
     for seed in 0..60 {
         let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 200, seed };
         let r = anchored(3, &simulate(&truth, 0.2, 40, 100 + seed), &settings);
-        for p in 1..3 {
-            let i = r.players[p].unwrap().interval.unwrap();
+        for (player, truth) in r.players.iter().zip(truth).skip(1) {
+            let i = player.unwrap().interval.unwrap();
             all += 1;
-            inside += usize::from(i.low <= truth[p] && truth[p] <= i.high);
+            inside += usize::from(i.low <= truth && truth <= i.high);
             assert!(i.low < i.value && i.value < i.high);
         }
     }
