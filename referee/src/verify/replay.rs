@@ -109,36 +109,39 @@ impl Replay<'_> {
 
     fn joint(&mut self, at: usize, acting: SeatSet) -> Result<usize, Fault> {
         let mut joint = vec![None; self.turns.len()];
-        let mut next = at;
+        let (mut next, mut lacking) = (at, None);
         for seat in acting.iter() {
-            let Some(RecordEvent::Move(m)) = self.record.events.get(next) else {
-                return self.cut_joint(next);
+            let m = match self.record.events.get(next) {
+                Some(RecordEvent::Move(m)) if m.seat as usize == seat => m,
+                _ => {
+                    lacking = lacking.or(Some(seat));
+                    continue;
+                }
             };
-            if m.seat as usize != seat && acting.has(m.seat as usize) && self.may_break_off(next) {
-                // The joint move was never complete: only the seats that answered are there.
-                continue;
-            }
             self.check(next, seat, m)?;
-            let Some(action) = m.action.filter(|_| m.said.is_none()) else {
-                return self.no_move(next, seat, m);
-            };
-            if !self.state.is_legal(seat, action) {
-                return Err(Fault::at(next, FaultKind::Move, format!("seat {seat}: {action} is not legal here")));
+            match m.action.filter(|_| m.said.is_none()) {
+                Some(action) if self.state.is_legal(seat, action) => joint[seat] = Some(action),
+                Some(action) => {
+                    return Err(Fault::at(next, FaultKind::Move, format!("seat {seat}: {action} is not legal here")));
+                }
+                None => {
+                    self.no_move(next, seat, m)?;
+                    lacking = lacking.or(Some(seat));
+                }
             }
-            joint[seat] = Some(action);
             next += 1;
         }
-        let complete = acting.iter().all(|seat| joint[seat].is_some());
-        if !complete {
-            return self.cut_joint(next);
-        }
-        for (k, event) in self.record.events[at..next].iter().enumerate() {
-            if let RecordEvent::Move(m) = event
-                && m.more != (at + k + 1 < next)
-            {
-                let message = "in a joint move, `more` stands on every move but the last";
-                return Err(Fault::at(at + k, FaultKind::Move, message));
+        if let Some(seat) = lacking {
+            // Good only as the end of an episode that was broken off while some seats had answered.
+            if self.broken_off() && next == self.record.events.len() {
+                return Ok(next);
             }
+            let message = format!("seat {seat}'s part of the joint move is missing");
+            return Err(Fault::at(next.min(self.record.events.len() - 1), FaultKind::Move, message));
+        }
+        let more = |k: usize| matches!(&self.record.events[k], RecordEvent::Move(m) if m.more);
+        if let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next)) {
+            return Err(Fault::at(k, FaultKind::Move, "in a joint move, `more` stands on every part but the last"));
         }
         match self.state.play_together(&joint) {
             Ok(()) => {
@@ -149,23 +152,19 @@ impl Replay<'_> {
         }
     }
 
-    /// A joint move that lacks seats is good only as the end of an episode that was broken off.
-    fn cut_joint(&self, next: usize) -> Result<usize, Fault> {
-        if self.may_break_off(next) && next == self.record.events.len() {
-            return Ok(next);
-        }
-        Err(Fault::at(next.saturating_sub(1), FaultKind::Move, "a joint move that lacks a seat"))
-    }
-
-    fn may_break_off(&self, _next: usize) -> bool {
+    /// Whether the episode may end in the middle of a turn.
+    fn broken_off(&self) -> bool {
         !matches!(self.reason, Reason::Finished | Reason::Truncated)
     }
 
     /// A turn that holds refused attempts and no move is good only as the end of an episode that was broken off.
     fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<usize, Fault> {
-        if m.said.is_some() || !self.may_break_off(at) || at + 1 < self.record.events.len() {
-            let message = format!("seat {seat} makes no move, or two at once");
-            return Err(Fault::at(at, FaultKind::Move, message));
+        let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
+        if m.action.is_some() || m.said.is_some() {
+            return wrong(format!("seat {seat} moves with an id and in words at once, or in words where none are heard"));
+        }
+        if !self.broken_off() || at + 1 < self.record.events.len() {
+            return wrong(format!("seat {seat} makes no move"));
         }
         self.unanswered = Some(seat);
         Ok(at + 1)
