@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::spec::Spec;
+use ludex_protocol::spec::{Spec, TensorSpec};
 
 use crate::batch::{Batch, BatchConfig, BatchError, DynBatch};
 use crate::draw::Stream;
@@ -120,6 +120,8 @@ pub trait DynState: Send + Sync {
     fn info(&self, who: Viewer, out: &mut [u8]);
     /// The observation in OpenSpiel's layout, where the spec lists it.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
+    /// Shape of OpenSpiel's layout, where the spec lists it.
+    fn openspiel_spec(&self) -> Option<TensorSpec>;
     /// What `who` learns when `by` plays `a` here.
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen;
     /// What `who` learns when `seat` says `said` here.
@@ -397,6 +399,10 @@ impl<G: Game> DynState for Held<G> {
 
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]) {
         self.game().openspiel_tensor(&self.state, seat, out);
+    }
+
+    fn openspiel_spec(&self) -> Option<TensorSpec> {
+        self.game().facts().openspiel
     }
 
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen {

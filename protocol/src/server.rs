@@ -98,11 +98,7 @@ impl ServerMessage {
         match self {
             ServerMessage::Batch(batch) => 256 + batch.packed_bytes(),
             ServerMessage::Snapshots(snapshots) => {
-                128 + snapshots
-                    .items
-                    .iter()
-                    .map(|item| item.len() + 8)
-                    .sum::<usize>()
+                128 + snapshots.items.iter().map(|item| item.len() + 8).sum::<usize>()
             }
             _ => 256,
         }
@@ -161,11 +157,7 @@ pub struct Welcome {
     #[serde(default, deserialize_with = "or_default")]
     pub matches: Vec<HeldMatch>,
     /// The session's joins.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<HeldJoin>,
 }
 
@@ -544,11 +536,7 @@ pub enum EventKind {
         #[serde(default, deserialize_with = "or_default")]
         ms: u64,
         /// Played by the illegal-move policy, not by the agent.
-        #[serde(
-            default,
-            deserialize_with = "or_default",
-            skip_serializing_if = "is_default"
-        )]
+        #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
         forced: bool,
     },
     /// Chance decided.

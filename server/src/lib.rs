@@ -1,1 +1,4 @@
-//! stub
+//! The `ludex` program as a library: WebSocket server, sessions, matches, clocks, store, command line.
+#![forbid(unsafe_code)]
+
+pub mod matches;

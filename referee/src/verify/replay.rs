@@ -67,7 +67,9 @@ impl Replay<'_> {
             (Turn::Together(acting), RecordEvent::Move(_)) => self.joint(at, acting),
             (Turn::Over, _) => Err(Fault::at(at, FaultKind::Move, "the episode was over before")),
             (Turn::Chance, _) => Err(Fault::at(at, FaultKind::Move, "a move where chance is to draw")),
-            (_, RecordEvent::Chance(_)) => Err(Fault::at(at, FaultKind::Chance, "a chance outcome where a seat is to move")),
+            (_, RecordEvent::Chance(_)) => {
+                Err(Fault::at(at, FaultKind::Chance, "a chance outcome where a seat is to move"))
+            }
         }
     }
 
@@ -161,7 +163,9 @@ impl Replay<'_> {
     fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<usize, Fault> {
         let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
         if m.action.is_some() || m.said.is_some() {
-            return wrong(format!("seat {seat} moves with an id and in words at once, or in words where none are heard"));
+            return wrong(format!(
+                "seat {seat} moves with an id and in words at once, or in words where none are heard"
+            ));
         }
         if !self.broken_off() || at + 1 < self.record.events.len() {
             return wrong(format!("seat {seat} makes no move"));
