@@ -2,5 +2,9 @@
 #![forbid(unsafe_code)]
 
 pub mod auth;
+pub mod catalogue;
+pub mod compute;
 pub mod matches;
+pub mod opponents;
+pub mod ratings;
 pub mod store;

@@ -357,15 +357,17 @@ impl Match {
         }
     }
 
-    fn resign(&mut self, now: u64, seat: Seat, re: i64) {
-        let message = if self.over() {
-            ErrorMessage::new(ErrorCode::MatchOver, "the match is over").into()
-        } else {
-            self.places[seat].acted = true;
-            ServerMessage::Ok(Default::default())
-        };
+    fn resign(&mut self, now: u64, seat: Seat, re: Option<i64>) {
         let over = self.over();
-        self.reply(seat, re, message);
+        self.places[seat].acted = true;
+        if let Some(re) = re {
+            let message = if over {
+                ErrorMessage::new(ErrorCode::MatchOver, "the match is over").into()
+            } else {
+                ServerMessage::Ok(Default::default())
+            };
+            self.reply(seat, re, message);
+        }
         if !over {
             self.finish(now, Reason::Resign, Some(seat));
         }

@@ -88,8 +88,8 @@ pub enum Input {
     Resign {
         /// The seat.
         seat: Seat,
-        /// The request's id.
-        re: i64,
+        /// The request's id; an in-process agent has none.
+        re: Option<i64>,
     },
     /// A client is connected.
     Online(Seat),
