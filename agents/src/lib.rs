@@ -9,6 +9,7 @@ mod anchor;
 pub mod bots;
 pub mod error;
 mod external;
+pub mod human;
 pub mod random;
 pub mod roster;
 pub mod search;
