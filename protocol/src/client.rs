@@ -762,15 +762,7 @@ pub struct Act {
 impl Act {
     /// Whether there is exactly one move. What was decoded has one.
     pub fn is_whole(&self) -> bool {
-        [
-            self.action.is_some(),
-            self.text.is_some(),
-            self.proposal.is_some(),
-        ]
-        .into_iter()
-        .filter(|&is| is)
-        .count()
-            == 1
+        [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
     }
 
     /// The move, if there is exactly one.

@@ -684,18 +684,10 @@ pub struct Resync {
     #[serde(default, deserialize_with = "or_default")]
     pub events: Vec<MatchFrame>,
     /// The turn that waits for this seat, with its own `seq`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "option_with_type"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub turn: Option<Box<Turn>>,
     /// How it ended.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "option_with_type"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub end: Option<Box<MatchEnd>>,
 }
 
@@ -724,10 +716,7 @@ fn with_type<S: Serializer>(start: &MatchStart, serializer: S) -> Result<S::Ok, 
     Typed::MatchStart(start).serialize(serializer)
 }
 
-fn option_with_type<'a, S: Serializer, T>(
-    message: &'a Option<Box<T>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error>
+fn option_with_type<'a, S: Serializer, T>(message: &'a Option<Box<T>>, serializer: S) -> Result<S::Ok, S::Error>
 where
     Typed<'a>: From<&'a T>,
 {

@@ -216,7 +216,9 @@ impl Actor {
         let is_end = |o: &Output| matches!(o, Output::Keep(row) if matches!(**row, Kept::End(_)));
         let mut together = outputs.iter().any(is_end).then(Vec::new);
         if let Some(rows) = &mut together {
-            rows.extend(outputs.iter().filter_map(|o| if let Output::Keep(row) = o { Some((**row).clone()) } else { None }));
+            rows.extend(
+                outputs.iter().filter_map(|o| if let Output::Keep(row) = o { Some((**row).clone()) } else { None }),
+            );
         }
         let ends = together.is_some();
         if let Some(rows) = together
@@ -306,7 +308,10 @@ impl Actor {
             Some(record) => {
                 let reason = record.footer.reason.unwrap_or(Reason::Aborted);
                 let end = EndRow {
-                    reason: serde_json::to_value(reason).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default(),
+                    reason: serde_json::to_value(reason)
+                        .ok()
+                        .and_then(|v| v.as_str().map(str::to_owned))
+                        .unwrap_or_default(),
                     ended_ms: super::epoch_ms(),
                     footer: serde_json::to_string(&record.footer).unwrap_or_default(),
                     record: record.to_line().unwrap_or_default(),
@@ -357,6 +362,7 @@ fn told(seat: Seat, turn: u32, answer: Answer) -> Input {
         Move::Said(v) => Given::Proposal(v),
         Move::Resign => return Input::Resign { seat, re: None },
     };
-    let notes = (!answer.notes.is_empty()).then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
+    let notes =
+        (!answer.notes.is_empty()).then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
     Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
 }

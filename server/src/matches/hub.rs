@@ -110,13 +110,17 @@ pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Random bytes of the system's.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<ErrorMessage>> {
+    random_bytes::<N>().map_err(|error| {
+        tracing::error!(%error, "the system gives no random numbers");
+        Box::new(ErrorMessage::new(ErrorCode::Internal, "the server has no random numbers; try again later"))
+    })
+}
+
 /// A fresh id: a letter, `_` and 12 random hex digits.
-///
-/// # Errors
-/// The system has no random numbers.
-pub fn fresh_id(letter: char) -> Result<String, StoreError> {
-    let bytes = random_bytes::<6>().map_err(|e| StoreError::io(std::path::Path::new("random"), e))?;
-    Ok(format!("{letter}_{}", hex::encode(bytes)))
+pub(super) fn fresh_id(letter: char) -> Result<String, Box<ErrorMessage>> {
+    Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
 }
 
 impl Hub {
@@ -186,20 +190,20 @@ impl Hub {
     // ---- matches --------------------------------------------------------------------------------------------------
 
     /// Begins a match: its row is kept before anybody hears of it.
-    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, ErrorMessage> {
+    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<ErrorMessage>> {
         let internal = |e: StoreError| {
             tracing::error!(error = %e, "a match could not be kept");
-            ErrorMessage::new(ErrorCode::Internal, "the match could not be kept; try again later")
+            Box::new(ErrorMessage::new(ErrorCode::Internal, "the match could not be kept; try again later"))
         };
-        let id = fresh_id('m').map_err(internal)?;
-        let salt = random_bytes::<16>().map_err(|e| internal(StoreError::io(std::path::Path::new("random"), e)))?;
+        let id = fresh_id('m')?;
+        let salt = random::<16>()?;
         let seed = match plan.seed {
             Some(seed) => seed,
             None if plan.rated => {
                 let index = self.store.next("rated").await.map_err(internal)?;
                 digest::rated_seed(&self.secret, index)
             }
-            None => u64::from_be_bytes(random_bytes::<8>().map_err(|e| internal(StoreError::io(std::path::Path::new("random"), e)))?),
+            None => u64::from_be_bytes(random::<8>()?),
         };
         let spec = plan.game.spec();
         let flags = plan.seats.iter().any(|s| matches!(&s.player, Plays::Agent { agent, .. } if agent.peeks()));
@@ -269,7 +273,13 @@ impl Hub {
     }
 
     /// Starts the task of a match and connects those who are there.
-    fn launch(self: &Arc<Self>, machine: Match, players: Vec<Plays>, rows: u64, asks: Option<Vec<super::terms::Output>>) -> Handle {
+    fn launch(
+        self: &Arc<Self>,
+        machine: Match,
+        players: Vec<Plays>,
+        rows: u64,
+        asks: Option<Vec<super::terms::Output>>,
+    ) -> Handle {
         let h = machine.header();
         let id = h.episode.clone();
         let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
@@ -364,9 +374,9 @@ impl Hub {
         for (k, seat) in secret.seats.iter().enumerate() {
             let record = &setup.header.seats[k];
             players.push(match &seat.session {
-                Some(session) => Plays::Client(self.entrant(session).unwrap_or_else(|| {
-                    Entrant::lost(self, session, &record.name)
-                })),
+                Some(session) => {
+                    Plays::Client(self.entrant(session).unwrap_or_else(|| Entrant::lost(self, session, &record.name)))
+                }
                 None => {
                     let spec = record.spec.as_deref().unwrap_or(&record.name);
                     let (agent, spec) = self.trusted(spec, &setup.game)?;
@@ -379,10 +389,7 @@ impl Hub {
         }
         let restarts = setup.restarts;
         let (machine, asks) = Match::restore(setup, rows, self.now())?;
-        self.store
-            .write(vec![Write::Restarted { id: kept.row.id, restarts }])
-            .await
-            .map_err(|e| e.to_string())?;
+        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
         self.launch(machine, players, count, Some(asks));
         Ok(())
     }
@@ -507,7 +514,8 @@ impl Hub {
     /// The public events of a match that has no task any more.
     fn retold(&self, kept: &KeptMatch) -> Vec<ludex_protocol::server::MatchFrame> {
         let rows: Option<Vec<Kept>> = kept.acts.iter().map(|a| serde_json::from_str(&a.body).ok()).collect();
-        let restored = self.setup_of(kept, 0).ok().zip(rows).and_then(|((setup, _), rows)| Match::restore(setup, rows, 0).ok());
+        let restored =
+            self.setup_of(kept, 0).ok().zip(rows).and_then(|((setup, _), rows)| Match::restore(setup, rows, 0).ok());
         restored.map(|(machine, _)| machine.public_events()).unwrap_or_default()
     }
 

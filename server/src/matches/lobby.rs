@@ -170,12 +170,16 @@ impl Lobby {
 
     /// Joins meet when canonical game string, queue, rated and clock are equal and their seats differ.
     fn next_queued(&mut self) -> Option<MatchPlan> {
-        let open: Vec<&Waiting> = self.order.iter().map(|id| &self.joins[id]).filter(|w| queued(w) && w.open()).collect();
+        let open: Vec<&Waiting> =
+            self.order.iter().map(|id| &self.joins[id]).filter(|w| queued(w) && w.open()).collect();
         for first in &open {
             let players = first.game.spec().players as usize;
             let mut table: Vec<&Waiting> = Vec::new();
             for w in &open {
-                let fits = meets(first, w) && table.iter().all(|t| t.id != w.id && (t.request.seat.is_none() || t.request.seat != w.request.seat));
+                let fits = meets(first, w)
+                    && table
+                        .iter()
+                        .all(|t| t.id != w.id && (t.request.seat.is_none() || t.request.seat != w.request.seat));
                 if fits && table.len() < players {
                     table.push(w);
                 }
@@ -254,7 +258,8 @@ impl Lobby {
     /// Joins that wait and were not told so yet, with how many wait for the same.
     fn to_tell(&mut self) -> Vec<(Arc<Entrant>, Queued)> {
         let mut out = Vec::new();
-        let waiting: Vec<String> = self.order.iter().filter(|id| queued(&self.joins[*id]) && self.joins[*id].open()).cloned().collect();
+        let waiting: Vec<String> =
+            self.order.iter().filter(|id| queued(&self.joins[*id]) && self.joins[*id].open()).cloned().collect();
         for id in &waiting {
             let n = waiting.iter().filter(|o| meets(&self.joins[id], &self.joins[*o])).count() as u32;
             if let Some(w) = self.joins.get_mut(id).filter(|w| !w.told) {
@@ -337,7 +342,10 @@ impl Hub {
 
     async fn enter(self: &Arc<Self>, entrant: &Arc<Entrant>, mut request: Join) -> Result<String, Box<ErrorMessage>> {
         if self.draining() {
-            return Err(Box::new(ErrorMessage::new(ErrorCode::Draining, "the server takes no new joins: it is about to stop")));
+            return Err(Box::new(ErrorMessage::new(
+                ErrorCode::Draining,
+                "the server takes no new joins: it is about to stop",
+            )));
         }
         if let Some(ticket) = request.ticket.clone() {
             let row = self.store.ticket(&ticket).await.map_err(|e| internal(&e))?;
@@ -345,7 +353,7 @@ impl Hub {
                 let e = ErrorMessage::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
                 Box::new(e.path("ticket"))
             })?;
-            let id = fresh_id('j').map_err(|e| internal(&e))?;
+            let id = fresh_id('j')?;
             let id = self.store.show_ticket(&ticket, &id).await.map_err(|e| internal(&e))?;
             let wish: TicketBody = serde_json::from_str(&row.body).unwrap_or_default();
             request.game = wish.game.unwrap_or(request.game);
@@ -359,12 +367,16 @@ impl Hub {
             return self.wait(entrant, KeptJoin { id, left: None, played: 0, request });
         }
         let left = (request.count > 0).then_some(request.count);
-        let id = fresh_id('j').map_err(|e| internal(&e))?;
+        let id = fresh_id('j')?;
         self.wait(entrant, KeptJoin { id, left, played: 0, request })
     }
 
     /// A join from before a restart.
-    pub(super) async fn rejoin(self: &Arc<Self>, entrant: &Arc<Entrant>, join: KeptJoin) -> Result<(), Box<ErrorMessage>> {
+    pub(super) async fn rejoin(
+        self: &Arc<Self>,
+        entrant: &Arc<Entrant>,
+        join: KeptJoin,
+    ) -> Result<(), Box<ErrorMessage>> {
         self.wait(entrant, join).map(drop)
     }
 
@@ -374,7 +386,9 @@ impl Hub {
         let spec = game.spec();
         let bad = |path: &str, message: String| Box::new(ErrorMessage::new(ErrorCode::BadField, message).path(path));
         if r.seat.is_some_and(|s| s >= spec.players) {
-            return Err(Box::new(bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)));
+            return Err(Box::new(
+                bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat),
+            ));
         }
         if r.slots == 0 || r.slots > self.config.limits.matches {
             let e = ErrorMessage::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
@@ -415,13 +429,17 @@ impl Hub {
         let Some(specs) = r.against.as_ref().filter(|_| r.ticket.is_none()) else { return Ok(Vec::new()) };
         let others = game.spec().players as usize - 1;
         if specs.len() != others && specs.len() != 1 {
-            let e = ErrorMessage::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
+            let e =
+                ErrorMessage::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
         (0..others)
             .map(|k| {
                 let text = specs.get(k).unwrap_or(&specs[0]);
-                self.config.opponents.seat(text, game, r.rated).map_err(|e| Box::new(e.path("against").at(k.min(specs.len() - 1))))
+                self.config
+                    .opponents
+                    .seat(text, game, r.rated)
+                    .map_err(|e| Box::new(e.path("against").at(k.min(specs.len() - 1))))
             })
             .collect()
     }
@@ -430,7 +448,9 @@ impl Hub {
     pub(super) async fn leave(self: &Arc<Self>, entrant: &Arc<Entrant>, join: &str) -> bool {
         {
             let mut lobby = lock(&self.lobby);
-            let Some(w) = lobby.joins.get_mut(join).filter(|w| w.entrant.session == entrant.session) else { return false };
+            let Some(w) = lobby.joins.get_mut(join).filter(|w| w.entrant.session == entrant.session) else {
+                return false;
+            };
             w.left = Some(0);
             if w.running == 0 {
                 lobby.remove(join);
@@ -457,7 +477,8 @@ impl Hub {
     /// Ends the joins of a session that is gone.
     pub(super) fn drop_joins(&self, session: &str) {
         let mut lobby = lock(&self.lobby);
-        let gone: Vec<String> = lobby.joins.values().filter(|w| w.entrant.session == session).map(|w| w.id.clone()).collect();
+        let gone: Vec<String> =
+            lobby.joins.values().filter(|w| w.entrant.session == session).map(|w| w.id.clone()).collect();
         gone.iter().for_each(|id| lobby.remove(id));
     }
 
@@ -500,7 +521,12 @@ impl Hub {
     ///
     /// # Errors
     /// A game or agent that does not exist, before anything is planned; the store's.
-    pub async fn plan(self: &Arc<Self>, run: &str, tickets: &[(String, String)], matches: Vec<PlannedMatch>) -> anyhow::Result<()> {
+    pub async fn plan(
+        self: &Arc<Self>,
+        run: &str,
+        tickets: &[(String, String)],
+        matches: Vec<PlannedMatch>,
+    ) -> anyhow::Result<()> {
         for m in &matches {
             let game = ludex_env::load(&m.game)?;
             anyhow::ensure!(m.seats.len() == game.spec().players as usize, "{} has another number of seats", m.game);

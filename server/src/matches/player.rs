@@ -140,7 +140,10 @@ impl Player {
                 if self.hub.leave(&self.entrant, &leave.join).await {
                     self.reply(re, ServerMessage::Ok(Default::default()));
                 } else {
-                    self.reply(re, ErrorMessage::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join));
+                    self.reply(
+                        re,
+                        ErrorMessage::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
+                    );
                 }
             }
             ClientMessage::Act(act) => self.act(re, act),
@@ -172,7 +175,8 @@ impl Player {
         if self.scopes.has(scope) {
             return Ok(());
         }
-        Err(ErrorMessage::new(ErrorCode::Forbidden, format!("this token has not the scope {name}")).allowed(self.scopes.names()))
+        Err(ErrorMessage::new(ErrorCode::Forbidden, format!("this token has not the scope {name}"))
+            .allowed(self.scopes.names()))
     }
 
     fn no_seat(&self, id: &str) -> ErrorMessage {
@@ -195,19 +199,28 @@ impl Player {
 
     fn list(&self, re: i64, list: &ListMatches) {
         let limit = list.limit.min(LIST_LIMIT) as usize;
-        let matches = if list.live { self.hub.running(list.game.as_deref(), limit) } else { self.hub.recent(list.game.as_deref(), limit) };
+        let matches = if list.live {
+            self.hub.running(list.game.as_deref(), limit)
+        } else {
+            self.hub.recent(list.game.as_deref(), limit)
+        };
         self.reply(re, ServerMessage::Matches(Matches { matches }));
     }
 
     async fn spectate(&mut self, re: i64, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
-            return self.reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
+            return self
+                .reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
         };
         let full = watch.view == SpectatorView::Full;
         let seated = handle.seated.iter().flatten().any(|s| *s == self.entrant.session)
             || self.hub.plays_in(&watch.match_id, &self.entrant.agent, self.entrant.owner.as_deref());
         if full && handle.live() && (seated || !self.scopes.has(Scopes::ADMIN)) {
-            let why = if seated { "an agent seated in a match cannot see what is hidden in it" } else { "view = full of a running match needs the scope admin" };
+            let why = if seated {
+                "an agent seated in a match cannot see what is hidden in it"
+            } else {
+                "view = full of a running match needs the scope admin"
+            };
             return self.reply(re, ErrorMessage::new(ErrorCode::Forbidden, why).path("view"));
         }
         if !self.watching.contains(&watch.match_id) {
