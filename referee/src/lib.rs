@@ -7,3 +7,6 @@ pub mod rating;
 pub mod read;
 pub mod schedule;
 pub mod verify;
+
+#[cfg(test)]
+mod testing;

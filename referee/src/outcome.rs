@@ -29,10 +29,7 @@ pub fn outcomes(spec: &Spec, returns: &[f64], reason: Reason, at_fault: Option<u
 
 /// Whether a reason is a seat's own fault, so that the match is a forfeit.
 pub const fn is_forfeit(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Illegal | Reason::Timeout | Reason::Disconnect | Reason::Resign | Reason::AgentError
-    )
+    matches!(reason, Reason::Illegal | Reason::Timeout | Reason::Disconnect | Reason::Resign | Reason::AgentError)
 }
 
 #[cfg(test)]

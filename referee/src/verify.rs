@@ -160,7 +160,10 @@ impl Verifier {
         match &record.footer.digest {
             None => return Err(Fault::new(FaultKind::Digest, "it has no digest")),
             Some(written) if *written != digest => {
-                return Err(Fault::new(FaultKind::Digest, format!("the digest is {digest}, not {written}: it was changed")));
+                return Err(Fault::new(
+                    FaultKind::Digest,
+                    format!("the digest is {digest}, not {written}: it was changed"),
+                ));
             }
             Some(_) => {}
         }
@@ -318,4 +321,4 @@ fn names(outcome: &[Outcome]) -> String {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

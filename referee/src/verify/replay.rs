@@ -67,7 +67,9 @@ impl Replay<'_> {
             (Turn::Together(acting), RecordEvent::Move(_)) => self.joint(at, acting),
             (Turn::Over, _) => Err(Fault::at(at, FaultKind::Move, "the episode was over before")),
             (Turn::Chance, _) => Err(Fault::at(at, FaultKind::Move, "a move where chance is to draw")),
-            (_, RecordEvent::Chance(_)) => Err(Fault::at(at, FaultKind::Chance, "a chance outcome where a seat is to move")),
+            (_, RecordEvent::Chance(_)) => {
+                Err(Fault::at(at, FaultKind::Chance, "a chance outcome where a seat is to move"))
+            }
         }
     }
 
@@ -114,7 +116,7 @@ impl Replay<'_> {
             let m = match self.record.events.get(next) {
                 Some(RecordEvent::Move(m)) if m.seat as usize == seat => m,
                 _ => {
-                    lacking = lacking.or(Some(seat));
+                    lacking = lacking.or(Some((seat, next)));
                     continue;
                 }
             };
@@ -126,18 +128,18 @@ impl Replay<'_> {
                 }
                 None => {
                     self.no_move(next, seat, m)?;
-                    lacking = lacking.or(Some(seat));
+                    lacking = lacking.or(Some((seat, next)));
                 }
             }
             next += 1;
         }
-        if let Some(seat) = lacking {
+        if let Some((seat, due)) = lacking {
             // Good only as the end of an episode that was broken off while some seats had answered.
             if self.broken_off() && next == self.record.events.len() {
                 return Ok(next);
             }
             let message = format!("seat {seat}'s part of the joint move is missing");
-            return Err(Fault::at(next.min(self.record.events.len() - 1), FaultKind::Move, message));
+            return Err(Fault::at(due.min(self.record.events.len() - 1), FaultKind::Move, message));
         }
         let more = |k: usize| matches!(&self.record.events[k], RecordEvent::Move(m) if m.more);
         if let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next)) {
@@ -161,7 +163,9 @@ impl Replay<'_> {
     fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<usize, Fault> {
         let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
         if m.action.is_some() || m.said.is_some() {
-            return wrong(format!("seat {seat} moves with an id and in words at once, or in words where none are heard"));
+            return wrong(format!(
+                "seat {seat} moves with an id and in words at once, or in words where none are heard"
+            ));
         }
         if !self.broken_off() || at + 1 < self.record.events.len() {
             return wrong(format!("seat {seat} makes no move"));
