@@ -321,4 +321,4 @@ fn names(outcome: &[Outcome]) -> String {
 }
 
 #[cfg(test)]
-mod tests {}
+mod tests;

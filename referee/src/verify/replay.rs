@@ -116,7 +116,7 @@ impl Replay<'_> {
             let m = match self.record.events.get(next) {
                 Some(RecordEvent::Move(m)) if m.seat as usize == seat => m,
                 _ => {
-                    lacking = lacking.or(Some(seat));
+                    lacking = lacking.or(Some((seat, next)));
                     continue;
                 }
             };
@@ -128,18 +128,18 @@ impl Replay<'_> {
                 }
                 None => {
                     self.no_move(next, seat, m)?;
-                    lacking = lacking.or(Some(seat));
+                    lacking = lacking.or(Some((seat, next)));
                 }
             }
             next += 1;
         }
-        if let Some(seat) = lacking {
+        if let Some((seat, due)) = lacking {
             // Good only as the end of an episode that was broken off while some seats had answered.
             if self.broken_off() && next == self.record.events.len() {
                 return Ok(next);
             }
             let message = format!("seat {seat}'s part of the joint move is missing");
-            return Err(Fault::at(next.min(self.record.events.len() - 1), FaultKind::Move, message));
+            return Err(Fault::at(due.min(self.record.events.len() - 1), FaultKind::Move, message));
         }
         let more = |k: usize| matches!(&self.record.events[k], RecordEvent::Move(m) if m.more);
         if let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next)) {
