@@ -103,6 +103,11 @@ pub trait DynState: Send + Sync {
     /// # Errors
     /// The seat does not act, or the move is illegal or not understood.
     fn read(&self, seat: Seat, given: &Given) -> Result<Heard, Refusal>;
+    /// The chance outcome that `given` names, by id or by its text. Nothing is played.
+    ///
+    /// # Errors
+    /// No chance node, or no such outcome.
+    fn read_outcome(&self, given: &Given) -> Result<Action, Refusal>;
     /// Plays a canonical saying of the seat to move.
     ///
     /// # Errors
@@ -118,6 +123,8 @@ pub trait DynState: Send + Sync {
     fn tensor(&self, who: Viewer, out: &mut [u8]);
     /// The perfect-recall array of `who` into `out` (of the declared size).
     fn info(&self, who: Viewer, out: &mut [u8]);
+    /// Number of elements of [`DynState::openspiel_tensor`]; 0 where the spec does not list that layout.
+    fn openspiel_len(&self) -> usize;
     /// The observation in OpenSpiel's layout, where the spec lists it.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
     /// Shape of OpenSpiel's layout, where the spec lists it.
@@ -359,10 +366,32 @@ impl<G: Game> DynState for Held<G> {
             }
             Given::Proposal(value) => value.clone(),
         };
-        self.game().hear(&self.state, seat, &said).map_err(|issues| Refusal {
+        let heard = self.game().hear(&self.state, seat, &said).map_err(|issues| Refusal {
             message: issues.first().map_or("refused", |i| i.message.as_str()).to_owned(),
             issues,
-        })
+        })?;
+        match heard {
+            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
+            Heard::Said(_) if matches!(self.turn(), Turn::Together(_)) => {
+                Err(Refusal::new("the seats move together here, by action ids"))
+            }
+            heard => Ok(heard),
+        }
+    }
+
+    fn read_outcome(&self, given: &Given) -> Result<Action, Refusal> {
+        let mut outcomes = Outcomes::new();
+        self.chance(&mut outcomes);
+        if self.turn() != Turn::Chance {
+            return Err(Refusal::new("chance is not to move"));
+        }
+        let named = |a: Action| match given {
+            Given::Id(id) => *id == i64::from(a),
+            Given::Text(text) => self.outcome_text(a).eq_ignore_ascii_case(text.trim()),
+            Given::Proposal(_) => false,
+        };
+        let found = outcomes.items().iter().map(|o| o.0).find(|&a| named(a));
+        found.ok_or_else(|| Refusal::new("no such outcome at this chance node"))
     }
 
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {
@@ -395,6 +424,10 @@ impl<G: Game> DynState for Held<G> {
 
     fn info(&self, who: Viewer, out: &mut [u8]) {
         self.game().info(&self.state, who, out);
+    }
+
+    fn openspiel_len(&self) -> usize {
+        self.game().facts().openspiel.map_or(0, |t| t.len())
     }
 
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]) {

@@ -225,7 +225,7 @@ impl Game for IteratedPrisonersDilemma {
                 "[T, S, R, P] with T > R > P > S, each within 1e6",
             ));
         }
-        let stop = num_repetitions.is_none().then(|| (termination_probability * WHOLE as f64 + 0.5) as u64);
+        let stop = num_repetitions.is_none().then_some((termination_probability * WHOLE as f64 + 0.5) as u64);
         Ok(IteratedPrisonersDilemma { horizon: num_repetitions.unwrap_or(max_game_length), stop, params })
     }
 
