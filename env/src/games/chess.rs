@@ -5,6 +5,8 @@ mod ids;
 mod moves;
 mod notation;
 mod state;
+#[cfg(test)]
+mod tests;
 mod view;
 mod why;
 

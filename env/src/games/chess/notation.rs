@@ -79,7 +79,7 @@ pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action>
     let found = text
         .parse()
         .ok()
-        .or_else(|| from_uci(pos, &text.to_ascii_lowercase()))
+        .or_else(|| from_uci(pos, &text.to_ascii_lowercase().replace('-', "")))
         .or_else(|| from_san(pos, text))
         .or_else(|| from_loose(pos, legal, text))?;
     legal.contains(&found).then_some(found)
