@@ -13,7 +13,7 @@ use ludex_protocol::spec::{Dynamics, Information, RewardModel, Spec, Utility};
 use crate::columns::{Columns, Final, MaskForm};
 use crate::draw::{Draw, scale};
 use crate::erased::{DynState, Given, Loaded, held};
-use crate::game::{Action, Find, Game, Heard, Outcomes, Seat, SeatSet, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Outcomes, Seat, SeatSet, Turn, Viewer};
 use crate::policy::{AgentKey, Ask, Policy};
 
 /// What happens to a finished environment (the three modes of Gymnasium).
@@ -612,9 +612,7 @@ impl<G: Game> Batch<G> {
         if self.keep_masks && self.hot[i].turn == Turn::Seat(seat) {
             return self.masks[i * self.actions + a as usize] == 1;
         }
-        let mut find = Find { wanted: a as u32, found: false };
-        self.of.game.legal(&self.hot[i].state, seat, &mut find);
-        find.found
+        self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
     }
 
     fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> BatchError {

@@ -181,6 +181,10 @@ impl Game for Chess {
         }
     }
 
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.turn(s) == Turn::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
+    }
+
     fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
         Scan::new(&s.pos).map_or(0, |scan| scan.random(rng))
     }

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use arrayvec::ArrayVec;
 use shakmaty::{Bitboard, CastlingSide, Chess, Color, Position, Rank, Role, Square, attacks};
 
-use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT};
+use super::ids::{LONG, PER_SQUARE, PLAIN, SHORT, SLOT, squares};
 use crate::draw::Stream;
 use crate::game::{Action, Nth, Sink};
 
@@ -177,6 +177,22 @@ impl<'a> Scan<'a> {
     /// Whether there is a legal move. (Where castling is legal, the rook can move too.)
     pub(super) fn any(&self) -> bool {
         self.each(|_| ControlFlow::Break(())).is_break()
+    }
+
+    /// Whether an id is legal: only the one piece is looked at.
+    pub(super) fn is_legal(&self, a: Action) -> bool {
+        match a {
+            LONG => self.castles(CastlingSide::QueenSide),
+            SHORT => self.castles(CastlingSide::KingSide),
+            _ => {
+                let (turn, board) = (self.pos.turn(), self.pos.board());
+                let Some((from, to, under)) = squares(turn, a) else { return false };
+                let Some(role) = board.role_at(from).filter(|_| board.by_color(turn).contains(from)) else {
+                    return false;
+                };
+                (under.is_none() || role == Role::Pawn) && self.targets(from, role).contains(to)
+            }
+        }
     }
 
     /// All legal ids, ascending.

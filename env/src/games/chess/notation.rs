@@ -9,7 +9,7 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Positi
 
 use super::ids;
 use super::moves::Scan;
-use crate::game::{Action, Find};
+use crate::game::Action;
 
 /// The FEN as OpenSpiel writes it: an en passant square stands there where the capture is legal.
 pub(super) fn fen(pos: &Chess) -> String {
@@ -43,9 +43,7 @@ fn flaws(kinds: PositionErrorKinds) -> String {
 
 /// The legal move of an id.
 pub(super) fn legal_move(pos: &Chess, a: Action) -> Option<Move> {
-    let mut find = Find { wanted: a, found: false };
-    Scan::new(pos)?.legal(&mut find);
-    ids::read(pos, a).filter(|_| find.found)
+    ids::read(pos, a).filter(|_| Scan::new(pos).is_some_and(|scan| scan.is_legal(a)))
 }
 
 /// The SAN of an id with `+` or `#`; UCI where the id is not legal.
