@@ -164,11 +164,11 @@ fn draws() {
 
 #[test]
 fn presets_and_parameters() {
-    let spec = |text: &str| load(text).map(|g| g.spec().clone());
-    assert_eq!(spec("chess").unwrap().max_length, 17_695);
-    assert_eq!(spec("chess(preset=qitown)").unwrap().max_length, 300);
-    assert_eq!(spec("chess(preset=botzone)").unwrap().params["draw_after"], 50);
-    assert_eq!(spec("chess(chess960=False)").unwrap().string, spec("chess").unwrap().string);
+    let spec = |text: &str| load(text).unwrap().spec().clone();
+    assert_eq!(spec("chess").max_length, 17_695);
+    assert_eq!(spec("chess(preset=qitown)").max_length, 300);
+    assert_eq!(spec("chess(preset=botzone)").params["draw_after"], 50);
+    assert_eq!(spec("chess(chess960=False)").string, spec("chess").string);
     let botzone = load("chess(preset=botzone,fen=7k/8/8/8/8/8/8/K4R2 w - - 48 30)").unwrap();
     let mut s = botzone.start();
     for (seat, text, over) in [(1, "Rg1", false), (0, "Kh7", true)] {
