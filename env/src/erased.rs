@@ -11,7 +11,7 @@ use ludex_protocol::spec::{Spec, TensorSpec};
 
 use crate::batch::{Batch, BatchConfig, BatchError, DynBatch};
 use crate::draw::Stream;
-use crate::game::{Action, Find, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 
 /// A game with its parameters fixed.
 pub trait DynGame: Send + Sync {
@@ -269,9 +269,7 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn is_legal(&self, seat: Seat, a: Action) -> bool {
-        let mut find = Find { wanted: a, found: false };
-        self.game().legal(&self.state, seat, &mut find);
-        find.found
+        self.game().is_legal(&self.state, seat, a)
     }
 
     fn mask(&self, seat: Seat, out: &mut [u8]) {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::episode::{Batch, KEPT_MASK, Status};
 use super::{Autoreset, BatchCode, BatchError, OnIllegal};
 use crate::erased::held;
-use crate::game::{Action, Find, Game, Outcomes, Seat, SeatSet, Turn};
+use crate::game::{Action, Game, Outcomes, Seat, SeatSet, Turn};
 
 impl<G: Game> Batch<G> {
     pub(super) fn over(&self, i: usize, at: usize) -> BatchError {
@@ -24,9 +24,7 @@ impl<G: Game> Batch<G> {
         if self.keep_masks && self.hot[i].turn == Turn::Seat(seat) {
             return self.masks[i * self.actions + a as usize] == 1;
         }
-        let mut find = Find { wanted: a as u32, found: false };
-        self.of.game.legal(&self.hot[i].state, seat, &mut find);
-        find.found
+        self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
     }
 
     pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> BatchError {
