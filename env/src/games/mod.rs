@@ -3,7 +3,10 @@
 use crate::registry::Entry;
 
 pub mod connect_four;
+pub mod iterated_prisoners_dilemma;
+pub mod kuhn_poker;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
-pub const GAMES: &[Entry] = &[tic_tac_toe::ENTRY, connect_four::ENTRY];
+pub const GAMES: &[Entry] =
+    &[tic_tac_toe::ENTRY, connect_four::ENTRY, kuhn_poker::ENTRY, iterated_prisoners_dilemma::ENTRY];

@@ -1,0 +1,4 @@
+//! Players that look ahead.
+
+pub mod mcts;
+mod tree;
