@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_protocol::spec::{Dynamics, Information, RewardModel, Spec, Utility};
+use ludex_protocol::spec::{Dynamics, Information, RewardModel, Spec, TensorSpec, Utility};
 
 use crate::columns::{Columns, Final, MaskForm};
 use crate::draw::{Draw, scale};
@@ -208,6 +208,8 @@ pub trait DynBatch: Send {
     fn width(&self) -> usize;
     /// The settings.
     fn config(&self) -> &BatchConfig;
+    /// Name and shape of the observation array in the batch's layout, if the game has one.
+    fn observation(&self) -> Option<(String, TensorSpec)>;
     /// Replaces the seats' players from the next episode on.
     ///
     /// # Errors
@@ -1157,19 +1159,13 @@ impl<G: Game> Batch<G> {
         Ok(())
     }
 
-    /// Sets turn and status after a replay, without playing on for anybody.
+    /// After a replay: rewards count from here, and the game goes on until the client is to act. (It is already there
+    /// unless the snapshot was made by hand.)
     fn advance_replayed(&mut self) {
-        let turn = self.of.game.turn(&self.hot[0].state);
-        let h = &mut self.hot[0];
-        h.turn = turn;
-        h.status = match turn {
-            Turn::Over => Status::Terminated,
-            _ if self.config.max_steps.is_some_and(|max| h.length >= max) => Status::Truncated,
-            _ => Status::Live,
-        };
         let mut base = std::mem::take(&mut self.cold[0].base);
         self.returns(0, &mut base);
         self.cold[0].base = base;
+        self.advance(0);
     }
 
     /// A batch of one with this draw, for replays.
@@ -1215,6 +1211,12 @@ impl<G: Game> DynBatch for Batch<G> {
 
     fn config(&self) -> &BatchConfig {
         &self.config
+    }
+
+    fn observation(&self) -> Option<(String, TensorSpec)> {
+        let name = self.of.spec.views.tensor.as_ref()?.keys().next()?.clone();
+        let array = crate::columns::obs_spec(&self.of.spec, &self.of.game.facts(), self.config.layout)?;
+        Some((name, array))
     }
 
     fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), BatchError> {
