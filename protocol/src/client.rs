@@ -472,6 +472,13 @@ pub struct Step {
     pub moves: Option<Vec<Move>>,
 }
 
+impl Step {
+    /// Whether there are either `actions` or `moves`. What was decoded has one of them.
+    pub fn is_whole(&self) -> bool {
+        self.actions.is_some() != self.moves.is_some()
+    }
+}
+
 /// One entry of `step.moves`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
@@ -845,7 +852,20 @@ pub struct Act {
 }
 
 impl Act {
-    /// The move, if there is exactly one. What `decode` returns has one.
+    /// Whether there is exactly one move. What was decoded has one.
+    pub fn is_whole(&self) -> bool {
+        [
+            self.action.is_some(),
+            self.text.is_some(),
+            self.proposal.is_some(),
+        ]
+        .into_iter()
+        .filter(|&is| is)
+        .count()
+            == 1
+    }
+
+    /// The move, if there is exactly one.
     pub fn chosen(&self) -> Option<Move> {
         match (self.action, &self.text, &self.proposal) {
             (Some(id), None, None) => Some(Move::Id(id)),

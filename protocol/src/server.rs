@@ -3,7 +3,7 @@
 //! Every field is as `docs/protocol.md` says. The four messages of a match that are numbered ([`MatchStart`], [`Turn`],
 //! [`Event`], [`MatchEnd`]) carry their `seq`, so that one that was built is kept and sent again as it is.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::batch::{Batch, Viewed};
@@ -690,16 +690,60 @@ pub struct Resync {
     #[serde(rename = "match")]
     pub match_id: String,
     /// How it began.
+    #[serde(serialize_with = "with_type")]
     pub start: Box<MatchStart>,
     /// What happened since.
     #[serde(default, deserialize_with = "or_default")]
     pub events: Vec<MatchFrame>,
     /// The turn that waits for this seat, with its own `seq`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "option_with_type"
+    )]
     pub turn: Option<Box<Turn>>,
     /// How it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "option_with_type"
+    )]
     pub end: Option<Box<MatchEnd>>,
+}
+
+/// A message inside a `resync`, as whole as it would come alone.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Typed<'a> {
+    MatchStart(&'a MatchStart),
+    Turn(&'a Turn),
+    MatchEnd(&'a MatchEnd),
+}
+
+impl<'a> From<&'a Turn> for Typed<'a> {
+    fn from(turn: &'a Turn) -> Self {
+        Typed::Turn(turn)
+    }
+}
+
+impl<'a> From<&'a MatchEnd> for Typed<'a> {
+    fn from(end: &'a MatchEnd) -> Self {
+        Typed::MatchEnd(end)
+    }
+}
+
+fn with_type<S: Serializer>(start: &MatchStart, serializer: S) -> Result<S::Ok, S::Error> {
+    Typed::MatchStart(start).serialize(serializer)
+}
+
+fn option_with_type<'a, S: Serializer, T>(
+    message: &'a Option<Box<T>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error>
+where
+    Typed<'a>: From<&'a T>,
+{
+    message.as_deref().map(Typed::from).serialize(serializer)
 }
 
 /// `matches`: answers `list_matches`.
