@@ -1,1 +1,5 @@
-//! stub
+//! The ludex server.
+#![forbid(unsafe_code)]
+
+pub mod auth;
+pub mod store;
