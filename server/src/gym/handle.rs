@@ -27,6 +27,24 @@ pub(super) enum Task {
     Close,
 }
 
+impl Task {
+    /// How many kinds there are, by what they cost.
+    pub(super) const KINDS: usize = 5;
+    pub(super) const REPLAY: usize = 2;
+    pub(super) const COPY: usize = 3;
+    pub(super) const LOOK: usize = 4;
+
+    pub(super) fn kind(&self) -> usize {
+        match self {
+            Task::Reset(_) => 0,
+            Task::Step(_) => 1,
+            Task::Snapshot(_) | Task::Restore(_) => Task::REPLAY,
+            Task::Clone(..) => Task::COPY,
+            Task::View(_) | Task::Close => Task::LOOK,
+        }
+    }
+}
+
 /// A handle of a session. Whoever runs a task owns it: the session, or a thread of the compute pool.
 pub(super) struct Handle {
     env: u32,

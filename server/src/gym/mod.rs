@@ -24,8 +24,10 @@ use open::Table;
 
 /// Longer work leaves the session's thread.
 const INLINE: Duration = Duration::from_millis(2);
-/// First guess at the time of one environment's step, in nanoseconds; then it is measured.
+/// First guess at the time of one environment's share of a task, in nanoseconds; then it is measured.
 const GUESS_NS: f64 = 500.0;
+/// The same for snapshots and restores, which replay the episode.
+const GUESS_REPLAY_NS: f64 = 20_000.0;
 /// The same where the server's agents answer.
 const GUESS_AGENTS_NS: f64 = 1e6;
 
@@ -66,9 +68,37 @@ struct Place {
     handle: Option<Box<Handle>>,
     /// Requests that came meanwhile.
     waiting: VecDeque<(Id, Task, Encoding)>,
-    /// Measured time of one environment's step, in nanoseconds.
-    cost: f64,
-    measured: bool,
+    costs: Costs,
+}
+
+/// What one environment's share of each kind of task takes, in nanoseconds, by [`Task::kind`].
+struct Costs {
+    ns: [f64; Task::KINDS],
+    measured: [bool; Task::KINDS],
+}
+
+impl Costs {
+    fn guess(agents: bool) -> Self {
+        let play = if agents { GUESS_AGENTS_NS } else { GUESS_NS };
+        let mut ns = [play; Task::KINDS];
+        ns[Task::REPLAY] = GUESS_REPLAY_NS;
+        ns[Task::COPY] = GUESS_NS;
+        ns[Task::LOOK] = 0.0;
+        Costs { ns, measured: [false; Task::KINDS] }
+    }
+
+    fn expect(&self, kind: usize, rows: usize) -> Duration {
+        Duration::from_nanos((self.ns[kind] * rows as f64) as u64)
+    }
+
+    fn measure(&mut self, kind: usize, rows: usize, took: Duration) {
+        if kind == Task::LOOK {
+            return;
+        }
+        let now = took.as_nanos() as f64 / rows.max(1) as f64;
+        self.ns[kind] = if self.measured[kind] { 0.8 * self.ns[kind] + 0.2 * now } else { now };
+        self.measured[kind] = true;
+    }
 }
 
 /// What comes back from the pool.
@@ -83,6 +113,7 @@ struct Done {
     handle: Box<Handle>,
     frame: Vec<u8>,
     born: Born,
+    kind: usize,
     rows: usize,
     took: Duration,
 }
@@ -103,9 +134,9 @@ impl Gym {
         self.places.is_empty()
     }
 
-    /// Whether a call is away.
-    pub fn is_working(&self) -> bool {
-        !self.jobs.is_empty()
+    /// Whether the handle is open.
+    pub fn has(&self, env: u32) -> bool {
+        self.places.contains_key(&env)
     }
 
     /// Carries a request of the gym plane out, or keeps it until the handle is back. Replies go to `out`.
@@ -136,12 +167,12 @@ impl Gym {
             return std::future::pending().await;
         };
         let waiting = match result {
-            Ok(Done { handle, frame, born, rows, took }) => {
+            Ok(Done { handle, frame, born, kind, rows, took }) => {
                 out.push(Written { id, env: Some(env), frame, encoding });
                 self.adopt(born);
                 let Some(place) = self.places.get_mut(&env) else { return };
                 place.handle = Some(handle);
-                place.measure(rows, took);
+                place.costs.measure(kind, rows, took);
                 std::mem::take(&mut place.waiting)
             }
             Err(Panicked) => {
@@ -164,7 +195,7 @@ impl Gym {
         }
         self.last += 1;
         let env = self.last;
-        let opened = crate::auth::random_u64().map_err(|e| Box::new(ErrorMessage::new(ErrorCode::Internal, e.to_string())));
+        let opened = crate::auth::random_bytes::<8>().map(u64::from_le_bytes).map_err(|e| Box::new(ErrorMessage::new(ErrorCode::Internal, e.to_string())));
         let table = Table(self.means.opponents.clone());
         let opened = opened.and_then(|seed| {
             caught("open", || open::open(env, open, &table, &self.means.limits, seed)).unwrap_or_else(|Panicked| Err(internal()))
@@ -191,9 +222,8 @@ impl Gym {
 
     fn adopt(&mut self, born: Born) {
         if let Born::Handle(handle) = born {
-            let cost = if handle.has_agents() { GUESS_AGENTS_NS } else { GUESS_NS };
-            let place = Place { cost, measured: false, waiting: VecDeque::new(), handle: None };
-            self.places.insert(handle.env(), Place { handle: Some(handle), ..place });
+            let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
+            self.places.insert(env, Place { handle: Some(handle), waiting: VecDeque::new(), costs });
         }
     }
 
@@ -210,18 +240,18 @@ impl Gym {
             return out.push(unknown(id, env, encoding, self.handles()));
         };
         let Some(handle) = place.handle.as_mut() else { return };
-        let rows = handle.rows(&task);
+        let (kind, rows) = (task.kind(), handle.rows(&task));
         let closes = matches!(task, Task::Close);
-        if !closes && place.cost * rows as f64 > INLINE.as_nanos() as f64 {
+        if place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
-            let job = self.means.compute.run(move || work(handle, id, task, encoding, rows));
+            let job = self.means.compute.run(move || work(handle, id, task, encoding, kind, rows));
             self.jobs.push(Box::pin(async move { Finished { id, env, encoding, result: job.await } }));
             return;
         }
         let from = Instant::now();
         match caught("a request", || call(handle, id, task, encoding)) {
             Ok((frame, born)) => {
-                place.measure(rows, from.elapsed());
+                place.costs.measure(kind, rows, from.elapsed());
                 out.push(Written { id, env: (!closes).then_some(env), frame, encoding });
                 if closes {
                     self.places.remove(&env);
@@ -236,18 +266,10 @@ impl Gym {
     }
 }
 
-impl Place {
-    fn measure(&mut self, rows: usize, took: Duration) {
-        let now = took.as_nanos() as f64 / rows.max(1) as f64;
-        self.cost = if self.measured { 0.8 * self.cost + 0.2 * now } else { now };
-        self.measured = true;
-    }
-}
-
-fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, rows: usize) -> Done {
+fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: usize, rows: usize) -> Done {
     let from = Instant::now();
     let (frame, born) = call(&mut handle, id, task, encoding);
-    Done { handle, frame, born, rows, took: from.elapsed() }
+    Done { handle, frame, born, kind, rows, took: from.elapsed() }
 }
 
 /// Runs a task and writes its reply.

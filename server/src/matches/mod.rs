@@ -1,0 +1,5 @@
+//! The match plane.
+
+pub mod player;
+
+pub use player::{Hub, Player};
