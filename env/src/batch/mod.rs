@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_protocol::spec::{Information, Spec, Utility};
+use ludex_protocol::spec::{Information, Spec, TensorSpec, Utility};
 
 use crate::columns::{Columns, MaskForm};
 use crate::erased::{DynState, Given};
@@ -213,6 +213,8 @@ pub struct Snapshot {
 pub trait DynBatch: Send {
     /// The game's spec.
     fn spec(&self) -> &Spec;
+    /// Name and shape of the observation array in the batch's layout, if the game has one.
+    fn observation(&self) -> Option<(String, TensorSpec)>;
     /// How many environments.
     fn count(&self) -> usize;
     /// Entries per row of [`Actions`]: 1, or the number of seats.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use ludex_protocol::spec::{Dynamics, Spec};
+use ludex_protocol::spec::{Dynamics, Spec, TensorSpec};
 
 use super::episode::{Batch, NONE, Rows, Status, client_seats, players_of};
 use super::{
@@ -208,6 +208,12 @@ impl<G: Game> Batch<G> {
 impl<G: Game> DynBatch for Batch<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
+    }
+
+    fn observation(&self) -> Option<(String, TensorSpec)> {
+        let name = self.of.spec.views.tensor.as_ref()?.keys().next()?.clone();
+        let array = crate::columns::obs_spec(&self.of.spec, &self.of.game.facts(), self.config.layout)?;
+        Some((name, array))
     }
 
     fn count(&self) -> usize {

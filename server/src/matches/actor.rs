@@ -14,9 +14,13 @@ use tokio::sync::{mpsc, oneshot};
 use super::frames::Watcher;
 use super::hub::Hub;
 use super::machine::Match;
-use super::mailbox::{Gone, Mailbox, Out};
+use super::mailbox::{Mailbox, Undelivered};
 use super::terms::{Input, Kept, Output};
+use crate::session::Out;
 use crate::store::{ActRow, EndRow, Write};
+
+/// More missed frames than this are sent as one `resync`.
+const MISSED: usize = 128;
 
 /// What others ask of a match.
 pub enum Cmd {
@@ -178,8 +182,11 @@ impl Actor {
                 } else {
                     self.machine.catch_up(Watcher::Seat(seat), seen)
                 };
+                // Many missed frames would fill the mailbox: then everything goes in one.
+                let frames =
+                    if frames.len() > MISSED { vec![self.machine.resync(Watcher::Seat(seat))] } else { frames };
                 for frame in frames {
-                    self.post(seat, Out::Event(Box::new(frame)));
+                    self.post(seat, Out::Message(None, frame));
                 }
                 self.input(Input::Online(seat)).await;
             }
@@ -193,10 +200,9 @@ impl Actor {
                 self.spectators.retain(|s| s.session != session);
                 let to = if full { Watcher::Full } else { Watcher::Public };
                 mailbox.reply(re, ServerMessage::Ok(Default::default()));
-                for frame in self.machine.retold(to, &views) {
-                    mailbox.post(Out::Event(Box::new(frame.into())));
-                }
-                self.spectators.push(Spectator { session, mailbox, to, views, behind: false });
+                let told =
+                    self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
+                self.spectators.push(Spectator { session, mailbox, to, views, behind: told.is_err() });
             }
             Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
             Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
@@ -242,9 +248,9 @@ impl Actor {
 
     fn show(&mut self, output: Output) {
         match output {
-            Output::Reply { seat, re, message } => self.post(seat, Out::Reply(re, message)),
+            Output::Reply { seat, re, message } => self.post(seat, Out::Message(Some(re), *message)),
             Output::Frame { to: Watcher::Seat(seat), frame } => {
-                self.post(seat, Out::Event(Box::new((*frame).into())));
+                self.post(seat, Out::Message(None, (*frame).into()));
             }
             Output::Frame { to, frame } => self.broadcast(to, *frame),
             Output::Ask(seat) => self.ask(seat),
@@ -255,7 +261,7 @@ impl Actor {
     fn post(&mut self, seat: Seat, out: Out) {
         let line = &mut self.lines[seat];
         if let Some(mailbox) = &line.mailbox
-            && !mailbox.post(out)
+            && mailbox.post(out).is_err()
         {
             // Too slow, or gone: it resumes from its last seen frame.
             line.mailbox = None;
@@ -281,10 +287,10 @@ impl Actor {
                 }
                 frame.into()
             };
-            match s.mailbox.offer(message) {
+            match s.mailbox.event(message) {
                 Ok(()) => s.behind = false,
-                Err(Gone::Full) => s.behind = true,
-                Err(Gone::Closed) => return false,
+                Err(Undelivered::Full) => s.behind = true,
+                Err(Undelivered::Closed) => return false,
             }
             true
         });

@@ -14,25 +14,9 @@ use ludex_protocol::server::HeldJoin;
 use super::actor::{Cmd, Handle};
 use super::hub::{Hub, lock};
 use super::mailbox::Mailbox;
-use crate::auth::TokenHash;
+use crate::auth::Scopes;
+use crate::session::Identity;
 use crate::store::{SessionRow, Write};
-
-/// Who plays, under which name.
-#[derive(Clone, Debug, Default)]
-pub struct Identity {
-    /// The session's id.
-    pub session: String,
-    /// The agent's name.
-    pub agent: String,
-    /// Its version.
-    pub version: Option<String>,
-    /// What it is.
-    pub kind: AgentKind,
-    /// The token's owner; absent for guests on loopback.
-    pub owner: Option<String>,
-    /// The token.
-    pub token: Option<TokenHash>,
-}
 
 /// See the module.
 pub struct Entrant {
@@ -46,7 +30,6 @@ pub struct Entrant {
     pub kind: AgentKind,
     /// The token's owner.
     pub owner: Option<String>,
-    token: Option<TokenHash>,
     state: Mutex<State>,
 }
 
@@ -86,13 +69,13 @@ pub(super) struct KeptJoin {
 impl Entrant {
     /// A new session, known to the hub from now on.
     pub(super) fn new(hub: &Hub, who: Identity) -> Arc<Entrant> {
+        let agent = if who.agent.is_empty() { "anonymous".to_owned() } else { who.agent };
         let entrant = Arc::new(Entrant {
             session: who.session,
-            agent: who.agent,
+            agent,
             version: who.version,
             kind: who.kind,
             owner: who.owner,
-            token: who.token,
             state: Mutex::default(),
         });
         hub.enrol(&entrant);
@@ -107,8 +90,8 @@ impl Entrant {
             agent: row.agent,
             version: body.version,
             kind: body.kind,
+            scopes: Scopes::NONE,
             owner: body.owner,
-            token: row.token,
         };
         let entrant = Entrant::new(hub, who);
         lock(&entrant.state).key_hash = row.key_hash;
@@ -122,19 +105,15 @@ impl Entrant {
 
     /// A holder for a seat whose session the store has lost: only `reclaim` finds it.
     pub(super) fn lost(hub: &Hub, session: &str, agent: &str) -> Arc<Entrant> {
-        Entrant::new(hub, Identity { session: session.to_owned(), agent: agent.to_owned(), ..Identity::default() })
-    }
-
-    /// Who this is.
-    pub fn identity(&self) -> Identity {
-        Identity {
-            session: self.session.clone(),
-            agent: self.agent.clone(),
-            version: self.version.clone(),
-            kind: self.kind,
-            owner: self.owner.clone(),
-            token: self.token,
-        }
+        let who = Identity {
+            session: session.to_owned(),
+            agent: agent.to_owned(),
+            version: None,
+            kind: AgentKind::Bot,
+            scopes: Scopes::NONE,
+            owner: None,
+        };
+        Entrant::new(hub, who)
     }
 
     /// Hash of the key that resumes the session.
@@ -153,6 +132,11 @@ impl Entrant {
     /// The way to the connection, if there is one.
     pub(super) fn mailbox(&self) -> Option<Mailbox> {
         lock(&self.state).mailbox.clone()
+    }
+
+    /// Whether somebody is connected.
+    pub fn connected(&self) -> bool {
+        lock(&self.state).mailbox.is_some()
     }
 
     /// The connection `generation` is lost. `false` if a newer one is there.
@@ -239,7 +223,7 @@ impl Entrant {
             id: self.session.clone(),
             key_hash: self.key_hash(),
             agent: self.agent.clone(),
-            token: self.token,
+            token: None,
             body: serde_json::to_string(&body).unwrap_or_default(),
             expires_ms: super::epoch_ms().saturating_add(hub.config.limits.grace_ms as i64),
         };

@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_agents::Agent;
 use ludex_env::GameRef;
+use ludex_protocol::client::ListMatches;
 use ludex_protocol::error::{ErrorCode, ErrorMessage};
 use ludex_protocol::limits::Limits;
-use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Parts, RecordSeat};
-use ludex_protocol::server::{MatchEntry, SeatInfo};
+use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, RecordSeat};
+use ludex_protocol::server::{MatchEntry, Matches, SeatInfo};
 use ludex_referee::digest;
 use tokio::sync::{mpsc, oneshot};
 
@@ -26,8 +28,10 @@ use crate::compute::Compute;
 use crate::opponents::Opponents;
 use crate::store::{KeptMatch, MatchFilter, MatchRow, Store, StoreError, Write};
 
-/// The server as records and `welcome` name it.
-pub const SERVER: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));
+/// Records read at once.
+const RECORD_PAGE: u32 = 1_000;
+/// How many matches one list shows at the most.
+const LIST_LIMIT: u32 = 500;
 
 /// What the operator decides.
 #[derive(Clone, Debug, Default)]
@@ -216,7 +220,7 @@ impl Hub {
             params: spec.params.clone(),
             rules: spec.rules,
             hash: spec.hash.clone(),
-            server: SERVER.into(),
+            server: crate::PROGRAM.into(),
             seats: plan.seats.iter().map(record_seat).collect(),
             rated: plan.rated,
             clock: plan.clock.clone(),
@@ -440,11 +444,6 @@ impl Hub {
 
     // ---- read-only pages ------------------------------------------------------------------------------------------
 
-    /// Running matches, the newest first.
-    pub fn running(&self, game: Option<&str>, limit: usize) -> Vec<MatchEntry> {
-        self.listed(game, limit, Handle::live)
-    }
-
     fn listed(&self, game: Option<&str>, limit: usize, wanted: impl Fn(&Handle) -> bool) -> Vec<MatchEntry> {
         let live = lock(&self.live);
         let mut all: Vec<MatchEntry> = live.values().filter(|h| wanted(h)).map(|h| (*h.entry).clone()).collect();
@@ -452,11 +451,6 @@ impl Hub {
         all.sort_by(|a, b| b.started_ms.cmp(&a.started_ms).then_with(|| a.match_id.cmp(&b.match_id)));
         all.truncate(limit);
         all
-    }
-
-    /// Running and just ended matches, the newest first.
-    pub fn recent(&self, game: Option<&str>, limit: usize) -> Vec<MatchEntry> {
-        self.listed(game, limit, |_| true)
     }
 
     /// Whether an agent of this name and owner has a seat in a match.
@@ -468,29 +462,56 @@ impl Hub {
     pub(super) fn expire_later(self: &Arc<Self>, entrant: Arc<Entrant>) {
         let hub = self.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(std::time::Duration::from_millis(hub.config.limits.grace_ms)).await;
-            if entrant.mailbox().is_none() {
-                hub.drop_joins(&entrant.session);
-                hub.strike(&entrant.session);
-                let gone = vec![Write::SessionGone { id: entrant.session.clone() }];
-                if let Err(error) = hub.store.write_behind(gone).await {
-                    tracing::error!(%error, "the end of a session could not be kept");
-                }
+            tokio::time::sleep(Duration::from_millis(hub.config.limits.grace_ms)).await;
+            if !entrant.connected() {
+                hub.part(&entrant);
             }
         });
     }
 
+    /// A session is over for good. While the server stops, sessions stay in the store for its return.
+    pub(super) fn part(self: &Arc<Self>, entrant: &Arc<Entrant>) {
+        if self.draining() {
+            return;
+        }
+        self.drop_joins(&entrant.session);
+        self.strike(&entrant.session);
+        let (hub, id) = (self.clone(), entrant.session.clone());
+        // Without a runtime the program is ending, and the store's own expiry serves.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = hub.store.write_behind(vec![Write::SessionGone { id }]).await {
+                    tracing::debug!(%error, "the end of a session could not be kept");
+                }
+            });
+        }
+    }
+
+    /// Returns when no match runs.
+    pub async fn idle(&self) {
+        while self.live_matches() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The list of matches that a client or a page asked for.
+    pub fn matches(&self, which: &ListMatches) -> Matches {
+        let limit = which.limit.min(LIST_LIMIT) as usize;
+        let all = |h: &Handle| !which.live || h.live();
+        Matches { matches: self.listed(which.game.as_deref(), limit, all) }
+    }
+
     /// What everybody may see of an episode: the record when it is released, else its head and the public events.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn episode(&self, id: &str) -> Result<Option<Value>, StoreError> {
+    pub async fn episode(&self, id: &str) -> Option<Value> {
         let handle = self.handle(id);
-        let Some(kept) = self.store.episode(id).await? else { return Ok(None) };
+        let kept = self.store.episode(id).await.unwrap_or_else(|error| {
+            tracing::error!(id, %error, "an episode could not be read");
+            None
+        })?;
         if kept.released
             && let Some(end) = &kept.end
         {
-            return Ok(serde_json::from_str(&end.record).ok());
+            return serde_json::from_str(&end.record).ok();
         }
         let frames = match handle {
             Some(handle) => {
@@ -508,7 +529,7 @@ impl Hub {
             let hidden = ["digest", "seed", "salt", "run", "pair"];
             page.extend(footer.into_iter().filter(|(k, _)| !hidden.contains(&k.as_str())));
         }
-        Ok(Some(Value::Object(page)))
+        Some(Value::Object(page))
     }
 
     /// The public events of a match that has no task any more.
@@ -519,21 +540,28 @@ impl Hub {
         restored.map(|(machine, _)| machine.public_events()).unwrap_or_default()
     }
 
-    /// Ratings over the rated, released episodes of this server, by the referee.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn ratings(&self) -> Result<Value, StoreError> {
-        let filter = MatchFilter { rated: Some(true), ..MatchFilter::default() };
-        let mut records = Vec::new();
+    /// Ratings over the rated, released episodes of this server, by the referee; of one game or of all.
+    pub async fn ratings(&self, game: Option<&str>) -> Value {
+        let mut lines = String::new();
+        let filter = MatchFilter { rated: Some(true), game: game.map(str::to_owned), ..MatchFilter::default() };
         let mut after = 0;
         loop {
-            let page = self.store.records(&filter, after, 1_000).await?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            records.extend(page.iter().filter_map(|r| Parts::parse(&r.record).ok()));
+            match self.store.records(&filter, after, RECORD_PAGE).await {
+                Ok(page) => {
+                    let Some(last) = page.last() else { break };
+                    after = last.seq;
+                    for row in &page {
+                        lines.push_str(&row.record);
+                        lines.push('\n');
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "records could not be read");
+                    break;
+                }
+            }
         }
-        Ok(crate::ratings::table(&records))
+        self.compute.run(move || crate::ratings::table(&lines)).await.unwrap_or_else(|_| json!({ "ratings": [] }))
     }
 }
 

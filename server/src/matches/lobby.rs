@@ -13,7 +13,6 @@ use serde_json::json;
 
 use super::entrant::{Entrant, KeptJoin};
 use super::hub::{Hub, MatchPlan, Plays, SeatPlan, fresh_id, lock};
-use super::mailbox::Out;
 use super::terms::SeatSetup;
 use crate::opponents::Opponent;
 use crate::store::{TicketRow, Write};
@@ -512,7 +511,7 @@ impl Hub {
         let told = lock(&self.lobby).to_tell();
         for (entrant, queued) in told {
             if let Some(mailbox) = entrant.mailbox() {
-                mailbox.post(Out::Event(Box::new(ServerMessage::Queued(queued))));
+                let _ = mailbox.event(ServerMessage::Queued(queued));
             }
         }
     }

@@ -11,10 +11,8 @@ pub mod mailbox;
 pub mod player;
 pub mod terms;
 
-pub use entrant::Identity;
 pub use frames::Watcher;
 pub use hub::{Hub, HubConfig};
-pub use mailbox::{Inbox, Mailbox, Out};
 pub use player::Player;
 
 /// The time of day as records write it.

@@ -3,21 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ludex_protocol::Id;
 use ludex_protocol::client::{Act, ClientMessage, ListMatches, Spectate, SpectatorView};
 use ludex_protocol::error::{ErrorCode, ErrorMessage, close};
-use ludex_protocol::server::{HeldJoin, HeldMatch, Matches, ServerMessage};
-use tokio::sync::oneshot;
+use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
+use tokio::sync::{mpsc, oneshot};
 
 use super::actor::Cmd;
-use super::entrant::{Entrant, Identity};
+use super::entrant::Entrant;
 use super::hub::Hub;
-use super::mailbox::{Mailbox, Out};
+use super::mailbox::Mailbox;
 use super::terms::Input;
 use crate::auth::Scopes;
-use crate::store::Write;
-
-/// How many matches one `list_matches` shows at the most.
-const LIST_LIMIT: u32 = 500;
+use crate::session::{Identity, Out};
 
 /// See the module.
 pub struct Player {
@@ -32,33 +30,26 @@ pub struct Player {
 
 impl Player {
     /// A new session's player.
-    pub fn new(hub: Arc<Hub>, who: Identity, scopes: Scopes, mailbox: Mailbox) -> Player {
+    pub fn new(hub: Arc<Hub>, who: Identity, mailbox: mpsc::Sender<Out>) -> Player {
+        let scopes = who.scopes;
         let entrant = Entrant::new(&hub, who);
         Player::of(hub, entrant, scopes, mailbox)
     }
 
-    /// The player of a session that the hub knows, after a lost connection or a restart. Nothing is sent before
-    /// [`Player::catch_up`].
-    pub fn of(hub: Arc<Hub>, entrant: Arc<Entrant>, scopes: Scopes, mailbox: Mailbox) -> Player {
+    /// The player of a session from before a restart. Nothing is sent before [`Player::resume`].
+    pub fn of(hub: Arc<Hub>, entrant: Arc<Entrant>, scopes: Scopes, mailbox: mpsc::Sender<Out>) -> Player {
+        let mailbox = Mailbox(mailbox);
         let generation = entrant.connect(mailbox.clone());
         Player { hub, entrant, scopes, mailbox, generation, watching: Vec::new() }
     }
 
-    /// A new connection of the same session takes over.
-    pub fn reconnect(&mut self, mailbox: Mailbox) {
-        self.generation = self.entrant.connect(mailbox.clone());
-        self.mailbox = mailbox;
+    /// A new connection takes over: what it has not `seen` goes to its mailbox, match by match; a resync where it names
+    /// nothing.
+    pub fn resume(&mut self, mailbox: mpsc::Sender<Out>, seen: &BTreeMap<String, u64>) {
+        self.mailbox = Mailbox(mailbox);
+        self.generation = self.entrant.connect(self.mailbox.clone());
         self.watching.clear();
-    }
-
-    /// Sends what was missed since `seen`, match by match; a resync where nothing is named.
-    pub fn catch_up(&self, seen: &BTreeMap<String, u64>) {
         self.entrant.catch_up(seen, false);
-    }
-
-    /// Who plays.
-    pub fn who(&self) -> Identity {
-        self.entrant.identity()
     }
 
     /// Changes the hash of the key that resumes the session, and keeps the session.
@@ -103,7 +94,7 @@ impl Player {
             self.entrant.take_seats(seats);
             self.hub.move_joins(&other.session, &self.entrant);
             if let Some(mailbox) = other.mailbox() {
-                mailbox.post(Out::Close(close::SUPERSEDED));
+                let _ = mailbox.post(Out::Close(close::SUPERSEDED));
             }
         }
         self.entrant.catch_up(&BTreeMap::new(), true);
@@ -118,19 +109,10 @@ impl Player {
         }
     }
 
-    /// The session is over for good: nobody will resume it.
-    pub async fn end(&self) {
-        self.detach();
-        self.hub.drop_joins(&self.entrant.session);
-        self.hub.strike(&self.entrant.session);
-        let gone = vec![Write::SessionGone { id: self.entrant.session.clone() }];
-        if let Err(error) = self.hub.store.write_behind(gone).await {
-            tracing::error!(%error, "the end of a session could not be kept");
-        }
-    }
-
     /// Takes a request of the match plane. Its answer comes through the mailbox. `ack` has none.
-    pub async fn handle(&mut self, re: i64, message: ClientMessage) {
+    pub async fn handle(&mut self, re: Option<Id>, message: ClientMessage) {
+        // Frames are kept until the match is gone: an `ack`, the one message without an id, has nothing to do.
+        let Some(re) = re else { return };
         match message {
             ClientMessage::Join(join) => match self.allowed(Scopes::PLAY, "play") {
                 Ok(()) => self.hub.join(&self.entrant, re, *join).await,
@@ -161,13 +143,11 @@ impl Player {
                 self.unwatch(&un.match_id);
                 self.reply(re, ServerMessage::Ok(Default::default()));
             }
-            // Frames are kept until the match is gone: there is nothing to forget sooner.
-            ClientMessage::Ack(_) => {}
             _ => self.reply(re, ErrorMessage::new(ErrorCode::Internal, "this is no request of the match plane")),
         }
     }
 
-    fn reply(&self, re: i64, message: impl Into<ServerMessage>) {
+    fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
         self.mailbox.reply(re, message);
     }
 
@@ -186,7 +166,7 @@ impl Player {
         }
     }
 
-    fn act(&self, re: i64, act: Box<Act>) {
+    fn act(&self, re: Id, act: Box<Act>) {
         match self.entrant.seat(&act.match_id) {
             Some((handle, seat)) => {
                 if !handle.send(Cmd::Input(Input::Act { seat, re, act })) {
@@ -197,17 +177,11 @@ impl Player {
         }
     }
 
-    fn list(&self, re: i64, list: &ListMatches) {
-        let limit = list.limit.min(LIST_LIMIT) as usize;
-        let matches = if list.live {
-            self.hub.running(list.game.as_deref(), limit)
-        } else {
-            self.hub.recent(list.game.as_deref(), limit)
-        };
-        self.reply(re, ServerMessage::Matches(Matches { matches }));
+    fn list(&self, re: Id, list: &ListMatches) {
+        self.reply(re, ServerMessage::Matches(self.hub.matches(list)));
     }
 
-    async fn spectate(&mut self, re: i64, watch: Spectate) {
+    async fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
             return self
                 .reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
@@ -239,5 +213,14 @@ impl Player {
         if let Some(handle) = self.hub.handle(id) {
             handle.send(Cmd::Unspectate { session: self.entrant.session.clone() });
         }
+    }
+}
+
+impl Drop for Player {
+    /// The session is over for good (nobody came back in time, or it was closed for a fault), unless the server stops:
+    /// then it waits in the store.
+    fn drop(&mut self) {
+        self.detach();
+        self.hub.part(&self.entrant);
     }
 }
