@@ -11,6 +11,7 @@ pub const ILLEGAL_RATE: Metric = Metric {
     id: "illegal_rate",
     title: "Illegal moves",
     unit: "share of attempts",
+    digits: 3,
     formula: "refused attempts / (refused + accepted attempts); forced moves are no attempts; Wilson interval",
     source: "tries, docs/protocol.md",
     of: illegal_rate,

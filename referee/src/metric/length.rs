@@ -9,6 +9,7 @@ pub const LENGTH: Metric = Metric {
     id: "length",
     title: "Length",
     unit: "moves per game",
+    digits: 1,
     formula: "moves of all seats / games; a joint move is one, chance none; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
     of: length,

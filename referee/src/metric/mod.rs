@@ -32,6 +32,8 @@ pub struct Metric {
     pub title: &'static str,
     /// Unit; empty for a plain number.
     pub unit: &'static str,
+    /// Decimals worth showing to people.
+    pub digits: usize,
     /// How it is computed.
     pub formula: &'static str,
     /// Whose it is.

@@ -11,6 +11,7 @@ pub const SCORE_RATE: Metric = Metric {
     id: "score_rate",
     title: "Score",
     unit: "share of points",
+    digits: 3,
     formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat is a comparison; Wilson interval",
     source: "E. B. Wilson, JASA 22 (1927)",
     of: score_rate,

@@ -11,11 +11,11 @@ fn verified(record: Record) -> Verified {
 }
 
 fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
-    let own = |e| match e {
-        &mut RecordEvent::Move(ref mut m) => Some(m),
-        &mut RecordEvent::Chance(_) => None,
-    };
-    record.events.iter_mut().filter_map(own).collect()
+    let own = record.events.iter_mut().filter_map(|e| match e {
+        RecordEvent::Move(m) => Some(m),
+        RecordEvent::Chance(_) => None,
+    });
+    own.collect()
 }
 
 fn refused(action: i64) -> Try {

@@ -9,6 +9,7 @@ pub const TIME_PER_MOVE: Metric = Metric {
     id: "time_per_move",
     title: "Time per move",
     unit: "ms",
+    digits: 1,
     formula: "sum of the recorded milliseconds of the agent's own moves / moves; mean +- 1.96 s / sqrt(moves)",
     source: "ms, docs/protocol.md",
     of: time_per_move,

@@ -18,7 +18,7 @@ pub(super) fn page(report: &Report) -> String {
     env.add_filter("num", number);
     let metrics: Vec<_> = METRICS
         .iter()
-        .map(|m| context! { id => m.id, title => m.title, unit => m.unit, formula => m.formula, source => m.source })
+        .map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
         .collect();
     let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
     let cells: Vec<Vec<Vec<Cell>>> =

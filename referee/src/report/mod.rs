@@ -123,35 +123,30 @@ impl Report {
     }
 }
 
+/// An agent's ratings by game: rating and half width of its interval on each scale.
+type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
+
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
     let games: BTreeSet<&str> = scales.iter().map(|s| &*s.game).collect();
     if games.len() < 2 {
         return Vec::new();
     }
-    // By agent and game: rating and half width on each scale.
-    let mut all: BTreeMap<&str, BTreeMap<&str, Vec<(f64, Option<f64>)>>> = BTreeMap::new();
+    let mut agents: BTreeMap<&str, Marks> = BTreeMap::new();
     for scale in scales {
         for a in scale.agents.iter().filter(|a| a.anchored) {
             let Some(rating) = a.rating else { continue };
             let half = a.low.zip(a.high).map(|(low, high)| (high - low) / 2.0);
-            all.entry(&a.name).or_default().entry(&scale.game).or_default().push((rating, half));
+            agents.entry(&a.name).or_default().entry(&scale.game).or_default().push((rating, half));
         }
     }
-    let row = |(name, by_game): (&str, BTreeMap<&str, Vec<(f64, Option<f64>)>>)| {
-        let n = by_game.len() as f64;
-        let mut variance = 0.0;
-        let mut measured = false;
-        let means: BTreeMap<String, f64> = by_game
-            .iter()
-            .map(|(game, scales)| {
-                let m = scales.len() as f64;
-                variance += scales.iter().filter_map(|s| s.1).map(|h| (h / (m * n)).powi(2)).sum::<f64>();
-                measured |= scales.iter().any(|s| s.1.is_some());
-                ((*game).to_owned(), scales.iter().map(|s| s.0).sum::<f64>() / m)
-            })
-            .collect();
-        let rating = means.values().sum::<f64>() / n;
-        let half = measured.then(|| variance.sqrt());
+    let row = |(name, marks): (&str, Marks)| {
+        let mean = |of: &[(f64, Option<f64>)]| of.iter().map(|m| m.0).sum::<f64>() / of.len() as f64;
+        let means: BTreeMap<String, f64> = marks.iter().map(|(game, of)| ((*game).to_owned(), mean(of))).collect();
+        let rating = means.values().sum::<f64>() / means.len() as f64;
+        // Each half width by the weight of its scale in the mean; constants have none.
+        let parts =
+            marks.values().flat_map(|of| of.iter().filter_map(|m| Some(m.1? / (of.len() * marks.len()) as f64)));
+        let half = parts.map(|h| h * h).reduce(|a, b| a + b).map(f64::sqrt);
         HeadlineRow {
             name: name.to_owned(),
             rating,
@@ -161,7 +156,7 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
             games: means,
         }
     };
-    let mut rows: Vec<HeadlineRow> = all.into_iter().map(row).collect();
+    let mut rows: Vec<HeadlineRow> = agents.into_iter().map(row).collect();
     rows.sort_by(|a, b| b.complete.cmp(&a.complete).then(b.rating.total_cmp(&a.rating)));
     rows
 }
