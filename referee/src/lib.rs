@@ -1,12 +1,10 @@
 //! The verdicts: verification, schedules, ratings, metrics and reports, from episode records alone.
 //!
 //! ```no_run
-//! use ludex_referee::{Report, Verifier, read::read_file, report::About, scale::Options};
+//! use ludex_referee::{Report, read::read_file, report::About, scale::Options};
 //!
 //! let lines = read_file("episodes.jsonl".as_ref())?;
-//! let (good, mut refused) = Verifier::new().verify_all(&lines.found);
-//! refused.extend(lines.refused);
-//! let report = Report::build(&good, refused, Options::default(), About::default());
+//! let report = Report::verify(lines, Options::default(), About::default());
 //! std::fs::write("report.html", report.to_html())?;
 //! # Ok::<(), std::io::Error>(())
 //! ```

@@ -67,6 +67,21 @@ pub struct Lines {
     pub refused: Vec<Refused>,
 }
 
+impl Lines {
+    /// Records of a store, which has no lines.
+    pub fn of_store(name: &str, records: impl IntoIterator<Item = Parts>) -> Self {
+        let source = Source { file: name.to_owned(), line: 0 };
+        let found = records.into_iter().map(|parts| Found { source: source.clone(), parts });
+        Lines { found: found.collect(), refused: Vec::new() }
+    }
+
+    /// What another source held, behind this one's.
+    pub fn append(&mut self, mut other: Lines) {
+        self.found.append(&mut other.found);
+        self.refused.append(&mut other.refused);
+    }
+}
+
 /// Reads a file.
 ///
 /// # Errors

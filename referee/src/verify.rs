@@ -208,6 +208,10 @@ impl Verifier {
         };
         drop(games);
         let spec = game.spec();
+        if header.game != spec.game {
+            let message = format!("{:?} is not the game's id, which is {}", header.game, spec.game);
+            return Err(Fault::new(FaultKind::Game, message));
+        }
         if (header.rules, &header.hash) != (spec.rules, &spec.hash) {
             let message = format!(
                 "played by rules {} with hash {} of {}, this program has rules {} with hash {}",

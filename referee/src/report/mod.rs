@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::read::Refused;
+use crate::read::{Lines, Refused};
 use crate::scale::{Options, Scale, keys, labels, rate};
-use crate::verify::Verified;
+use crate::verify::{Verified, Verifier};
 
 /// Where a report comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -99,6 +99,12 @@ impl Report {
             scales,
             refused,
         }
+    }
+
+    /// Verifies what was read and builds the report of what is true; the rest is listed as refused.
+    pub fn verify(lines: Lines, options: Options, about: About) -> Report {
+        let (good, untrue) = Verifier::new().verify_all(&lines.found);
+        Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
 
     /// One HTML page without anything to load: readable in light and dark, on paper, and by a screen reader.

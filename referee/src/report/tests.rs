@@ -122,3 +122,16 @@ fn an_empty_report_is_a_page_too() {
     assert!(report.to_html().contains("nothing to rate"));
     assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
 }
+
+#[test]
+fn from_lines_to_the_report() {
+    let good: Vec<String> = (0..3).map(|k| play("tic_tac_toe", &["a", "random"], k).to_line().unwrap()).collect();
+    let changed = good[2].replace("\"ms\":", "\"ms\":1");
+    let text = [&good[0][..], &good[1], "{", &changed].join("\n");
+    let mut lines = crate::read::read_lines("x.jsonl", text.as_bytes());
+    lines.append(Lines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
+    let report = Report::verify(lines, Options { resamples: 0, ..Options::default() }, About::default());
+    let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
+    assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
+    assert_eq!(report.scales[0].games, 3);
+}

@@ -1,5 +1,6 @@
 //! Playing the events of a record again.
 
+use ludex_env::erased::legal_list;
 use ludex_env::{Draw, DynState, GameRef, Given, Outcomes, Seat, SeatSet, Turn};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent};
@@ -197,14 +198,18 @@ impl Replay<'_> {
         }
         let rule = self.record.header.illegal;
         let tries = rule.tries.max(1) as usize;
-        if m.forced && (rule.policy == IllegalPolicy::Forfeit || m.tries.len() != tries) {
-            return wrong(format!("a move was forced on seat {seat} without cause"));
-        }
-        if !m.forced && m.tries.len() >= tries && (m.action.is_some() || m.said.is_some()) {
+        if m.forced {
+            let policy = rule.policy != IllegalPolicy::Forfeit && m.tries.len() == tries;
+            // A match may skip moves that leave no choice.
+            let skipped = m.tries.is_empty() && legal_list(&*self.state, seat).len() == 1;
+            if !policy && !skipped {
+                return wrong(format!("a move was forced on seat {seat} without cause"));
+            }
+            if rule.policy == IllegalPolicy::Default && m.action != Some(self.state.default_action(seat)) {
+                return wrong(format!("the move forced on seat {seat} is not the game's default"));
+            }
+        } else if m.tries.len() >= tries && (m.action.is_some() || m.said.is_some()) {
             return wrong(format!("seat {seat} was allowed more than {tries} attempts"));
-        }
-        if m.forced && rule.policy == IllegalPolicy::Default && m.action != Some(self.state.default_action(seat)) {
-            return wrong(format!("the move forced on seat {seat} is not the game's default"));
         }
         Ok(())
     }

@@ -133,6 +133,7 @@ fn another_game_or_other_rules_are_refused() {
     let record = play("connect_four", &["a", "b"], 1);
     let message = refuse(&altered(&record, |v| v["game"] = json!("conect_four")), FaultKind::Game, None);
     assert!(message.contains("connect_four"), "{message}");
+    refuse(&altered(&record, |v| v["game"] = json!("connect_four()")), FaultKind::Game, None);
     refuse(&altered(&record, |v| v["params"]["rows"] = json!("many")), FaultKind::Game, None);
     refuse(&altered(&record, |v| v["params"]["rows"] = json!(7)), FaultKind::Rules, None);
     refuse(&altered(&record, |v| v["hash"] = json!("00")), FaultKind::Rules, None);
@@ -221,6 +222,31 @@ fn forced_moves_need_a_cause() {
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
     move_at(&mut record, 1).tries.pop();
     refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
+}
+
+#[test]
+fn a_move_without_a_choice_may_be_skipped() {
+    // Nine moves fill the board: the last had no alternative.
+    let mut record = (0..).map(|seed| play("tic_tac_toe", &["a", "b"], seed)).find(|r| r.events.len() == 9).unwrap();
+    move_at(&mut record, 8).forced = true;
+    assert!(verify(&parts(&seal(record.clone()))).is_ok());
+    move_at(&mut record, 7).forced = true;
+    refuse(&parts(&seal(record)), FaultKind::Move, Some(7));
+}
+
+#[test]
+fn a_forced_default_is_the_games_own() {
+    let default = ludex_env::load("tic_tac_toe").unwrap().start().default_action(0);
+    let forced = |seed| {
+        let mut record = play("tic_tac_toe", &["a", "b"], seed);
+        record.header.illegal.policy = IllegalPolicy::Default;
+        let m = move_at(&mut record, 0);
+        (m.forced, m.tries) = (true, vec![attempt(99); 3]);
+        (m.action == Some(default), parts(&seal(record)))
+    };
+    let (good, bad): (Vec<_>, Vec<_>) = (0..40).map(forced).partition(|(default, _)| *default);
+    assert!(verify(&good[0].1).is_ok());
+    refuse(&bad[0].1, FaultKind::Move, Some(0));
 }
 
 #[test]
