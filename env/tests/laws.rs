@@ -22,7 +22,7 @@ const MORE: &[&str] = &[
 
 fn keeps_the_laws(string: &str) {
     let game = ludex_env::load(string).unwrap_or_else(|e| panic!("{string}: {e}"));
-    if let Err(faults) = check::game(&game, 0..check::scaled(20)) {
+    if let Err(faults) = check::game(&game, 0..check::scaled(10)) {
         panic!("{}", faults.join("\n"));
     }
 }
