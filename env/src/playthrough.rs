@@ -120,13 +120,21 @@ fn position(out: &mut String, s: &dyn DynState) {
     }
 }
 
-/// Small arrays of small numbers whole, others by their cells that are not zero.
+/// Small arrays of small numbers whole, others by their stretches of equal cells that are not zero.
 fn cells(bytes: &[u8]) -> String {
     if bytes.len() <= 128 && bytes.iter().all(|&b| b < 10) {
         return bytes.iter().map(|b| char::from(b'0' + b)).collect();
     }
-    let set: Vec<String> =
-        (0..).zip(bytes).filter(|c| *c.1 != 0).map(|(i, b): (usize, _)| format!("{i}={b}")).collect();
+    let mut at = 0;
+    let mut set = Vec::new();
+    for run in bytes.chunk_by(|a, b| a == b) {
+        match (run[0], run.len()) {
+            (0, _) => {}
+            (v, 1) => set.push(format!("{at}={v}")),
+            (v, n) => set.push(format!("{at}-{}={v}", at + n - 1)),
+        }
+        at += run.len();
+    }
     format!("[{}]", set.join(" "))
 }
 
