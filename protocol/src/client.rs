@@ -116,11 +116,7 @@ pub struct Hello {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<Resume>,
     /// Take over the seats that the agent's name still holds.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub reclaim: bool,
 }
 
@@ -147,11 +143,7 @@ pub struct Resume {
     /// `welcome.key`.
     pub key: String,
     /// The last `seq` seen, by match.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "BTreeMap::is_empty")]
     pub seen: BTreeMap<String, u64>,
 }
 
@@ -206,18 +198,10 @@ pub struct Describe {
     /// Game id, or the whole game string.
     pub game: String,
     /// Parameters.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Params::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// Send the rules page too.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rules_text: bool,
 }
 
@@ -341,42 +325,22 @@ pub struct Open {
     /// Game id, or the whole game string.
     pub game: String,
     /// Parameters.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Params::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// How many environments.
-    #[serde(
-        default = "one",
-        deserialize_with = "or_one",
-        skip_serializing_if = "is_one"
-    )]
+    #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub count: u32,
     /// Who plays each seat: `"agent"` (the client) or an agent spec. Absent: all seats are the client's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seats: Option<Vec<String>>,
     /// How seats change from episode to episode.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rotate: Rotate,
     /// Who decides chance.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub chance: ChanceBy,
     /// What happens when an episode is over.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub autoreset: Autoreset,
     /// What batches show. Absent: `tensor`, left out where the game has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -388,28 +352,16 @@ pub struct Open {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mask: Option<MaskForm>,
     /// Whose views batches carry.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub observer: Observer,
     /// What an illegal action does.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub on_illegal: OnIllegal,
     /// Truncates episodes after so many moves of seats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// Keep episode records.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub record: bool,
 }
 
@@ -527,9 +479,7 @@ impl<'de> Visitor<'de> for MoveVisitor {
     }
 
     fn visit_u64<E: Error>(self, id: u64) -> Result<Move, E> {
-        i64::try_from(id)
-            .map(Move::Id)
-            .map_err(|_| E::custom(format_args!("{id} is no action id")))
+        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("{id} is no action id")))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Move, E> {
@@ -593,8 +543,7 @@ impl Visitor<'_> for SeedVisitor {
     fn visit_str<E: Error>(self, text: &str) -> Result<Seed, E> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let seed = digits.then(|| text.parse().ok()).flatten();
-        seed.map(Seed)
-            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+        seed.map(Seed).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
     }
 }
 
@@ -620,11 +569,7 @@ pub struct View {
     /// The handle.
     pub env: u32,
     /// The environment's index.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub i: u32,
     /// Which seat looks; absent: the one to move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -723,25 +668,13 @@ fn is_join_clock(clock: &Clock) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Join {
     /// Game id, or the whole game string. A `ticket` replaces it.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "String::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub game: String,
     /// Parameters.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Params::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
     pub params: Params,
     /// Who meets: equal queues do.
-    #[serde(
-        default = "open_queue",
-        deserialize_with = "or_open_queue",
-        skip_serializing_if = "is_open_queue"
-    )]
+    #[serde(default = "open_queue", deserialize_with = "or_open_queue", skip_serializing_if = "is_open_queue")]
     pub queue: String,
     /// The server's agents for the other seats, in seat order, or one for all; the match starts at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -750,42 +683,22 @@ pub struct Join {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seat: Option<u32>,
     /// Matches at a time.
-    #[serde(
-        default = "one",
-        deserialize_with = "or_one",
-        skip_serializing_if = "is_one"
-    )]
+    #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub slots: u32,
     /// Matches in all; 0: until `leave`.
-    #[serde(
-        default = "one",
-        deserialize_with = "or_one",
-        skip_serializing_if = "is_one"
-    )]
+    #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub count: u32,
     /// What turns show.
-    #[serde(
-        default = "match_views",
-        deserialize_with = "or_match_views",
-        skip_serializing_if = "are_match_views"
-    )]
+    #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
     pub views: Vec<MatchView>,
     /// Layout of the tensor: `ludex`, or one that the spec lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Whether the matches count.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rated: bool,
     /// The clock. Absent: ten seconds for each move.
-    #[serde(
-        default = "Clock::of_join",
-        deserialize_with = "or_join_clock",
-        skip_serializing_if = "is_join_clock"
-    )]
+    #[serde(default = "Clock::of_join", deserialize_with = "or_join_clock", skip_serializing_if = "is_join_clock")]
     pub clock: Clock,
     /// A tournament's ticket; replaces everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -830,12 +743,7 @@ pub struct Act {
     /// The `turn` that is answered.
     pub turn: u32,
     /// The try within it: refusals so far.
-    #[serde(
-        rename = "try",
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(rename = "try", default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub attempt: u32,
     /// The move as an action id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -854,15 +762,7 @@ pub struct Act {
 impl Act {
     /// Whether there is exactly one move. What was decoded has one.
     pub fn is_whole(&self) -> bool {
-        [
-            self.action.is_some(),
-            self.text.is_some(),
-            self.proposal.is_some(),
-        ]
-        .into_iter()
-        .filter(|&is| is)
-        .count()
-            == 1
+        [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
     }
 
     /// The move, if there is exactly one.
@@ -917,28 +817,16 @@ pub struct ListMatches {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub game: Option<String>,
     /// Running matches, else finished ones.
-    #[serde(
-        default = "yes",
-        deserialize_with = "or_yes",
-        skip_serializing_if = "is_yes"
-    )]
+    #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
     pub live: bool,
     /// At most so many.
-    #[serde(
-        default = "fifty",
-        deserialize_with = "or_fifty",
-        skip_serializing_if = "is_fifty"
-    )]
+    #[serde(default = "fifty", deserialize_with = "or_fifty", skip_serializing_if = "is_fifty")]
     pub limit: u32,
 }
 
 impl Default for ListMatches {
     fn default() -> Self {
-        ListMatches {
-            game: None,
-            live: true,
-            limit: 50,
-        }
+        ListMatches { game: None, live: true, limit: 50 }
     }
 }
 
@@ -962,11 +850,7 @@ pub struct Spectate {
     #[serde(rename = "match")]
     pub match_id: String,
     /// How much is seen.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub view: SpectatorView,
     /// What each event carries as its `view`; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

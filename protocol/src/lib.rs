@@ -17,6 +17,8 @@ mod fields;
 mod head;
 pub mod limits;
 pub mod record;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod server;
 pub mod spec;
 pub mod tensor;

@@ -98,11 +98,7 @@ impl ServerMessage {
         match self {
             ServerMessage::Batch(batch) => 256 + batch.packed_bytes(),
             ServerMessage::Snapshots(snapshots) => {
-                128 + snapshots
-                    .items
-                    .iter()
-                    .map(|item| item.len() + 8)
-                    .sum::<usize>()
+                128 + snapshots.items.iter().map(|item| item.len() + 8).sum::<usize>()
             }
             _ => 256,
         }
@@ -161,11 +157,7 @@ pub struct Welcome {
     #[serde(default, deserialize_with = "or_default")]
     pub matches: Vec<HeldMatch>,
     /// The session's joins.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub joins: Vec<HeldJoin>,
 }
 
@@ -198,7 +190,7 @@ pub struct HeldJoin {
 
 /// `pong`: answers `ping`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ServerPong"))]
 pub struct Pong {
     /// The server's monotonic clock.
     pub now_ms: u64,
@@ -206,7 +198,7 @@ pub struct Pong {
 
 /// `ping`: is the client there?
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ServerPing"))]
 pub struct Ping {
     /// To be sent back.
     pub nonce: u64,
@@ -544,11 +536,7 @@ pub enum EventKind {
         #[serde(default, deserialize_with = "or_default")]
         ms: u64,
         /// Played by the illegal-move policy, not by the agent.
-        #[serde(
-            default,
-            deserialize_with = "or_default",
-            skip_serializing_if = "is_default"
-        )]
+        #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
         forced: bool,
     },
     /// Chance decided.
@@ -696,18 +684,10 @@ pub struct Resync {
     #[serde(default, deserialize_with = "or_default")]
     pub events: Vec<MatchFrame>,
     /// The turn that waits for this seat, with its own `seq`.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "option_with_type"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub turn: Option<Box<Turn>>,
     /// How it ended.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "option_with_type"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "option_with_type")]
     pub end: Option<Box<MatchEnd>>,
 }
 
@@ -736,10 +716,7 @@ fn with_type<S: Serializer>(start: &MatchStart, serializer: S) -> Result<S::Ok, 
     Typed::MatchStart(start).serialize(serializer)
 }
 
-fn option_with_type<'a, S: Serializer, T>(
-    message: &'a Option<Box<T>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error>
+fn option_with_type<'a, S: Serializer, T>(message: &'a Option<Box<T>>, serializer: S) -> Result<S::Ok, S::Error>
 where
     Typed<'a>: From<&'a T>,
 {

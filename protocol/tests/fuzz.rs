@@ -27,10 +27,7 @@ impl Random {
 }
 
 fn frames() -> usize {
-    let scale = std::env::var("LUDEX_TEST_SCALE")
-        .ok()
-        .and_then(|text| text.parse::<f64>().ok())
-        .unwrap_or(1.0);
+    let scale = std::env::var("LUDEX_TEST_SCALE").ok().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
     (FRAMES * scale.max(1.0)) as usize
 }
 
@@ -42,10 +39,7 @@ fn golden() -> Vec<(Encoding, Vec<u8>)> {
     for line in text.lines() {
         let frame: Value = serde_json::from_str(line).unwrap();
         let hex = frame["msgpack"].as_str().unwrap();
-        let packed = (0..hex.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
-            .collect();
+        let packed = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
         frames.push((Encoding::MsgPack, packed));
         frames.push((Encoding::Json, frame["json"].to_string().into_bytes()));
     }
@@ -53,7 +47,8 @@ fn golden() -> Vec<(Encoding, Vec<u8>)> {
 }
 
 /// Markers of MessagePack and characters of JSON that lead astray.
-const NASTY: &[u8] = b"\x00\x7f\x80\x8f\x90\x9f\xa0\xc0\xc1\xc4\xc6\xc7\xc9\xca\xcb\xcf\xd3\xd4\xd8\xdb\xdd\xdf\xe0\xff{}[]\",:\\-.eE9n";
+const NASTY: &[u8] =
+    b"\x00\x7f\x80\x8f\x90\x9f\xa0\xc0\xc1\xc4\xc6\xc7\xc9\xca\xcb\xcf\xd3\xd4\xd8\xdb\xdd\xdf\xe0\xff{}[]\",:\\-.eE9n";
 
 fn mutate(random: &mut Random, frame: &mut Vec<u8>) {
     for _ in 0..1 + random.below(4) {
@@ -72,9 +67,7 @@ fn mutate(random: &mut Random, frame: &mut Vec<u8>) {
                 let to = random.below(frame.len() + 1);
                 frame.splice(to..to, piece);
             }
-            _ => frame
-                .splice(at..at, [nasty].repeat(random.below(80)))
-                .for_each(drop),
+            _ => frame.splice(at..at, [nasty].repeat(random.below(80))).for_each(drop),
         }
     }
 }
@@ -92,10 +85,7 @@ fn check_answer(rejected: &Rejected) {
     ];
     assert!(expected.contains(&error.code), "{error}");
     assert!(!error.message.is_empty());
-    assert!(
-        serde_json::to_string(error).unwrap().len() < 2_000,
-        "{error}"
-    );
+    assert!(serde_json::to_string(error).unwrap().len() < 2_000, "{error}");
 }
 
 /// Reads a frame as both sides do. What is taken is written and taken again, in both encodings; only a number that is
@@ -105,10 +95,7 @@ fn check(encoding: Encoding, frame: &[u8]) {
         Ok((id, message)) => {
             for encoding in [Encoding::Json, Encoding::MsgPack] {
                 if let Ok(again) = encoding.encode_client(id, &message) {
-                    assert_eq!(
-                        encoding.decode_client(&again, DEPTH),
-                        Ok((id, message.clone()))
-                    );
+                    assert_eq!(encoding.decode_client(&again, DEPTH), Ok((id, message.clone())));
                 }
             }
         }
@@ -118,10 +105,7 @@ fn check(encoding: Encoding, frame: &[u8]) {
         Ok((re, message)) => {
             for encoding in [Encoding::Json, Encoding::MsgPack] {
                 if let Ok(again) = encoding.encode_server(re, &message) {
-                    assert_eq!(
-                        encoding.decode_server(&again, DEPTH),
-                        Ok((re, message.clone()))
-                    );
+                    assert_eq!(encoding.decode_server(&again, DEPTH), Ok((re, message.clone())));
                 }
             }
         }
