@@ -1,1 +1,20 @@
-//! stub
+//! The players: a random one, searchers, bots of single games, a person at the terminal.
+//!
+//! An agent is written as one string everywhere ([`AgentSpec`]), is built for a game ([`build`]) and answers questions
+//! ([`Agent::act`]). It sees its seat's view, never a state, so that a remote agent and an in-process one are the same.
+
+pub mod agent;
+mod anchor;
+pub mod bots;
+pub mod error;
+mod external;
+pub mod human;
+pub mod random;
+pub mod roster;
+pub mod search;
+pub mod spec;
+
+pub use agent::{Agent, Answer, InProcess, Move};
+pub use error::{AgentError, ErrorKind};
+pub use roster::{Entry, Kind, list};
+pub use spec::{AgentSpec, ArgDef, ArgKind, ArgValue, Budget, build};

@@ -1,1 +1,28 @@
-//! stub
+//! The ludex server: one port for HTTP and WebSockets, sessions that survive a drop, environments for learners, matches
+//! for agents, a store, and the command line.
+#![forbid(unsafe_code)]
+
+pub mod auth;
+pub mod catalogue;
+mod commands;
+pub mod compute;
+pub mod config;
+pub mod gym;
+mod http;
+pub mod limits;
+mod listen;
+pub mod matches;
+mod metrics;
+pub mod opponents;
+mod ratings;
+pub mod session;
+mod shared;
+pub mod store;
+mod tls;
+
+pub use commands::main;
+pub use config::Config;
+pub use listen::{run, run_then};
+
+/// The program as it names itself to clients and in records.
+pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

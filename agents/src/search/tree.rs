@@ -1,0 +1,474 @@
+//! A search tree for UCT in one flat list of nodes, for any number of seats, chance and joint moves.
+
+use std::collections::HashMap;
+
+use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
+
+/// Nodes at most (640 MB): a tree that is full is searched on without growing.
+const MAX_NODES: usize = 1 << 24;
+/// Steps of a rollout at most, against games that do not end under random play.
+const ROLLOUT_LIMIT: usize = 1_000_000;
+/// How often a seat tries an arm at random where seats move together.
+const CURIOSITY: f64 = 0.1;
+const NONE: u32 = u32::MAX;
+/// In [`Node::by`]: no seat chose this node, so it has no value of anybody's.
+const NOBODY: u8 = u8::MAX;
+
+/// What a node's children are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Not known yet: the node was never entered a second time.
+    Fresh,
+    /// Actions of one seat, in shuffled order.
+    Choice,
+    /// Outcomes, in the game's order.
+    Chance,
+    /// [Arms](Kind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
+    /// found through [`Tree::joint`].
+    Joint,
+    /// None ever: the node is one seat's part of a joint move.
+    Arm,
+    /// None: the episode is over.
+    Over,
+}
+
+/// One edge of the tree with the position behind it.
+struct Node {
+    /// Mean return of the seat `by`; its proven return once there is one.
+    mean: f64,
+    /// Of a seat's choice: 1 / sqrt(visits), 0 once proven; its exploration bonus is a factor times this. Of an arm of a
+    /// joint move: the regret so far of not having played it.
+    bonus: f64,
+    visits: u32,
+    /// The action or outcome that leads here. Of a position behind a joint move: where its means stand in
+    /// [`Tree::joint_means`].
+    action: Action,
+    /// First child.
+    first: u32,
+    /// How many children.
+    count: u32,
+    /// Index into [`Tree::proofs`], or `NONE`.
+    proof: u32,
+    /// Who chose `action`.
+    by: u8,
+    kind: Kind,
+}
+
+impl Node {
+    fn new(action: Action, by: u8, kind: Kind) -> Self {
+        Node { mean: 0.0, bonus: 0.0, visits: 0, action, first: 0, count: 0, proof: NONE, by, kind }
+    }
+
+    fn children(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+/// What a search says about one action at the root.
+pub(super) struct Candidate {
+    pub action: Action,
+    pub visits: u64,
+    /// Mean return from the root on, for the seat at the root.
+    pub mean: f64,
+    /// Proven return from the root on.
+    pub proven: Option<f64>,
+}
+
+/// How to search.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// Weight of the exploration bonus, in units of half the spread of the returns seen.
+    pub c: f64,
+    /// Whether proven returns are backed up.
+    pub solve: bool,
+}
+
+/// The tree of one search, and everything that a simulation needs, so that it allocates nothing but nodes.
+pub(super) struct Tree<'a> {
+    settings: Settings,
+    root: &'a dyn DynState,
+    /// Returns up to the root, which a search leaves out.
+    base: Vec<f64>,
+    /// The best that each seat can still get.
+    best: Vec<f64>,
+    work: Box<dyn DynState>,
+    nodes: Vec<Node>,
+    /// Proven returns from the root on, one per seat each.
+    proofs: Vec<f64>,
+    /// Positions behind joint moves, by node and code of the joint move.
+    joint: HashMap<(u32, u128), u32>,
+    /// Their mean returns, one per seat each.
+    joint_means: Vec<f64>,
+    /// Nodes of the running simulation, from the root.
+    path: Vec<u32>,
+    /// Returns of the running simulation from the root on.
+    returns: Vec<f64>,
+    /// Least and greatest return that any simulation gave any seat.
+    seen: [f64; 2],
+    /// sqrt(ln n) at n.
+    logs: Logs,
+    legal: Vec<Action>,
+    outcomes: Outcomes,
+    /// The joint move being made.
+    together: Vec<Action>,
+    /// Joint moves of the running simulation: the node's place in `path`, and the move's code.
+    together_at: Vec<(usize, u128)>,
+}
+
+impl<'a> Tree<'a> {
+    /// An empty tree over `root`.
+    pub fn new(root: &'a dyn DynState, settings: Settings) -> Self {
+        let spec = root.spec();
+        let players = spec.players as usize;
+        let base = root.returns();
+        Tree {
+            settings,
+            root,
+            best: base.iter().map(|b| spec.max_return - b).collect(),
+            base,
+            work: root.boxed(),
+            nodes: vec![Node::new(0, NOBODY, Kind::Fresh)],
+            proofs: Vec::new(),
+            joint: HashMap::new(),
+            joint_means: Vec::new(),
+            path: Vec::new(),
+            returns: vec![0.0; players],
+            seen: [f64::INFINITY, f64::NEG_INFINITY],
+            logs: Logs::new(),
+            legal: Vec::new(),
+            outcomes: Outcomes::new(),
+            together: vec![0; players],
+            together_at: Vec::new(),
+        }
+    }
+
+    /// Whether more simulations could not change the answer: the root is proven, or there is one action only.
+    pub fn settled(&self) -> bool {
+        let root = &self.nodes[0];
+        root.proof != NONE || (root.kind == Kind::Choice && root.count == 1)
+    }
+
+    /// The actions of `seat` at the root; none before two simulations were made.
+    pub fn candidates(&self, seat: Seat) -> impl Iterator<Item = Candidate> + '_ {
+        let arms = self.nodes[self.nodes[0].children()].iter().filter(move |n| usize::from(n.by) == seat);
+        arms.map(|n| Candidate {
+            action: n.action,
+            visits: u64::from(n.visits),
+            mean: n.mean,
+            proven: (n.proof != NONE).then_some(n.mean),
+        })
+    }
+
+    /// One simulation: down the tree to a node that was never visited, a rollout from there, and the returns back up.
+    pub fn simulate(&mut self, rng: &mut Stream) {
+        self.work.copy_from(self.root);
+        self.logs.reach(self.nodes[0].visits);
+        self.path.clear();
+        let mut at = 0;
+        let solved = loop {
+            self.path.push(at as u32);
+            let node = &self.nodes[at];
+            if node.proof != NONE {
+                let from = node.proof as usize;
+                self.returns.copy_from_slice(&self.proofs[from..from + self.base.len()]);
+                break true;
+            }
+            if node.visits == 0 || (node.kind == Kind::Fresh && !self.expand(at, rng)) {
+                let over = self.work.rollout(rng, ROLLOUT_LIMIT) == 0;
+                self.take_returns();
+                if over && self.settings.solve {
+                    let proof = self.proofs.len() as u32;
+                    self.proofs.extend_from_slice(&self.returns);
+                    self.prove(at, proof);
+                }
+                break over && self.settings.solve;
+            }
+            at = match self.nodes[at].kind {
+                Kind::Choice => self.choose(at),
+                Kind::Chance => self.draw(at, rng),
+                Kind::Joint => self.choose_together(at, rng),
+                Kind::Fresh | Kind::Arm | Kind::Over => {
+                    self.take_returns();
+                    break false;
+                }
+            };
+        };
+        self.back_up(solved);
+    }
+
+    /// Finds out what follows a node; false if the tree is full.
+    fn expand(&mut self, at: usize, rng: &mut Stream) -> bool {
+        let first = self.nodes.len();
+        if first >= MAX_NODES {
+            return false;
+        }
+        let kind = match self.work.turn() {
+            Turn::Over => Kind::Over,
+            Turn::Seat(seat) => {
+                self.push_actions(SeatSet(1 << seat), Kind::Fresh, rng);
+                Kind::Choice
+            }
+            Turn::Together(set) => {
+                self.push_actions(set, Kind::Arm, rng);
+                Kind::Joint
+            }
+            Turn::Chance => {
+                self.work.chance(&mut self.outcomes);
+                self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY, Kind::Fresh)));
+                Kind::Chance
+            }
+        };
+        let count = self.nodes.len() - first;
+        let node = &mut self.nodes[at];
+        // A node without a move is an end, whatever the game says.
+        node.kind = if count == 0 { Kind::Over } else { kind };
+        (node.first, node.count) = (first as u32, count as u32);
+        true
+    }
+
+    /// Adds the actions of each seat, shuffled, so that the order of ids says nothing about the order of visits.
+    fn push_actions(&mut self, seats: SeatSet, kind: Kind, rng: &mut Stream) {
+        for seat in seats.iter() {
+            self.legal.clear();
+            self.work.legal(seat, &mut self.legal);
+            rng.shuffle(&mut self.legal);
+            self.nodes.extend(self.legal.iter().map(|&a| Node::new(a, seat as u8, kind)));
+        }
+    }
+
+    /// Plays the action of the seat to move and gives its node.
+    #[inline]
+    fn choose(&mut self, at: usize) -> usize {
+        let child = self.pick(at);
+        self.work.play_unchecked(self.nodes[child].action);
+        child
+    }
+
+    /// Among the children: those never visited first, in order; then the greatest `mean + c * sqrt(ln(visits) / n)`, the
+    /// first of equals.
+    #[inline]
+    fn pick(&self, at: usize) -> usize {
+        let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
+        // The first visit of a node was its rollout, every later one went to a child.
+        let tried = visits as usize - 1;
+        if tried < arms.len() {
+            return arms.start + tried;
+        }
+        let spread = if self.seen[1] > self.seen[0] { self.seen[1] - self.seen[0] } else { 2.0 };
+        let factor = self.settings.c * (spread / 2.0) * self.logs.at(visits);
+        let (mut best, mut most) = (arms.start, f64::NEG_INFINITY);
+        for (i, n) in self.nodes[arms.clone()].iter().enumerate() {
+            let value = n.mean + factor * n.bonus;
+            if value > most {
+                (best, most) = (arms.start + i, value);
+            }
+        }
+        best
+    }
+
+    /// Plays an outcome drawn by its weight and gives its node.
+    fn draw(&mut self, at: usize, rng: &mut Stream) -> usize {
+        self.work.chance(&mut self.outcomes);
+        let a = rng.pick(&self.outcomes).unwrap_or(0);
+        let children = self.nodes[at].children();
+        let child = children.clone().find(|&i| self.nodes[i].action == a).unwrap_or(children.start);
+        self.work.play_unchecked(self.nodes[child].action);
+        child
+    }
+
+    /// Every acting seat draws an arm by its regrets; plays the joint move and gives the node behind it.
+    fn choose_together(&mut self, at: usize, rng: &mut Stream) -> usize {
+        let all = self.nodes[at].children();
+        let (here, mut code, mut stride, mut from) = (self.path.len() - 1, 0, 1u128, all.start);
+        while from < all.end {
+            let arms = self.arms(from, all.end);
+            let arm = self.draw_arm(arms.clone(), rng);
+            self.path.push(arm as u32);
+            self.together[usize::from(self.nodes[arm].by)] = self.nodes[arm].action;
+            // Mixed radix over the seats' arms: exact for up to 2^128 joint moves.
+            code = stride.wrapping_mul((arm - from) as u128).wrapping_add(code);
+            stride = stride.wrapping_mul(arms.len() as u128);
+            from = arms.end;
+        }
+        self.together_at.push((here, code));
+        self.work.play_together_unchecked(&self.together);
+        let (nodes, means) = (&mut self.nodes, &mut self.joint_means);
+        *self.joint.entry((at as u32, code)).or_insert_with(|| {
+            nodes.push(Node::new(means.len() as u32, NOBODY, Kind::Fresh));
+            means.resize(means.len() + self.base.len(), 0.0);
+            nodes.len() as u32 - 1
+        }) as usize
+    }
+
+    /// The arms of the seat whose first arm is at `from`.
+    fn arms(&self, from: usize, end: usize) -> std::ops::Range<usize> {
+        let by = self.nodes[from].by;
+        from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
+    }
+
+    /// One of a seat's arms in proportion to its positive regrets, or any, as curiosity or a lack of regrets has it.
+    fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
+        let regret = |i: usize| self.nodes[i].bonus.max(0.0);
+        let sum: f64 = arms.clone().map(regret).sum();
+        if sum <= 0.0 || rng.unit() < CURIOSITY {
+            return arms.start + rng.below(arms.len());
+        }
+        let mut left = rng.unit() * sum;
+        let last = arms.end - 1;
+        arms.into_iter()
+            .find(|&i| {
+                left -= regret(i);
+                left < 0.0
+            })
+            .unwrap_or(last)
+    }
+
+    /// After the joint move `code` at `path[i]`: adds to every arm what its seat would have got more with it, by the means of the
+    /// positions seen so far, the other seats' arms as they were.
+    fn regret(&mut self, i: usize, code: u128) {
+        let at = self.path[i];
+        let all = self.nodes[at as usize].children();
+        let Some(&child) = self.joint.get(&(at, code)) else {
+            return;
+        };
+        let child = &self.nodes[child as usize];
+        let n = f64::from(child.visits);
+        let means = &mut self.joint_means[child.action as usize..][..self.returns.len()];
+        for (mean, r) in means.iter_mut().zip(&self.returns) {
+            *mean += (r - *mean) / n;
+        }
+        let (mut chosen, mut stride, mut from) = (i + 1, 1u128, all.start);
+        while from < all.end {
+            let arms = self.arms(from, all.end);
+            let (seat, played) = (usize::from(self.nodes[from].by), self.path[chosen] as usize);
+            for other in arms.clone().filter(|&other| other != played) {
+                let step = |arm: usize| stride.wrapping_mul((arm - from) as u128);
+                let code = code.wrapping_sub(step(played)).wrapping_add(step(other));
+                // A joint move never played is not regretted; curiosity will play it.
+                if let Some(&there) = self.joint.get(&(at, code)) {
+                    let mean = self.joint_means[self.nodes[there as usize].action as usize + seat];
+                    self.nodes[other].bonus += mean - self.returns[seat];
+                }
+            }
+            stride = stride.wrapping_mul(arms.len() as u128);
+            (chosen, from) = (chosen + 1, arms.end);
+        }
+    }
+
+    fn take_returns(&mut self) {
+        self.work.returns_into(&mut self.returns);
+        for (r, base) in self.returns.iter_mut().zip(&self.base) {
+            *r -= base;
+            self.seen = [self.seen[0].min(*r), self.seen[1].max(*r)];
+        }
+    }
+
+    fn back_up(&mut self, mut solved: bool) {
+        for i in (0..self.path.len()).rev() {
+            let at = self.path[i] as usize;
+            let node = &mut self.nodes[at];
+            node.visits += 1;
+            if node.proof == NONE {
+                if node.by != NOBODY {
+                    let n = f64::from(node.visits);
+                    node.mean += (self.returns[usize::from(node.by)] - node.mean) / n;
+                    if node.kind != Kind::Arm {
+                        node.bonus = 1.0 / n.sqrt();
+                    }
+                }
+                // A leaf or an arm has no children and hands the question up.
+                if solved && node.count > 0 {
+                    let proof = self.proof_of(at);
+                    solved = proof.is_some();
+                    if let Some(proof) = proof {
+                        self.prove(at, proof);
+                    }
+                }
+            }
+        }
+        while let Some((i, code)) = self.together_at.pop() {
+            self.regret(i, code);
+        }
+    }
+
+    fn prove(&mut self, at: usize, proof: u32) {
+        let node = &mut self.nodes[at];
+        node.proof = proof;
+        if node.by != NOBODY {
+            node.mean = self.proofs[proof as usize + usize::from(node.by)];
+            node.bonus = 0.0;
+        }
+    }
+
+    /// What the children prove about a node: a seat has a move that gives it the most possible, or the best of moves
+    /// that are all proven; chance, if all outcomes lead to the same. Joint moves prove nothing.
+    fn proof_of(&self, at: usize) -> Option<u32> {
+        let node = &self.nodes[at];
+        let children = &self.nodes[node.children()];
+        match node.kind {
+            Kind::Choice => {
+                let seat = usize::from(children[0].by);
+                let proven = children.iter().filter(|n| n.proof != NONE);
+                let best = proven.clone().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
+                (best.mean >= self.best[seat] || proven.count() == children.len()).then_some(best.proof)
+            }
+            Kind::Chance => {
+                let outcome = |n: &Node| {
+                    let from = n.proof as usize;
+                    (n.proof != NONE).then(|| &self.proofs[from..from + self.base.len()])
+                };
+                let first = outcome(&children[0])?;
+                children.iter().all(|n| outcome(n) == Some(first)).then_some(children[0].proof)
+            }
+            Kind::Joint | Kind::Fresh | Kind::Arm | Kind::Over => None,
+        }
+    }
+}
+
+/// sqrt(ln n) for n = 0, 1, 2, ..., as far as it was asked for. Made with + * / and square roots alone, so that every
+/// machine searches alike.
+struct Logs {
+    roots: Vec<f64>,
+    last: f64,
+}
+
+impl Logs {
+    fn new() -> Self {
+        Logs { roots: vec![0.0, 0.0], last: 0.0 }
+    }
+
+    /// Makes [`Logs::at`] good for `n`.
+    fn reach(&mut self, n: u32) {
+        while self.roots.len() <= n as usize {
+            // ln(m + 1) - ln(m) = 2 atanh(1 / (2m + 1)) for the m before the next.
+            let x = 1.0 / (2 * self.roots.len() - 1) as f64;
+            let (mut power, mut k, mut sum) = (x, 1.0, 0.0);
+            while power > 1e-18 {
+                sum += power / k;
+                power *= x * x;
+                k += 2.0;
+            }
+            self.last += 2.0 * sum;
+            self.roots.push(self.last.sqrt());
+        }
+    }
+
+    #[inline]
+    fn at(&self, n: u32) -> f64 {
+        self.roots[n as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_logarithms() {
+        let mut logs = Logs::new();
+        logs.reach(100_000);
+        for n in [1u32, 2, 3, 10, 1_000, 100_000] {
+            assert!((logs.at(n) - f64::from(n).ln().sqrt()).abs() < 1e-9, "{n}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The random agent, and how seeds and keys make its moves.
+
+use ludex_agents::{Agent, InProcess, Move, build};
+use ludex_env::draw::key;
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, Draw, Policy, Viewer, load};
+
+fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
+    let game = load("connect_four").unwrap();
+    let (state, key) = (game.start(), key(base));
+    let legal = legal_list(&*state, 0);
+    (0..turns)
+        .map(|turn| match agent.act(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key)), None).unwrap().mv {
+            Move::Id(a) => a,
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn moves_follow_the_key_and_the_turn() {
+    let game = load("connect_four").unwrap();
+    let random = build("random", &game).unwrap();
+    assert_eq!(moves(&*random, "a", 40), moves(&*random, "a", 40));
+    assert_ne!(moves(&*random, "a", 40), moves(&*random, "b", 40));
+    let seen: std::collections::BTreeSet<Action> = moves(&*random, "a", 200).into_iter().collect();
+    assert_eq!(seen.len(), 7, "every column comes up");
+}
+
+#[test]
+fn a_seed_fixes_the_key() {
+    let game = load("connect_four").unwrap();
+    let (random, seeded) = (build("random", &game).unwrap(), build("random seed=5", &game).unwrap());
+    assert_eq!(moves(&*seeded, "a", 40), moves(&*seeded, "b", 40));
+    assert_eq!(moves(&*seeded, "a", 40), moves(&*random, "ludex.v1:agent-seed:5", 40));
+}
+
+#[test]
+fn in_process_and_remote_are_one_agent() {
+    let game = load("connect_four").unwrap();
+    let policy = InProcess(build("random", &game).unwrap());
+    let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));
+    let (legal, view) = (legal_list(&*state, 0), state.view(Viewer::Seat(0)));
+    for turn in 0..20 {
+        let near = policy.choose(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Episode(&draw)));
+        let far = policy.choose(&Ask::on_view(&*view, 0, turn, &legal, AgentKey::Own(&draw.other("agent"))));
+        assert_eq!(near, far);
+    }
+}

@@ -1,0 +1,123 @@
+//! Specs as text: what is accepted, what it means, and what bad ones are told.
+
+use ludex_agents::{AgentError, AgentSpec, Budget, ErrorKind, Kind, build, list};
+use ludex_env::{GameRef, load};
+
+fn game(text: &str) -> GameRef {
+    load(text).unwrap()
+}
+
+fn canonical(text: &str) -> String {
+    AgentSpec::parse(text).unwrap().to_string()
+}
+
+fn refused(text: &str) -> AgentError {
+    AgentSpec::parse(text).unwrap_err()
+}
+
+#[test]
+fn canonical_forms() {
+    assert_eq!(canonical("  random "), "random");
+    assert_eq!(canonical("random seed=007"), "random seed=7");
+    assert_eq!(canonical("anchor bot=2  level=1"), "anchor level=1 bot=2");
+    assert_eq!(canonical("anchor bot=1 level=1"), "anchor level=1");
+    assert_eq!(canonical("gtp cmd=\"gnugo --mode gtp\" seed=3"), "gtp cmd=\"gnugo --mode gtp\" seed=3");
+    assert_eq!(canonical(r#"uci skill=3 cmd="stockfish""#), "uci cmd=stockfish skill=3");
+    assert_eq!(canonical(r#"botzone cmd="a\"b \\ c\d""#), r#"botzone cmd="a\"b \\ c\\d""#);
+    assert_eq!(canonical(r#"llm model="" base_url=http://h/v1?a=b"#), r#"llm model="" base_url=http://h/v1?a=b"#);
+    for text in [r#"botzone cmd="a\"b \\ c\d""#, "anchor level=3", r#"llm model="""#, r"botzone cmd=C:\bot"] {
+        assert_eq!(canonical(&canonical(text)), canonical(text));
+    }
+}
+
+#[test]
+fn full_text_spells_defaults_out() {
+    assert_eq!(AgentSpec::parse("anchor level=1").unwrap().full(), "anchor level=1 bot=1");
+    assert_eq!(AgentSpec::parse("gtp x=1 cmd=c seed=2").unwrap().full(), "gtp cmd=c seed=2 x=1");
+}
+
+#[test]
+fn bad_specs_are_told_what_is_allowed() {
+    let e = refused("randon");
+    assert_eq!((e.kind, e.nearest.as_deref()), (ErrorKind::UnknownAgent, Some("random")));
+    assert!(e.message.contains("did you mean random?") && e.message.contains("anchor"), "{e}");
+    let e = refused("random sed=1");
+    assert_eq!(
+        (e.kind, e.name.as_deref(), e.nearest.as_deref()),
+        (ErrorKind::UnknownArgument, Some("sed"), Some("seed"))
+    );
+    let e = refused("random seed=-1");
+    assert_eq!((e.kind, e.name.as_deref(), e.got.as_str()), (ErrorKind::BadValue, Some("seed"), "-1"));
+    assert_eq!(refused("random seed=1 seed=1").kind, ErrorKind::UnknownArgument);
+    assert_eq!(refused("anchor").kind, ErrorKind::Missing);
+    for text in ["", "  ", "random x", "random =1", "gtp cmd=\"open", "gtp cmd=\"a\"b"] {
+        assert_eq!(refused(text).kind, ErrorKind::Syntax, "{text:?}");
+    }
+}
+
+#[test]
+fn external_agents_are_recognised_and_have_no_adapter() {
+    for text in ["uci cmd=stockfish skill=3", "gtp cmd=gnugo", "botzone cmd=./bot", "llm model=m prompting=cot"] {
+        let spec = AgentSpec::parse(text).unwrap();
+        assert_eq!(spec.kind(), Kind::External);
+        assert!(!spec.reproducible());
+        let e = spec.build(&game("tic_tac_toe")).err().unwrap();
+        assert_eq!(e.kind, ErrorKind::NoAdapter);
+        assert!(e.message.contains("no adapter"), "{e}");
+    }
+}
+
+#[test]
+fn anchors_are_the_rungs_of_the_ladder() {
+    let g = game("tic_tac_toe");
+    let resolve = |text: &str| AgentSpec::parse(text).unwrap().resolve(&g);
+    assert_eq!(resolve("anchor level=0").unwrap().to_string(), "random");
+    assert_eq!(resolve("anchor level=0 seed=5").unwrap().to_string(), "random seed=5");
+    let e = resolve("anchor level=9").unwrap_err();
+    assert_eq!(e.kind, ErrorKind::BadValue);
+    assert!(e.message.contains("level=0 bot=1"), "{e}");
+    assert!(build("anchor level=0", &g).is_ok());
+}
+
+#[test]
+fn random_has_no_budget() {
+    let spec = AgentSpec::parse("random").unwrap();
+    assert_eq!((spec.budget(), spec.peeks(), spec.reproducible()), (Budget::default(), false, true));
+}
+
+#[test]
+fn the_roster_is_sound() {
+    let mut names = std::collections::BTreeSet::new();
+    for entry in list() {
+        assert!(names.insert(entry.name), "{} is listed twice", entry.name);
+        assert!(!entry.doc.is_empty());
+        let given: Vec<String> = entry.args.iter().filter(|d| d.required).map(|d| format!("{}=1", d.name)).collect();
+        let spec = AgentSpec::parse(&format!("{} {}", entry.name, given.join(" "))).unwrap();
+        for def in entry.args {
+            assert_ne!(def.name, "seed", "every agent has it");
+            assert_eq!(
+                def.default.is_some() || def.required,
+                spec.get(def.name).is_some(),
+                "{} {}",
+                entry.name,
+                def.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_anchor_of_every_game_fits_it() {
+    for entry in ludex_env::games() {
+        let g = game(entry.id);
+        let ladder = &g.spec().anchors;
+        assert_eq!(ladder[0].agent, "random", "{}", entry.id);
+        for rung in ladder {
+            let text = format!("anchor level={} bot={}", rung.level, rung.bot);
+            let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
+            assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
+            assert!(spec.reproducible() && !spec.peeks(), "{} {text}", entry.id);
+            assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! What a game is: rules with parameters over plain states.
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use smallvec::SmallVec;
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
+
+use crate::draw::Stream;
+use crate::params::ParamError;
+
+/// An action or chance outcome: an id, dense in `0..n`.
+pub type Action = u32;
+
+/// A player's place, from 0.
+pub type Seat = usize;
+
+/// A set of seats (at most 16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SeatSet(pub u16);
+
+impl SeatSet {
+    /// Seats `0..n`.
+    pub const fn first(n: usize) -> Self {
+        SeatSet(((1u32 << n) - 1) as u16)
+    }
+
+    /// Whether `seat` is in the set.
+    pub const fn has(self, seat: Seat) -> bool {
+        seat < 16 && self.0 >> seat & 1 == 1
+    }
+
+    /// The seats, ascending.
+    pub fn iter(self) -> impl Iterator<Item = Seat> {
+        (0..16).filter(move |&s| self.has(s))
+    }
+
+    /// How many seats are in the set.
+    pub const fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Who moves next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// One seat.
+    Seat(Seat),
+    /// Chance.
+    Chance,
+    /// Several seats at once.
+    Together(SeatSet),
+    /// Nobody: the episode is over.
+    Over,
+}
+
+impl Turn {
+    /// OpenSpiel's number: seat >= 0, -1 chance, -2 simultaneous, -4 over.
+    pub const fn code(self) -> i8 {
+        match self {
+            Turn::Seat(s) => s as i8,
+            Turn::Chance => -1,
+            Turn::Together(_) => -2,
+            Turn::Over => -4,
+        }
+    }
+
+    /// The seats that act now.
+    pub const fn seats(self) -> SeatSet {
+        match self {
+            Turn::Seat(s) => SeatSet(1 << s),
+            Turn::Together(set) => set,
+            Turn::Chance | Turn::Over => SeatSet(0),
+        }
+    }
+}
+
+/// Whose eyes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Viewer {
+    /// A player.
+    Seat(Seat),
+    /// What everybody at the table sees.
+    Public,
+}
+
+/// Where legal actions go: a list, a mask, a counter.
+pub trait Sink {
+    /// Takes one legal action; games put them in ascending order.
+    fn put(&mut self, a: Action);
+}
+
+impl Sink for Vec<Action> {
+    #[inline]
+    fn put(&mut self, a: Action) {
+        self.push(a);
+    }
+}
+
+/// A sink that counts.
+#[derive(Default)]
+pub struct Count(pub usize);
+
+impl Sink for Count {
+    #[inline]
+    fn put(&mut self, _: Action) {
+        self.0 += 1;
+    }
+}
+
+/// A sink that looks for one action.
+pub struct Find {
+    /// The action looked for.
+    pub wanted: Action,
+    /// Whether it came by.
+    pub found: bool,
+}
+
+impl Sink for Find {
+    #[inline]
+    fn put(&mut self, a: Action) {
+        self.found |= a == self.wanted;
+    }
+}
+
+/// A list that stays off the heap while it is short.
+#[derive(Default)]
+struct Short(SmallVec<[Action; 64]>);
+
+impl Sink for Short {
+    #[inline]
+    fn put(&mut self, a: Action) {
+        self.0.push(a);
+    }
+}
+
+/// A sink that writes ones into a byte mask; ids beyond its end are left out.
+pub struct Mask<'a>(pub &'a mut [u8]);
+
+impl Sink for Mask<'_> {
+    #[inline]
+    fn put(&mut self, a: Action) {
+        if let Some(b) = self.0.get_mut(a as usize) {
+            *b = 1;
+        }
+    }
+}
+
+/// A sink that keeps the `nth` action that comes by.
+pub struct Nth {
+    /// How many to let pass.
+    pub left: usize,
+    /// The one kept.
+    pub kept: Option<Action>,
+}
+
+impl Sink for Nth {
+    #[inline]
+    fn put(&mut self, a: Action) {
+        if self.left == 0 && self.kept.is_none() {
+            self.kept = Some(a);
+        }
+        self.left = self.left.wrapping_sub(1);
+    }
+}
+
+/// Chance outcomes with integer weights; probability = weight / sum.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    items: SmallVec<[(Action, u64); 16]>,
+    sum: u64,
+}
+
+impl Outcomes {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets all outcomes.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.sum = 0;
+    }
+
+    /// Adds an outcome; weight 0 is left out. The sum of weights must stay below 2^64.
+    pub fn put(&mut self, a: Action, weight: u64) {
+        if weight > 0 {
+            self.items.push((a, weight));
+            self.sum += weight;
+        }
+    }
+
+    /// Adds outcomes of weight 1.
+    pub fn uniform(&mut self, ids: impl IntoIterator<Item = Action>) {
+        ids.into_iter().for_each(|a| self.put(a, 1));
+    }
+
+    /// The sum of the weights.
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The outcomes and weights, in order.
+    pub fn items(&self) -> &[(Action, u64)] {
+        &self.items
+    }
+
+    /// The outcomes with probabilities, in order.
+    pub fn probabilities(&self) -> impl Iterator<Item = (Action, f64)> + '_ {
+        self.items.iter().map(|&(a, w)| (a, w as f64 / self.sum as f64))
+    }
+
+    /// The first outcome whose running sum exceeds `r`.
+    pub fn at(&self, r: u64) -> Option<Action> {
+        let mut run = 0;
+        self.items.iter().find_map(|&(a, w)| {
+            run += w;
+            (run > r).then_some(a)
+        })
+    }
+}
+
+/// What a viewer learns from one action. The default of a field is "nothing".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// The action id, when the viewer may know it.
+    pub action: Option<Action>,
+    /// What happened, in words that depend on nothing hidden from the viewer. `None`: the viewer sees no event at all.
+    pub text: Option<String>,
+}
+
+/// Who made a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mover {
+    /// Chance.
+    Chance,
+    /// A seat.
+    Seat(Seat),
+}
+
+/// A flaw of a proposal: where, what stood there, what may stand there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Issue {
+    /// JSON path of the flaw, e.g. `/units/3/x`.
+    pub path: String,
+    /// What stood there.
+    pub got: Value,
+    /// What may stand there.
+    pub allowed: Value,
+    /// One sentence for people.
+    pub message: String,
+}
+
+/// What a proposal or speech turned out to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    /// An ordinary action.
+    Action(Action),
+    /// A document or speech, in the canonical form that records keep.
+    Said(Value),
+}
+
+/// Facts of a game under given parameters; the shape of everything that travels.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Names of the seats, in seat order; their number is the number of players.
+    pub seats: Vec<String>,
+    /// Who moves when.
+    pub dynamics: Dynamics,
+    /// What kind of luck there is.
+    pub chance: ChanceMode,
+    /// Whether anything is hidden.
+    pub information: Information,
+    /// How returns relate.
+    pub utility: Utility,
+    /// When rewards are paid.
+    pub rewards: RewardModel,
+    /// Bounds of every seat's return.
+    pub returns: [f64; 2],
+    /// Bound on the moves of an episode (a joint move is one, chance none).
+    pub max_length: u32,
+    /// Number of action ids.
+    pub actions: u32,
+    /// Bound on chance outcome ids.
+    pub max_chance: u32,
+    /// How legal actions travel.
+    pub legal: LegalForm,
+    /// The observation array, if the game has one: name and shape. One byte per element.
+    pub tensor: Option<(&'static str, TensorSpec)>,
+    /// The perfect-recall array, if the game has one.
+    pub info: Option<(&'static str, TensorSpec)>,
+    /// Whether [`Game::openspiel_tensor`] is given, and its shape.
+    pub openspiel: Option<TensorSpec>,
+    /// JSON Schema per phase, for games of proposals.
+    pub proposals: Option<std::collections::BTreeMap<String, Value>>,
+}
+
+/// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
+pub type PresetText = (&'static str, &'static str, &'static str);
+
+/// The rules of a game with fixed parameters. Immutable; states are plain data apart from it.
+///
+/// The required methods say what the game is; the provided ones are what hosts ask for, and may be overridden
+/// where a game knows a faster or a stricter way. `docs/adding-a-game.md` walks through them.
+///
+/// **Unchecked moves.** `play_unchecked` with any id in `0..actions` (or `0..max_chance` at chance) is memory-safe
+/// and must not panic; whether it is legal is the caller's business. Hosts use the checked forms of [`crate::DynState`].
+pub trait Game: Sized + Send + Sync + 'static {
+    /// Typed parameters; their JSON Schema is the one that users see. Unknown fields must be denied.
+    type Params: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+    /// One position. `Copy` where possible; no generator, no clock.
+    type State: Clone + Send + Sync + 'static;
+    /// All that one viewer knows, with perfect recall. Everything that a player gets is made from it.
+    type View: Clone + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
+
+    /// The id, in snake case.
+    const ID: &'static str;
+    /// The title for people.
+    const TITLE: &'static str;
+    /// Rules version, raised with every change of behaviour.
+    const RULES: u32 = 1;
+    /// The game's page (its `.md` file).
+    const PAGE: &'static str;
+    /// Least and greatest number of seats.
+    const PLAYERS: [u32; 2] = [2, 2];
+    /// Presets in the order in which they are listed; the first, if any, are the defaults' names.
+    const PRESETS: &'static [PresetText] = &[];
+    /// The ladder: `(level, bot, agent spec)`, level 0 = random.
+    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+
+    /// The game with these parameters.
+    ///
+    /// # Errors
+    /// A parameter out of its range, by name.
+    fn new(params: Self::Params) -> Result<Self, ParamError>;
+    /// The parameters.
+    fn params(&self) -> &Self::Params;
+    /// The facts.
+    fn facts(&self) -> Facts;
+
+    /// The first position.
+    fn start(&self) -> Self::State;
+    /// Who moves.
+    fn turn(&self, s: &Self::State) -> Turn;
+    /// Legal actions of `seat`, ascending; nothing if it does not act now.
+    fn legal(&self, s: &Self::State, seat: Seat, out: &mut impl Sink);
+    /// Plays an action of the seat to move, or a chance outcome.
+    fn play_unchecked(&self, s: &mut Self::State, a: Action);
+    /// Sum of rewards so far, per seat; `out` has one place per seat.
+    fn returns(&self, s: &Self::State, out: &mut [f64]);
+    /// What `who` knows.
+    fn view(&self, s: &Self::State, who: Viewer) -> Self::View;
+    /// A full state that the owner of `view` cannot tell from the true one, weighed by chance alone.
+    fn world(&self, view: &Self::View, rng: &mut Stream) -> Self::State;
+    /// The view in words, with a board where there is one.
+    fn text(&self, view: &Self::View) -> String;
+    /// The name of an action of `seat`, as the owner of `view` may know it.
+    fn action_text(&self, view: &Self::View, seat: Seat, a: Action) -> String;
+
+    /// The observation array into `out` (of the declared size, holding anything).
+    fn tensor(&self, _s: &Self::State, _who: Viewer, out: &mut [u8]) {
+        out.fill(0);
+    }
+    /// The perfect-recall array into `out`.
+    fn info(&self, _s: &Self::State, _who: Viewer, out: &mut [u8]) {
+        out.fill(0);
+    }
+    /// The observation in OpenSpiel's layout, where [`Facts::openspiel`] declares one.
+    fn openspiel_tensor(&self, _s: &Self::State, _seat: Seat, out: &mut [f32]) {
+        out.fill(0.0);
+    }
+    /// Outcomes at a chance node.
+    fn chance(&self, _s: &Self::State, _out: &mut Outcomes) {}
+    /// The name of a chance outcome.
+    fn outcome_text(&self, _s: &Self::State, a: Action) -> String {
+        a.to_string()
+    }
+    /// Plays a joint action: one id per seat, in seat order; seats that do not act hold any id.
+    fn play_together_unchecked(&self, _s: &mut Self::State, _joint: &[Action]) {}
+    /// The legal actions of `seat` as a mask of ones and zeros (`out` has one byte per action id).
+    fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
+        out.fill(0);
+        self.legal(s, seat, &mut Mask(out));
+    }
+    /// Whether `a` is legal for `seat` now. The default looks through [`legal`](Game::legal).
+    fn is_legal(&self, s: &Self::State, seat: Seat, a: Action) -> bool {
+        let mut find = Find { wanted: a, found: false };
+        self.legal(s, seat, &mut find);
+        find.found
+    }
+    /// A uniformly random legal action of `seat`, which must act now.
+    fn random_action(&self, s: &Self::State, seat: Seat, rng: &mut Stream) -> Action {
+        let mut all = Short::default();
+        self.legal(s, seat, &mut all);
+        if all.0.is_empty() { 0 } else { all.0[rng.below(all.0.len())] }
+    }
+    /// Why `a` is illegal for `seat` to move, in the game's own words.
+    fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
+        format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
+    }
+    /// What `who` learns when `by` plays `a` in `before`. The default shows everything: right for perfect information only.
+    fn seen(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> Seen {
+        let text = match by {
+            Mover::Chance => self.outcome_text(before, a),
+            Mover::Seat(seat) => self.action_text(&self.view(before, Viewer::Public), seat, a),
+        };
+        Seen { action: Some(a), text: Some(text) }
+    }
+    /// What `who` learns when `seat` says `said` in `before`. The default shows it to everybody.
+    fn seen_said(&self, _before: &Self::State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
+        Seen { action: None, text: Some(said.as_str().map_or_else(|| said.to_string(), str::to_owned)) }
+    }
+    /// What is laid open to `who` on reaching `now`, as text and data (a showdown, a secret role).
+    fn reveals(&self, _now: &Self::State, _who: Viewer) -> Vec<(String, Value)> {
+        Vec::new()
+    }
+    /// The action that `text` names, in any notation that people use for the game. The default knows the action
+    /// texts of `legal`, whatever their case.
+    fn parse(&self, view: &Self::View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.trim();
+        legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
+    }
+    /// Reads a proposal or speech of `seat`.
+    ///
+    /// # Errors
+    /// What is wrong with it, flaw by flaw. The default takes no documents.
+    fn hear(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        Err(vec![Issue {
+            path: String::new(),
+            got: said.clone(),
+            allowed: Value::from("an action id, or its text"),
+            message: format!("{} takes no proposals", Self::ID),
+        }])
+    }
+    /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
+    fn play_said(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
+    /// The name of the phase, for games that have several.
+    fn phase(&self, _s: &Self::State) -> Option<&'static str> {
+        None
+    }
+    /// The move that the policy `default` plays for a seat whose answers were all refused.
+    fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
+        let mut first = Nth { left: 0, kept: None };
+        self.legal(s, seat, &mut first);
+        first.kept.unwrap_or(0)
+    }
+    /// A guess at `seat`'s return, within the bounds of returns, for search; `None` where the game gives none.
+    fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
+        None
+    }
+    /// A hash of everything that matters for the rest of the episode, for transposition tables.
+    fn hash(&self, _s: &Self::State) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,434 @@
+#![doc = include_str!("kuhn_poker.md")]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Viewer};
+use crate::params::ParamError;
+use crate::registry::Entry;
+use crate::tensor::stretches;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<KuhnPoker>(&[]);
+
+/// The rules for a table of given size.
+pub struct KuhnPoker {
+    params: Params,
+    /// Seats; there is one card more.
+    n: usize,
+}
+
+/// Size of the table.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Seats, 2 to 10; the deck has one card more.
+    #[schemars(range(min = 2, max = 10))]
+    pub players: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { players: 2 }
+    }
+}
+
+const MOST: usize = 10;
+
+/// One position: cards in deal order, then passes and bets as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    cards: [u8; MOST],
+    dealt: u8,
+    /// Passes and bets so far.
+    length: u8,
+    /// Bit i: move i was a bet.
+    bets: u32,
+}
+
+/// What one seat, or the public, knows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// The observer's seat; absent for the public.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u8>,
+    /// The observer's card, once dealt; the highest wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<u8>,
+    /// How many seats hold a card.
+    pub dealt: u8,
+    /// Moves in order, from seat 0 on: `p` a pass, `b` a bet.
+    pub bets: String,
+    /// Chips in the pot, by seat.
+    pub chips: Vec<u8>,
+    /// The seat to move; absent during the deal and at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<u8>,
+    /// The cards laid open at a showdown, by seat; null for seats that folded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Option<u8>>,
+    /// Who takes the pot, at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<u8>,
+}
+
+const MOVES: [&str; 2] = ["Pass", "Bet"];
+
+impl State {
+    fn first_bet(&self) -> Option<usize> {
+        (self.bets != 0).then(|| self.bets.trailing_zeros() as usize)
+    }
+
+    fn bet(&self, i: usize) -> u8 {
+        (self.bets.checked_shr(i as u32).unwrap_or(0) & 1) as u8
+    }
+}
+
+impl KuhnPoker {
+    /// Moves that the episode will have, as known so far: everybody speaks once, and once more up to the first bettor.
+    fn due(&self, s: &State) -> usize {
+        self.n + s.first_bet().unwrap_or(0)
+    }
+
+    fn over(&self, s: &State) -> bool {
+        usize::from(s.length) >= self.due(s)
+    }
+
+    /// What `seat` has put into the pot: the ante, and a bet in the first or the second lap.
+    fn chips(&self, s: &State, seat: usize) -> u8 {
+        1 + s.bet(seat) + s.bet(self.n + seat)
+    }
+
+    /// Whether `seat` can still win at the end: everybody if nobody bet, else those who did.
+    fn stays(&self, s: &State, seat: usize) -> bool {
+        s.bets == 0 || self.chips(s, seat) > 1
+    }
+
+    fn winner(&self, s: &State) -> usize {
+        (0..self.n).filter(|&p| self.stays(s, p)).max_by_key(|&p| s.cards[p]).unwrap_or(0)
+    }
+
+    /// Whether cards are laid open: the end with more than one seat in.
+    fn showdown(&self, s: &State) -> bool {
+        self.over(s) && (0..self.n).filter(|&p| self.stays(s, p)).count() > 1
+    }
+
+    fn card(&self, s: &State, who: Viewer) -> Option<u8> {
+        match who {
+            Viewer::Seat(p) if p < usize::from(s.dealt) => s.cards.get(p).copied(),
+            _ => None,
+        }
+    }
+
+    fn one_hot(out: &mut [u8], at: Option<usize>) {
+        out.fill(0);
+        if let Some(cell) = at.and_then(|i| out.get_mut(i)) {
+            *cell = 1;
+        }
+    }
+}
+
+fn seat_of(who: Viewer) -> Option<usize> {
+    match who {
+        Viewer::Seat(p) => Some(p),
+        Viewer::Public => None,
+    }
+}
+
+impl Game for KuhnPoker {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "kuhn_poker";
+    const TITLE: &'static str = "Kuhn poker";
+    const PAGE: &'static str = include_str!("kuhn_poker.md");
+    const PLAYERS: [u32; 2] = [2, MOST as u32];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        if !(2..=MOST as u32).contains(&params.players) {
+            return Err(ParamError::value("players", params.players, "2 to 10"));
+        }
+        Ok(KuhnPoker { n: params.players as usize, params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let n = self.params.players;
+        Facts {
+            seats: (0..n).map(|p| format!("p{p}")).collect(),
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Explicit,
+            information: Information::Imperfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-2.0, f64::from(2 * (n - 1))],
+            max_length: 2 * n - 1,
+            actions: 2,
+            max_chance: n + 1,
+            legal: LegalForm::Ids,
+            tensor: Some(("observation", stretches(&[("card", n + 1), ("seat", n), ("chips", n)], 2.0))),
+            info: Some(("info", stretches(&[("seat", n), ("card", n + 1), ("betting", 2 * (2 * n - 1))], 1.0))),
+            openspiel: Some(stretches(&[("player", n), ("private_card", n + 1), ("pot_contribution", n)], 2.0)),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        State { cards: [0; MOST], dealt: 0, length: 0, bets: 0 }
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if usize::from(s.dealt) < self.n {
+            Turn::Chance
+        } else if self.over(s) {
+            Turn::Over
+        } else {
+            Turn::Seat(usize::from(s.length) % self.n)
+        }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat) {
+            out.put(0);
+            out.put(1);
+        }
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        if usize::from(s.dealt) < self.n {
+            s.cards[usize::from(s.dealt)] = a as u8;
+            s.dealt += 1;
+            return;
+        }
+        s.bets |= (a & 1).checked_shl(u32::from(s.length)).unwrap_or(0);
+        s.length = s.length.saturating_add(1);
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        let dealt = &s.cards[..usize::from(s.dealt)];
+        out.uniform((0..=self.n as u32).filter(|&c| !dealt.contains(&(c as u8))));
+    }
+
+    fn outcome_text(&self, _s: &State, a: Action) -> String {
+        format!("Deal:{a}")
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.fill(0.0);
+        if self.turn(s) == Turn::Over {
+            let mut pot = 0.0;
+            for (p, r) in out.iter_mut().enumerate() {
+                let chips = f64::from(self.chips(s, p));
+                *r = -chips;
+                pot += chips;
+            }
+            out[self.winner(s)] += pot;
+        }
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        let turn = self.turn(s);
+        let shown = if self.showdown(s) {
+            (0..self.n).map(|p| self.stays(s, p).then_some(s.cards[p])).collect()
+        } else {
+            Vec::new()
+        };
+        View {
+            seat: seat_of(who).map(|p| p as u8),
+            card: self.card(s, who),
+            dealt: s.dealt,
+            bets: (0..usize::from(s.length)).map(|i| if s.bet(i) == 1 { 'b' } else { 'p' }).collect(),
+            chips: (0..self.n).map(|p| self.chips(s, p)).collect(),
+            to_move: match turn {
+                Turn::Seat(p) => Some(p as u8),
+                _ => None,
+            },
+            shown,
+            winner: (turn == Turn::Over).then(|| self.winner(s) as u8),
+        }
+    }
+
+    /// Every deal of the unknown cards is equally likely, whatever was bet.
+    fn world(&self, view: &View, rng: &mut Stream) -> State {
+        let mut s = self.start();
+        s.dealt = view.dealt.min(self.n as u8);
+        for (i, c) in view.bets.chars().take(2 * self.n - 1).enumerate() {
+            s.bets |= u32::from(c == 'b') << i;
+            s.length += 1;
+        }
+        let known = |p: usize| {
+            let own = view.card.filter(|_| view.seat.map(usize::from) == Some(p));
+            own.or_else(|| view.shown.get(p).copied().flatten())
+        };
+        let held: Vec<u8> = (0..self.n).filter_map(known).collect();
+        let mut rest: Vec<u8> = (0..=self.n as u8).filter(|c| !held.contains(c)).collect();
+        rng.shuffle(&mut rest);
+        for p in 0..usize::from(s.dealt) {
+            s.cards[p] = known(p).or_else(|| rest.pop()).unwrap_or(0);
+        }
+        s
+    }
+
+    fn text(&self, view: &View) -> String {
+        let seat = |p: usize| format!("p{p}");
+        let mut lines = Vec::new();
+        match (view.seat, view.card) {
+            (Some(p), Some(card)) => lines.push(format!("You are p{p} and hold card {card} of 0 to {}.", self.n)),
+            (Some(p), None) => lines.push(format!("You are p{p} and wait for your card.")),
+            (None, _) => lines.push(format!("{} of {} cards are dealt.", view.dealt, self.n)),
+        }
+        let chips: Vec<String> = view.chips.iter().enumerate().map(|(p, c)| format!("{} {c}", seat(p))).collect();
+        lines.push(format!("Chips in the pot: {}", chips.join(", ")));
+        let moves = view.bets.chars().enumerate();
+        let moves: Vec<String> =
+            moves.map(|(i, c)| format!("{} {}", seat(i % self.n), MOVES[usize::from(c == 'b')])).collect();
+        if !moves.is_empty() {
+            lines.push(format!("Moves: {}", moves.join(", ")));
+        }
+        let shown = view.shown.iter().enumerate();
+        let shown: Vec<String> = shown.filter_map(|(p, c)| c.map(|c| format!("{} {c}", seat(p)))).collect();
+        if !shown.is_empty() {
+            lines.push(format!("Cards shown: {}", shown.join(", ")));
+        }
+        match (view.to_move, view.winner) {
+            (Some(p), _) => lines.push(format!("p{p} is to move.")),
+            (None, Some(p)) => lines.push(format!("p{p} takes the pot.")),
+            (None, None) => lines.push("The cards are being dealt.".to_owned()),
+        }
+        lines.join("\n")
+    }
+
+    fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
+        MOVES[(a & 1) as usize].to_owned()
+    }
+
+    /// Also knows `p` and `b`, the words of poker (check and fold pass, call bets), and the bare id.
+    fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let a = match text.trim().to_ascii_lowercase().as_str() {
+            "pass" | "p" | "check" | "fold" | "0" => 0,
+            "bet" | "b" | "call" | "1" => 1,
+            _ => return None,
+        };
+        legal.contains(&a).then_some(a)
+    }
+
+    /// A card is seen by the seat that gets it, and by nobody else.
+    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+        let to = usize::from(before.dealt);
+        match by {
+            Mover::Seat(_) => Seen { action: Some(a), text: Some(MOVES[(a & 1) as usize].to_owned()) },
+            Mover::Chance if who == Viewer::Seat(to) => {
+                Seen { action: Some(a), text: Some(format!("card {a} is dealt to p{to}")) }
+            }
+            Mover::Chance => Seen { action: None, text: Some(format!("a card is dealt to p{to}")) },
+        }
+    }
+
+    fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
+        if !self.showdown(now) {
+            return Vec::new();
+        }
+        let staying = (0..self.n).filter(|&p| self.stays(now, p));
+        let show = |p: usize| (format!("p{p} shows card {}", now.cards[p]), json!({ "seat": p, "card": now.cards[p] }));
+        staying.map(show).collect()
+    }
+
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let (card, rest) = out.split_at_mut(self.n + 1);
+        let (seat, chips) = rest.split_at_mut(self.n);
+        Self::one_hot(card, self.card(s, who).map(usize::from));
+        Self::one_hot(seat, seat_of(who));
+        let me = seat_of(who).unwrap_or(0);
+        for (k, c) in chips.iter_mut().enumerate() {
+            *c = self.chips(s, (me + k) % self.n);
+        }
+    }
+
+    fn info(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let (seat, rest) = out.split_at_mut(self.n);
+        let (card, betting) = rest.split_at_mut(self.n + 1);
+        Self::one_hot(seat, seat_of(who));
+        Self::one_hot(card, self.card(s, who).map(usize::from));
+        for (i, pair) in betting.chunks_exact_mut(2).enumerate() {
+            let done = i < usize::from(s.length);
+            Self::one_hot(pair, done.then(|| usize::from(s.bet(i))));
+        }
+    }
+
+    fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
+        out.fill(0.0);
+        let card = self.card(s, Viewer::Seat(seat)).map(|c| self.n + usize::from(c));
+        for i in [Some(seat), card].into_iter().flatten() {
+            if let Some(cell) = out.get_mut(i) {
+                *cell = 1.0;
+            }
+        }
+        for p in 0..self.n {
+            out[2 * self.n + 1 + p] = f32::from(self.chips(s, p));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn played(players: u32, cards: &[u32], moves: &str) -> (KuhnPoker, State) {
+        let game = KuhnPoker::new(Params { players }).unwrap();
+        let mut s = game.start();
+        cards.iter().for_each(|&c| game.play_unchecked(&mut s, c));
+        moves.chars().for_each(|c| game.play_unchecked(&mut s, u32::from(c == 'b')));
+        (game, s)
+    }
+
+    #[test]
+    fn a_fold_shows_nothing() {
+        let (game, s) = played(2, &[0, 2], "bp");
+        assert_eq!(game.turn(&s), Turn::Over);
+        assert!(game.reveals(&s, Viewer::Public).is_empty());
+        assert!(game.view(&s, Viewer::Seat(1)).shown.is_empty());
+    }
+
+    #[test]
+    fn a_showdown_shows_those_who_stayed() {
+        let (game, s) = played(3, &[0, 1, 3], "bpb");
+        assert_eq!(game.view(&s, Viewer::Public).shown, [Some(0), None, Some(3)]);
+        assert_eq!(game.reveals(&s, Viewer::Public).len(), 2);
+        let mut r = [0.0; 3];
+        game.returns(&s, &mut r);
+        assert_eq!(r, [-2.0, -1.0, 3.0]);
+    }
+
+    #[test]
+    fn worlds_deal_the_unknown_cards_evenly() {
+        let (game, s) = played(2, &[1, 0], "b");
+        let view = game.view(&s, Viewer::Seat(0));
+        let mut rng = Stream::named("kuhn worlds");
+        let low = (0..2_000).filter(|_| game.world(&view, &mut rng).cards[1] == 0).count();
+        assert!((900..1_100).contains(&low), "{low}");
+    }
+
+    #[test]
+    fn forged_views_do_no_harm() {
+        let (game, s) = played(2, &[1, 0], "b");
+        let mut view = game.view(&s, Viewer::Seat(0));
+        (view.card, view.dealt, view.seat) = (Some(200), 99, Some(77));
+        view.bets = "b".repeat(500);
+        view.shown = vec![Some(3); 60];
+        let w = game.world(&view, &mut Stream::named("forged"));
+        let again = game.view(&w, Viewer::Seat(0));
+        assert!(game.text(&again).contains("takes the pot"));
+    }
+}

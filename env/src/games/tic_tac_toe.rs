@@ -1,0 +1,250 @@
+#![doc = include_str!("tic_tac_toe.md")]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
+
+use crate::draw::{Stream, scale};
+use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use crate::params::ParamError;
+use crate::registry::Entry;
+use crate::tensor::{planes, spread};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<TicTacToe>(&[]);
+
+/// The rules.
+pub struct TicTacToe {
+    params: Params,
+}
+
+/// No parameters.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {}
+
+/// Nine cells per side as bits, cell = row * 3 + column from the top left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    stones: [u16; 2],
+    ply: u8,
+    /// Whether the last move made a line.
+    won: bool,
+}
+
+/// What everybody sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Three rows of `.`, `x` and `o`, the top row first.
+    pub board: [String; 3],
+    /// `x` or `o`; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<String>,
+}
+
+const FULL: u16 = 0o777;
+const NAMES: [&str; 2] = ["x", "o"];
+
+/// Whether three of `stones` stand in a line: rows, columns, diagonals.
+const fn has_line(stones: u16) -> bool {
+    let mut i = 0;
+    while i < LINES.len() {
+        if stones & LINES[i] == LINES[i] {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+const LINES: [u16; 8] = [0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124];
+
+/// One bit per set of stones: 512 answers looked up instead of eight comparisons.
+const WON: [bool; 512] = {
+    let mut table = [false; 512];
+    let mut i = 0;
+    while i < 512 {
+        table[i] = has_line(i as u16);
+        i += 1;
+    }
+    table
+};
+
+impl State {
+    fn mover(&self) -> usize {
+        usize::from(self.ply & 1)
+    }
+
+    fn empty(&self) -> u16 {
+        FULL & !(self.stones[0] | self.stones[1])
+    }
+}
+
+impl Game for TicTacToe {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "tic_tac_toe";
+    const TITLE: &'static str = "Tic-tac-toe";
+    const PAGE: &'static str = include_str!("tic_tac_toe.md");
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "alphabeta depth=9"), (1, 2, "mcts sims=1000")];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        Ok(TicTacToe { params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            seats: NAMES.map(String::from).to_vec(),
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: 9,
+            actions: 9,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: Some(("board", planes(&["mine", "theirs"], &[3, 3]))),
+            info: None,
+            openspiel: Some(TensorSpec { high: 1.0, ..planes(&["empty", "o", "x"], &[3, 3]) }),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        State { stones: [0; 2], ply: 0, won: false }
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if s.won || s.ply >= 9 { Turn::Over } else { Turn::Seat(s.mover()) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat) {
+            (0..9).filter(|a| s.empty() >> a & 1 == 1).for_each(|a| out.put(a));
+        }
+    }
+
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let bits = if self.turn(s) == Turn::Seat(seat) { s.empty() } else { 0 };
+        write_cells(out, bits);
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut left = s.empty();
+        for _ in 0..scale(rng.bits(), u64::from(left.count_ones())) {
+            left &= left - 1;
+        }
+        left.trailing_zeros().min(8)
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let side = &mut s.stones[usize::from(s.ply & 1)];
+        *side |= 1 << (a & 15) & FULL;
+        s.won = WON[usize::from(*side)];
+        s.ply = s.ply.saturating_add(1);
+    }
+
+    #[inline]
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        // The last mover won, if anybody did.
+        let first = match (s.won, s.ply & 1) {
+            (false, _) => 0.0,
+            (true, 1) => 1.0,
+            (true, _) => -1.0,
+        };
+        out.copy_from_slice(&[first, -first]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        let cell = |c: usize| match (s.stones[0] >> c & 1, s.stones[1] >> c & 1) {
+            (1, _) => 'x',
+            (_, 1) => 'o',
+            _ => '.',
+        };
+        let row = |r: usize| (0..3).map(|c| cell(r * 3 + c)).collect();
+        let to_move = match self.turn(s) {
+            Turn::Seat(p) => Some(NAMES[p].to_owned()),
+            _ => None,
+        };
+        View { board: [row(0), row(1), row(2)], to_move }
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        let mut s = self.start();
+        for (i, c) in view.board.iter().flat_map(|row| row.chars().take(3)).take(9).enumerate() {
+            match c {
+                'x' => s.stones[0] |= 1 << i,
+                'o' => s.stones[1] |= 1 << i,
+                _ => {}
+            }
+        }
+        s.ply = (s.stones[0].count_ones() + s.stones[1].count_ones()) as u8;
+        s.won = WON[usize::from(s.stones[0] & FULL)] || WON[usize::from(s.stones[1] & FULL)];
+        s
+    }
+
+    fn text(&self, view: &View) -> String {
+        view.board.join("\n")
+    }
+
+    fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
+        format!("{}({},{})", NAMES[seat & 1], a / 3, a % 3)
+    }
+
+    /// Also knows `a1` (column letter, row from the bottom) and the bare id.
+    fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.trim();
+        let a = match *text.to_ascii_lowercase().as_bytes() {
+            [c @ b'a'..=b'c', r @ b'1'..=b'3'] => u32::from(b'3' - r) * 3 + u32::from(c - b'a'),
+            [d @ b'0'..=b'8'] => u32::from(d - b'0'),
+            _ => (0..9).find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))?,
+        };
+        legal.contains(&a).then_some(a)
+    }
+
+    fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
+        let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
+        format!("{a} is {name}: the square is taken")
+    }
+
+    #[inline]
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
+        write_cells(&mut out[..9], s.stones[me]);
+        write_cells(&mut out[9..18], s.stones[1 - me]);
+    }
+
+    fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
+        for c in 0..9 {
+            out[c] = f32::from(s.empty() >> c & 1);
+            out[9 + c] = f32::from(s.stones[1] >> c & 1);
+            out[18 + c] = f32::from(s.stones[0] >> c & 1);
+        }
+    }
+
+    fn hash(&self, s: &State) -> Option<u64> {
+        Some(u64::from(s.stones[0]) | u64::from(s.stones[1]) << 16)
+    }
+}
+
+#[inline]
+fn write_cells(out: &mut [u8], bits: u16) {
+    if let Some((head, [last])) = out.split_first_chunk_mut::<8>() {
+        *head = spread(u64::from(bits));
+        *last = (bits >> 8 & 1) as u8;
+    }
+}

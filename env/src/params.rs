@@ -1,0 +1,211 @@
+//! Parameters: game strings, presets, checks with names and nearest matches.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use ludex_protocol::spec::Params;
+
+/// A game or parameter that is not what it should be. Every field is for programs; `message` is for people.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ParamError {
+    /// Whether the game itself is unknown (else a parameter is wrong).
+    pub unknown_game: bool,
+    /// The parameter's name, if one is at fault.
+    pub name: Option<String>,
+    /// What was given.
+    pub got: Value,
+    /// What is allowed.
+    pub allowed: Value,
+    /// The nearest name that exists.
+    pub nearest: Option<String>,
+    /// One sentence.
+    pub message: String,
+}
+
+impl ParamError {
+    /// A value out of range.
+    pub fn value(name: &str, got: impl Into<Value>, allowed: impl Into<Value>) -> Self {
+        let (got, allowed) = (got.into(), allowed.into());
+        let message = format!("{name} = {got} is out of range: {}", plain(&allowed));
+        ParamError { unknown_game: false, name: Some(name.into()), got, allowed, nearest: None, message }
+    }
+
+    /// A name that does not exist among `known`.
+    pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
+        let nearest = nearest(got, &known);
+        let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or_default();
+        ParamError {
+            unknown_game: what == "game",
+            name: (what != "game").then(|| got.to_owned()),
+            got: got.into(),
+            message: format!("there is no {what} {got:?}{hint} There are: {}", known.join(", ")),
+            allowed: known.into(),
+            nearest,
+        }
+    }
+
+    /// Text that is no game string.
+    pub(crate) fn syntax(text: &str, why: &str) -> Self {
+        ParamError {
+            unknown_game: false,
+            name: None,
+            got: text.into(),
+            allowed: "name(key=value,...)".into(),
+            nearest: None,
+            message: format!("{text:?} is no game string: {why}"),
+        }
+    }
+}
+
+fn plain(v: &Value) -> String {
+    v.as_str().map_or_else(|| v.to_string(), str::to_owned)
+}
+
+/// The name in `known` that is nearest to `name`, if any is near.
+pub fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    known
+        .iter()
+        .map(|k| (strsim::jaro_winkler(&lower, &k.to_ascii_lowercase()), k))
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, k)| k.clone())
+}
+
+/// Splits `name(key=value,...)` into the name and raw parameters.
+///
+/// Values are JSON where they parse as JSON, else text; commas inside brackets, braces, parentheses and quotes belong
+/// to the value.
+///
+/// # Errors
+/// Text that has another form.
+pub fn split(text: &str) -> Result<(String, Params), ParamError> {
+    let text = text.trim();
+    let Some(open) = text.find('(') else {
+        return Ok((text.to_owned(), Params::new()));
+    };
+    let Some(inner) = text[open + 1..].strip_suffix(')') else {
+        return Err(ParamError::syntax(text, "the closing parenthesis is missing"));
+    };
+    let mut params = Params::new();
+    for part in pieces(inner) {
+        let Some((key, value)) = part.split_once('=') else {
+            return Err(ParamError::syntax(text, &format!("{part:?} is not key=value")));
+        };
+        params.insert(key.trim().to_owned(), read(value.trim()));
+    }
+    Ok((text[..open].trim().to_owned(), params))
+}
+
+/// A value as it stands in a game string: JSON if it is JSON, else text. `True` and `False` are accepted.
+pub fn read(text: &str) -> Value {
+    match text {
+        "True" => Value::Bool(true),
+        "False" => Value::Bool(false),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+    }
+}
+
+fn pieces(inner: &str) -> Vec<&str> {
+    let (mut out, mut depth, mut quoted, mut from) = (Vec::new(), 0i32, false, 0);
+    for (i, c) in inner.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' | '[' | '{' if !quoted => depth += 1,
+            ')' | ']' | '}' if !quoted => depth -= 1,
+            ',' if depth == 0 && !quoted => {
+                out.push(&inner[from..i]);
+                from = i + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&inner[from..]);
+    out.into_iter().map(str::trim).filter(|p| !p.is_empty()).collect()
+}
+
+/// The canonical game string: the id, and every parameter in the order of its definition.
+pub fn canonical(id: &str, params: &Params) -> String {
+    let list: Vec<String> = params.iter().map(|(k, v)| format!("{k}={}", plain(v))).collect();
+    if list.is_empty() { id.to_owned() } else { format!("{id}({})", list.join(",")) }
+}
+
+/// Typed parameters from raw ones: unknown names and wrong types are refused by name.
+///
+/// # Errors
+/// The first parameter that is unknown or has the wrong type.
+pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &Value) -> Result<P, ParamError> {
+    let known: Vec<String> = schema["properties"].as_object().map(|o| o.keys().cloned().collect()).unwrap_or_default();
+    if let Some(name) = raw.keys().find(|k| !known.contains(k)) {
+        return Err(ParamError::unknown("parameter", name, known));
+    }
+    // One at a time over the defaults, so that the error names its parameter.
+    for (name, value) in raw {
+        let one = Params::from_iter([(name.clone(), value.clone())]);
+        if let Err(e) = serde_json::from_value::<P>(Value::Object(one)) {
+            let allowed = schema["properties"][name].clone();
+            return Err(ParamError {
+                unknown_game: false,
+                name: Some(name.clone()),
+                got: value.clone(),
+                message: format!("{name} = {value} is no value for it: {e}"),
+                allowed,
+                nearest: None,
+            });
+        }
+    }
+    serde_json::from_value(Value::Object(raw.clone())).map_err(|e| ParamError {
+        unknown_game: false,
+        name: None,
+        got: Value::Object(raw.clone()),
+        allowed: schema.clone(),
+        nearest: None,
+        message: e.to_string(),
+    })
+}
+
+/// Reads a list of numbers from a JSON list or from OpenSpiel's text (`1;3;5;7` or `100 50`).
+///
+/// For `#[serde(deserialize_with = "...")]` on list parameters.
+///
+/// # Errors
+/// Anything else.
+pub fn list<'de, D, T>(d: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    use serde::{Deserialize, de::Error};
+    let value = match Value::deserialize(d)? {
+        Value::String(text) => Value::Array(text.split([';', ' ', ',']).filter(|p| !p.is_empty()).map(read).collect()),
+        number @ Value::Number(_) => Value::Array(vec![number]),
+        other => other,
+    };
+    serde_json::from_value(value).map_err(D::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn game_strings_split() {
+        let (name, p) = split("x(a=1,b=1;3;5,c=[1,2],d=matrix_pd(),e=\"a,b\", f = True)").unwrap();
+        assert_eq!(name, "x");
+        assert_eq!(
+            Value::Object(p),
+            serde_json::json!({"a":1,"b":"1;3;5","c":[1,2],"d":"matrix_pd()","e":"a,b","f":true})
+        );
+        assert!(split("x(a=1").is_err());
+        assert!(split("x(a)").is_err());
+        assert_eq!(split("x()").unwrap().1.len(), 0);
+    }
+
+    #[test]
+    fn nearest_names() {
+        let known: Vec<String> = ["connect_four", "chess"].map(String::from).to_vec();
+        assert_eq!(nearest("conect4", &known).as_deref(), Some("connect_four"));
+        assert_eq!(nearest("zzz", &known), None);
+    }
+}

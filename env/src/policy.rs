@@ -1,0 +1,99 @@
+//! Players as the rules see them: something that chooses a legal action when asked.
+
+use sha2::{Digest, Sha256};
+
+use crate::draw::{Draw, Key, Stream};
+use crate::erased::{DynState, DynView};
+use crate::game::{Action, Seat, Viewer};
+
+/// Where an agent's randomness comes from.
+#[derive(Clone, Copy)]
+pub enum AgentKey<'a> {
+    /// The episode's seed, under a purpose of its own (in-process agents).
+    Episode(&'a Draw),
+    /// A key of the agent's own (remote agents, fixed seeds).
+    Own(&'a Key),
+}
+
+/// What the agent may look at.
+#[derive(Clone, Copy)]
+enum Sight<'a> {
+    State(&'a dyn DynState),
+    View(&'a dyn DynView),
+}
+
+/// A question to an agent: one seat, its own turn counter, its legal actions and its view.
+///
+/// The answer is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
+/// in-process one play the same game for the same seed.
+pub struct Ask<'a> {
+    /// The seat asked.
+    pub seat: Seat,
+    /// This seat's own turns so far.
+    pub turn: u32,
+    /// Legal actions, ascending, not empty.
+    pub legal: &'a [Action],
+    key: AgentKey<'a>,
+    sight: Sight<'a>,
+    peek: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// A question about a state of the host's; the agent gets the seat's view of it, made when it looks.
+    pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
+        Ask { seat, turn, legal, key, sight: Sight::State(state), peek: false }
+    }
+
+    /// A question about a view, as remote agents get it.
+    pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
+        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false }
+    }
+
+    /// Lets the agent see the true state, for studies of what hidden information is worth; never in rated matches.
+    pub fn with_peek(mut self) -> Self {
+        self.peek = true;
+        self
+    }
+
+    /// What the seat knows.
+    pub fn view(&self) -> Box<dyn DynView> {
+        match self.sight {
+            Sight::State(s) => s.view(Viewer::Seat(self.seat)),
+            Sight::View(v) => v.boxed(),
+        }
+    }
+
+    /// The true state, where the host allowed to peek.
+    pub fn peek(&self) -> Option<Box<dyn DynState>> {
+        match self.sight {
+            Sight::State(s) if self.peek => Some(s.boxed()),
+            _ => None,
+        }
+    }
+
+    /// The randomness of this turn: SHA-256 over the agent's key, the seat and the turn (four bytes each, little-endian).
+    ///
+    /// The agent's key of an in-process agent is the episode's key for the purpose `agent`.
+    pub fn stream(&self) -> Stream {
+        let base = match self.key {
+            AgentKey::Episode(draw) => draw.other("agent"),
+            AgentKey::Own(key) => *key,
+        };
+        let mut h = Sha256::new();
+        h.update(base);
+        h.update((self.seat as u32).to_le_bytes());
+        h.update(self.turn.to_le_bytes());
+        Stream::new(&h.finalize().into())
+    }
+}
+
+/// An agent for hosts that need an action at once: server-played seats of batches, schedules, solvers.
+pub trait Policy: Send + Sync {
+    /// A legal action; anything else loses the episode where illegal moves lose, and is an error elsewhere.
+    fn choose(&self, ask: &Ask<'_>) -> Action;
+
+    /// Whether the agent wants the true state, in studies of what hidden information is worth.
+    fn peeks(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,205 @@
+//! From a name and parameters to a game: one entry per game, in documented order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
+
+use crate::erased::{GameRef, Loaded, Shared};
+use crate::game::{Game, PresetText};
+use crate::games::GAMES;
+use crate::params::{ParamError, canonical, split, typed};
+
+/// Another name of a game, and what its parameters mean in ours.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name that is accepted.
+    pub name: &'static str,
+    /// Its parameters in ours.
+    pub map: fn(Params) -> Result<Params, ParamError>,
+}
+
+/// A game as the registry knows it, before any parameter is given.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The id.
+    pub id: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The page (Markdown).
+    pub page: &'static str,
+    /// Rules version.
+    pub rules: u32,
+    /// Least and greatest number of seats.
+    pub players: [u32; 2],
+    /// Presets.
+    pub presets: &'static [PresetText],
+    /// Other names.
+    pub aliases: &'static [Alias],
+    load: fn(&Params) -> Result<GameRef, ParamError>,
+}
+
+impl Entry {
+    /// The entry of a game. `aliases` are names of other programs that mean this game.
+    pub const fn of<G: Game>(aliases: &'static [Alias]) -> Self {
+        Entry {
+            id: G::ID,
+            title: G::TITLE,
+            page: G::PAGE,
+            rules: G::RULES,
+            players: G::PLAYERS,
+            presets: G::PRESETS,
+            aliases,
+            load: load_typed::<G>,
+        }
+    }
+
+    /// The game with these parameters over the defaults; `preset` is applied first.
+    ///
+    /// # Errors
+    /// A parameter that is unknown, of the wrong type or out of range, by name.
+    pub fn load(&self, params: &Params) -> Result<GameRef, ParamError> {
+        (self.load)(params)
+    }
+}
+
+/// All games, in documented order.
+pub fn games() -> &'static [Entry] {
+    GAMES
+}
+
+/// The entry of an id (not of an alias).
+pub fn entry(id: &str) -> Option<&'static Entry> {
+    GAMES.iter().find(|e| e.id == id)
+}
+
+/// A game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
+///
+/// # Errors
+/// An unknown game with the nearest name, or a wrong parameter.
+pub fn load(text: &str) -> Result<GameRef, ParamError> {
+    load_with(text, &Params::new())
+}
+
+/// As [`load`]; `more` overrides parameters of the string.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(text: &str, more: &Params) -> Result<GameRef, ParamError> {
+    let (name, mut params) = split(text)?;
+    params.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
+    if let Some(e) = entry(&name) {
+        return e.load(&params);
+    }
+    for e in GAMES {
+        if let Some(alias) = e.aliases.iter().find(|a| a.name == name) {
+            return e.load(&(alias.map)(params)?);
+        }
+    }
+    let known = GAMES.iter().flat_map(|e| std::iter::once(e.id).chain(e.aliases.iter().map(|a| a.name)));
+    Err(ParamError::unknown("game", &name, known.map(str::to_owned).collect()))
+}
+
+/// Alias parameters that mean the same in our game.
+///
+/// # Errors
+/// Never.
+pub fn same(params: Params) -> Result<Params, ParamError> {
+    Ok(params)
+}
+
+fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
+    let mut schema = schemars::schema_for!(G::Params).to_value();
+    let mut raw = raw.clone();
+    raw.retain(|_, v| !v.is_null());
+    if !G::PRESETS.is_empty() {
+        let names: Vec<&str> = G::PRESETS.iter().map(|p| p.0).collect();
+        if let Some(wanted) = raw.remove("preset") {
+            let mut full = preset_params::<G>(wanted.as_str().unwrap_or_default()).ok_or_else(|| {
+                let mut e = ParamError::value("preset", wanted, names.clone());
+                e.message = format!("preset = {} does not exist; there are: {}", e.got, names.join(", "));
+                e
+            })?;
+            full.extend(raw);
+            raw = full;
+        }
+        let shown = serde_json::json!({
+            "description": "A named set of parameters, applied before the others.", "enum": names, "type": "string",
+        });
+        if let Some(properties) = schema["properties"].as_object_mut() {
+            properties.insert("preset".into(), shown);
+        }
+    }
+    let game = G::new(typed::<G::Params>(&raw, &schema)?)?;
+    let spec = spec_of(&game, schema);
+    Ok(Arc::new(Shared(Arc::new(Loaded { game, spec }))))
+}
+
+fn preset_params<G: Game>(name: &str) -> Option<Params> {
+    let (_, text, _) = G::PRESETS.iter().find(|p| p.0 == name)?;
+    serde_json::from_str(text).ok()
+}
+
+fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
+    let f = game.facts();
+    let params = match serde_json::to_value(game.params()) {
+        Ok(Value::Object(map)) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
+        _ => Params::new(),
+    };
+    let string = canonical(G::ID, &params);
+    let one = |t: Option<(&'static str, _)>| t.map(|(name, spec)| BTreeMap::from([(name.to_owned(), spec)]));
+    let mut layouts = Vec::new();
+    if f.tensor.is_some() {
+        layouts.push("ludex".to_owned());
+    }
+    if f.openspiel.is_some() {
+        layouts.push("openspiel".to_owned());
+    }
+    // What must be equal for policies and records to carry over; documentation may change freely.
+    let identity = format!("{}|{}|{}|{:?}|{:?}|{:?}", G::RULES, string, f.actions, f.max_chance, f.tensor, f.info);
+    let presets = G::PRESETS.iter().filter_map(|(name, _, note)| {
+        let params = preset_params::<G>(name)?;
+        Some(((*name).to_owned(), Preset { params, note: (*note).to_owned() }))
+    });
+    Spec {
+        game: G::ID.into(),
+        title: G::TITLE.into(),
+        string,
+        rules: G::RULES,
+        hash: hex::encode(&Sha256::digest(identity.as_bytes())[..8]),
+        players: f.seats.len() as u32,
+        player_range: G::PLAYERS,
+        seats: f.seats,
+        dynamics: f.dynamics,
+        chance: f.chance,
+        information: f.information,
+        utility: f.utility,
+        rewards: f.rewards,
+        min_return: f.returns[0],
+        max_return: f.returns[1],
+        max_length: f.max_length,
+        actions: f.actions,
+        max_chance: f.max_chance,
+        legal: f.legal,
+        views: Views {
+            tensor: one(f.tensor),
+            structure: schemars::schema_for!(G::View).to_value(),
+            text: true,
+            info: one(f.info),
+            layouts,
+        },
+        proposals: f.proposals,
+        params_schema,
+        presets: presets.collect(),
+        anchors: G::LADDER.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect(),
+        text: None,
+        params,
+    }
+}
+
+fn anchor(level: u32, bot: u32, agent: &str) -> Anchor {
+    Anchor { level, bot, agent: agent.into(), rating: None, low: None, high: None }
+}

@@ -1,0 +1,42 @@
+//! Helpers for observation arrays.
+
+use ludex_protocol::spec::{Dtype, Part, TensorSpec};
+
+/// The spec of a `u8` array of ones and zeros: `planes` name the first axis, `rest` are the other axes.
+pub fn planes(planes: &[&str], rest: &[u32]) -> TensorSpec {
+    let parts = planes.iter().enumerate().map(|(i, name)| Part { name: (*name).into(), at: i as u32, len: 1 });
+    let s = std::iter::once(planes.len() as u32).chain(rest.iter().copied()).collect();
+    TensorSpec { d: Dtype::U1, s, low: 0.0, high: 1.0, parts: parts.collect() }
+}
+
+/// The spec of a flat `u8` array made of named stretches.
+pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
+    let mut at = 0;
+    let parts: Vec<Part> = parts
+        .iter()
+        .map(|&(name, len)| {
+            at += len;
+            Part { name: name.into(), at: at - len, len }
+        })
+        .collect();
+    TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
+}
+
+/// Spreads the low eight bits of `b` over eight bytes of ones and zeros, bit 0 first.
+#[inline]
+pub fn spread(b: u64) -> [u8; 8] {
+    // Bits 0..7 land in the top bit of their byte's product without carries; the mask and shift keep one each.
+    let low = (b & 0x7f).wrapping_mul(0x0002_0408_1020_4081) & 0x0101_0101_0101_0101;
+    (low | (b >> 7 & 1) << 56).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn spread_is_the_bits() {
+        for b in 0..256u64 {
+            let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
+            assert_eq!(super::spread(b).to_vec(), want, "{b}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Durable moves per second: 64 writers, each waiting for its move before it makes the next, as rated matches do.
+
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ludex_server::store::{MatchRow, Store, Write};
+
+const WRITERS: u64 = 64;
+
+fn durable_moves(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let store = runtime.block_on(Store::open(folder.path())).expect("a store");
+    let mut group = criterion.benchmark_group("store");
+    group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(8));
+    for (name, writers, durable) in
+        [("durable moves, 64 writers", WRITERS, true), ("durable moves, 1 writer", 1, true), ("moves behind", 1, false)]
+    {
+        let mut games = 0;
+        group.bench_function(name, |bencher| {
+            bencher.iter_custom(|moves| {
+                games += 1;
+                runtime.block_on(async {
+                    let ids: Vec<String> = (0..writers).map(|k| format!("m_{name}_{games}_{k}")).collect();
+                    store.write(ids.iter().map(|id| start(id)).collect()).await.expect("room");
+                    let begun = Instant::now();
+                    let play = ids.iter().zip(0..).map(|(id, k)| play(&store, id, share(moves, writers, k), durable));
+                    futures_util::future::join_all(play).await;
+                    store.flush().await.expect("nothing lost");
+                    begun.elapsed()
+                })
+            });
+        });
+    }
+    group.finish();
+    runtime.block_on(store.close()).expect("a clean end");
+}
+
+/// How many of `moves` the `k`-th writer makes.
+fn share(moves: u64, writers: u64, k: u64) -> u64 {
+    moves / writers + u64::from(k < moves % writers)
+}
+
+async fn play(store: &Store, id: &str, moves: u64, durable: bool) {
+    for n in 0..moves {
+        let body = format!(
+            r#"{{"kind":"move","seat":{},"turn":{},"action":{},"ms":{},"notes":{{}},"bank_ms":[60000,60000]}}"#,
+            n % 2,
+            n / 2,
+            n % 7,
+            n % 1_000
+        );
+        let act = vec![Write::Act { id: id.to_owned(), n, body }];
+        let kept = if durable { store.write(act).await } else { store.write_behind(act).await };
+        kept.expect("room");
+    }
+}
+
+fn start(id: &str) -> Write {
+    Write::MatchStart(MatchRow {
+        id: id.to_owned(),
+        game: "connect_four".to_owned(),
+        string: "connect_four(rows=6,columns=7)".to_owned(),
+        rated: true,
+        run: None,
+        agents: vec!["ann".to_owned(), "bob".to_owned()],
+        header: "{}".to_owned(),
+        secret: "{}".to_owned(),
+        started_ms: 0,
+    })
+}
+
+criterion_group!(benches, durable_moves);
+criterion_main!(benches);

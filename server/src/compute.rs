@@ -1,0 +1,80 @@
+//! The one pool for work that takes longer than a socket should wait: big batches, searches, verification, reports.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, oneshot};
+
+/// Jobs that may wait or run for each thread of the pool. Whoever comes then waits in its own task.
+const QUEUED_PER_THREAD: usize = 64;
+
+/// A pool of threads behind a bounded queue.
+#[derive(Clone)]
+pub struct Compute {
+    pool: Arc<rayon::ThreadPool>,
+    queue: Arc<Semaphore>,
+}
+
+/// The job panicked; the log has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the job panicked")]
+pub struct Panicked;
+
+impl Compute {
+    /// A pool of `threads` (at least one).
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn new(threads: usize) -> anyhow::Result<Self> {
+        let threads = threads.max(1);
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
+        Ok(Compute { pool: Arc::new(pool), queue: Arc::new(Semaphore::new(threads * QUEUED_PER_THREAD)) })
+    }
+
+    /// Runs `job` on the pool. The job goes on when the future is dropped; it is queued when the future is first
+    /// polled and there is room.
+    pub fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, Panicked>> + Send + 'static {
+        let Compute { pool, queue } = self.clone();
+        async move {
+            let place = queue.acquire_owned().await.map_err(|_| Panicked)?;
+            let (done, result) = oneshot::channel();
+            pool.spawn(move || {
+                // A receiver that is gone wanted no result.
+                let _ = done.send(caught("a job", job));
+                drop(place);
+            });
+            result.await.map_err(|_| Panicked)?
+        }
+    }
+}
+
+/// Runs `f`; a panic is logged and becomes an error. What `f` held is to be thrown away then.
+///
+/// # Errors
+/// When `f` panicked.
+pub fn caught<T>(what: &str, f: impl FnOnce() -> T) -> Result<T, Panicked> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        tracing::error!("{what} panicked: {text}");
+        Panicked
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_costs_nobody_else_anything() {
+        let compute = Compute::new(1).unwrap();
+        assert_eq!(compute.run(|| -> u32 { panic!("on purpose") }).await, Err(Panicked));
+        for k in 0..3 * QUEUED_PER_THREAD {
+            assert_eq!(compute.run(move || k).await, Ok(k));
+        }
+    }
+}

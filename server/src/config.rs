@@ -1,0 +1,54 @@
+//! How a server is run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ludex_protocol::Limits;
+
+use crate::opponents::Opponents;
+
+/// The settings of a server.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the store is.
+    pub data: PathBuf,
+    /// Threads that serve connections, at least 1; the compute pool has as many.
+    pub workers: usize,
+    /// What clients are allowed.
+    pub limits: Limits,
+    /// Whether the rate limit holds for clients on this machine too.
+    pub limit_loopback: bool,
+    /// Whom clients may seat.
+    pub opponents: Opponents,
+    /// Certificate and key for TLS, PEM files.
+    pub tls: Option<TlsFiles>,
+    /// Web pages that may connect, beside those on this machine: `https://example.org`, or `*` for all.
+    pub origins: Vec<String>,
+    /// How long matches may go on after the server was told to stop.
+    pub drain: Duration,
+}
+
+/// PEM files for TLS.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// The certificate, its chain after it.
+    pub cert: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+impl Config {
+    /// Everything by default, with the store in `data`.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        Config {
+            data: data.into(),
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            limits: Limits::default(),
+            limit_loopback: false,
+            opponents: Opponents::default(),
+            tls: None,
+            origins: Vec::new(),
+            drain: Duration::from_secs(30),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The gym plane: environments that one session owns.
+//!
+//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than [`INLINE`] goes to the
+//! compute pool with its handle; requests to that handle wait meanwhile, everything else goes on.
+
+mod columns;
+mod handle;
+mod open;
+mod view;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, Limits, ServerMessage};
+
+use crate::compute::{Compute, Panicked, caught};
+use crate::opponents::Opponents;
+use handle::{Born, Handle, Task};
+use open::Table;
+
+/// Longer work leaves the session's thread.
+const INLINE: Duration = Duration::from_millis(2);
+/// First guess at the time of one environment's share of a task, in nanoseconds; then it is measured.
+const GUESS_NS: f64 = 500.0;
+/// The same for snapshots and restores, which replay the episode.
+const GUESS_REPLAY_NS: f64 = 20_000.0;
+/// The same where the server's agents answer.
+const GUESS_AGENTS_NS: f64 = 1e6;
+
+/// What the gym plane needs of its server.
+#[derive(Clone)]
+pub struct Means {
+    /// Where long work goes.
+    pub compute: Compute,
+    /// Whom clients may seat.
+    pub opponents: Arc<Opponents>,
+    /// What is allowed.
+    pub limits: Arc<Limits>,
+}
+
+/// A reply as a frame.
+#[derive(Debug)]
+pub struct Written {
+    /// The request.
+    pub id: Id,
+    /// The handle that it was about, if it was about one.
+    pub env: Option<u32>,
+    /// The frame.
+    pub frame: Vec<u8>,
+    /// Its encoding.
+    pub encoding: Encoding,
+}
+
+/// The environments of a session.
+pub struct Gym {
+    means: Means,
+    places: BTreeMap<u32, Place>,
+    last: u32,
+    jobs: FuturesUnordered<Pin<Box<dyn Future<Output = Finished> + Send>>>,
+}
+
+struct Place {
+    /// Away while a job runs.
+    handle: Option<Box<Handle>>,
+    /// Requests that came meanwhile.
+    waiting: VecDeque<(Id, Task, Encoding)>,
+    costs: Costs,
+}
+
+/// What one environment's share of each kind of task takes, in nanoseconds, by [`Task::kind`].
+struct Costs {
+    ns: [f64; Task::KINDS],
+    measured: [bool; Task::KINDS],
+}
+
+impl Costs {
+    fn guess(agents: bool) -> Self {
+        let play = if agents { GUESS_AGENTS_NS } else { GUESS_NS };
+        let mut ns = [play; Task::KINDS];
+        ns[Task::REPLAY] = GUESS_REPLAY_NS;
+        ns[Task::COPY] = GUESS_NS;
+        ns[Task::LOOK] = 0.0;
+        Costs { ns, measured: [false; Task::KINDS] }
+    }
+
+    fn expect(&self, kind: usize, rows: usize) -> Duration {
+        Duration::from_nanos((self.ns[kind] * rows as f64) as u64)
+    }
+
+    fn measure(&mut self, kind: usize, rows: usize, took: Duration) {
+        if kind == Task::LOOK {
+            return;
+        }
+        let now = took.as_nanos() as f64 / rows.max(1) as f64;
+        self.ns[kind] = if self.measured[kind] { 0.8 * self.ns[kind] + 0.2 * now } else { now };
+        self.measured[kind] = true;
+    }
+}
+
+/// What comes back from the pool.
+struct Finished {
+    id: Id,
+    env: u32,
+    encoding: Encoding,
+    result: Result<Done, Panicked>,
+}
+
+struct Done {
+    handle: Box<Handle>,
+    frame: Vec<u8>,
+    born: Born,
+    kind: usize,
+    rows: usize,
+    took: Duration,
+}
+
+impl Gym {
+    /// No environments yet.
+    pub fn new(means: Means) -> Self {
+        Gym { means, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
+    }
+
+    /// The handles.
+    pub fn handles(&self) -> Vec<u32> {
+        self.places.keys().copied().collect()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Whether the handle is open.
+    pub fn has(&self, env: u32) -> bool {
+        self.places.contains_key(&env)
+    }
+
+    /// Carries a request of the gym plane out, or keeps it until the handle is back. Replies go to `out`.
+    pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<Written>) {
+        let (env, task) = match message {
+            ClientMessage::Open(open) => {
+                let frame = self.open(id, *open, encoding);
+                return out.push(Written { id, env: None, frame, encoding });
+            }
+            ClientMessage::Reset(r) => (r.env, Task::Reset(r)),
+            ClientMessage::Step(s) => (s.env, Task::Step(s)),
+            ClientMessage::View(v) => (v.env, Task::View(v)),
+            ClientMessage::Clone(c) => (c.env, Task::Clone(c, 0)),
+            ClientMessage::Snapshot(s) => (s.env, Task::Snapshot(s)),
+            ClientMessage::Restore(r) => (r.env, Task::Restore(r)),
+            ClientMessage::Close(c) => (c.env, Task::Close),
+            _ => return,
+        };
+        match self.places.get_mut(&env) {
+            Some(place) if place.handle.is_none() => place.waiting.push_back((id, task, encoding)),
+            _ => self.start(id, env, task, encoding, out),
+        }
+    }
+
+    /// The next replies of calls that were away; pending while none is.
+    pub async fn finished(&mut self, out: &mut Vec<Written>) {
+        let Some(Finished { id, env, encoding, result }) = self.jobs.next().await else {
+            return std::future::pending().await;
+        };
+        let waiting = match result {
+            Ok(Done { handle, frame, born, kind, rows, took }) => {
+                out.push(Written { id, env: Some(env), frame, encoding });
+                self.adopt(born);
+                let Some(place) = self.places.get_mut(&env) else { return };
+                place.handle = Some(handle);
+                place.costs.measure(kind, rows, took);
+                std::mem::take(&mut place.waiting)
+            }
+            Err(Panicked) => {
+                out.push(failed(id, env, encoding));
+                self.places.remove(&env).map(|place| place.waiting).unwrap_or_default()
+            }
+        };
+        // In their order, as if they came now: one may take the handle away again.
+        for (id, task, encoding) in waiting {
+            match self.places.get_mut(&env) {
+                Some(place) if place.handle.is_none() => place.waiting.push_back((id, task, encoding)),
+                _ => self.start(id, env, task, encoding, out),
+            }
+        }
+    }
+
+    fn open(&mut self, id: Id, open: ludex_protocol::client::Open, encoding: Encoding) -> Vec<u8> {
+        if let Err(error) = self.room() {
+            return frame(encoding, id, error.into());
+        }
+        self.last += 1;
+        let env = self.last;
+        let opened = crate::auth::random_bytes::<8>()
+            .map(u64::from_le_bytes)
+            .map_err(|e| Box::new(ErrorMessage::new(ErrorCode::Internal, e.to_string())));
+        let table = Table(self.means.opponents.clone());
+        let opened = opened.and_then(|seed| {
+            caught("open", || open::open(env, open, &table, &self.means.limits, seed))
+                .unwrap_or_else(|Panicked| Err(internal()))
+        });
+        match opened {
+            Ok(handle) => {
+                let frame = frame(encoding, id, handle.opened());
+                self.adopt(Born::Handle(Box::new(handle)));
+                frame
+            }
+            Err(error) => frame(encoding, id, (*error).into()),
+        }
+    }
+
+    /// Whether another handle may be opened.
+    fn room(&self) -> Result<(), ErrorMessage> {
+        let most = self.means.limits.envs as usize;
+        if self.places.len() < most {
+            return Ok(());
+        }
+        let message = format!("{most} environment handles are open, this server allows no more: close one");
+        Err(ErrorMessage::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most))
+    }
+
+    fn adopt(&mut self, born: Born) {
+        if let Born::Handle(handle) = born {
+            let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
+            self.places.insert(env, Place { handle: Some(handle), waiting: VecDeque::new(), costs });
+        }
+    }
+
+    /// Starts a task on a handle that is here.
+    fn start(&mut self, id: Id, env: u32, mut task: Task, encoding: Encoding, out: &mut Vec<Written>) {
+        if let Task::Clone(_, number) = &mut task {
+            if let Err(error) = self.room() {
+                return out.push(Written { id, env: Some(env), frame: frame(encoding, id, error.into()), encoding });
+            }
+            self.last += 1;
+            *number = self.last;
+        }
+        let Some(place) = self.places.get_mut(&env) else {
+            return out.push(unknown(id, env, encoding, self.handles()));
+        };
+        let Some(handle) = place.handle.as_mut() else { return };
+        let (kind, rows) = (task.kind(), handle.rows(&task));
+        let closes = matches!(task, Task::Close);
+        if place.costs.expect(kind, rows) > INLINE {
+            let Some(handle) = place.handle.take() else { return };
+            let job = self.means.compute.run(move || work(handle, id, task, encoding, kind, rows));
+            self.jobs.push(Box::pin(async move { Finished { id, env, encoding, result: job.await } }));
+            return;
+        }
+        let from = Instant::now();
+        match caught("a request", || call(handle, id, task, encoding)) {
+            Ok((frame, born)) => {
+                place.costs.measure(kind, rows, from.elapsed());
+                out.push(Written { id, env: (!closes).then_some(env), frame, encoding });
+                if closes {
+                    self.places.remove(&env);
+                }
+                self.adopt(born);
+            }
+            Err(Panicked) => {
+                self.places.remove(&env);
+                out.push(failed(id, env, encoding));
+            }
+        }
+    }
+}
+
+fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: usize, rows: usize) -> Done {
+    let from = Instant::now();
+    let (frame, born) = call(&mut handle, id, task, encoding);
+    Done { handle, frame, born, kind, rows, took: from.elapsed() }
+}
+
+/// Runs a task and writes its reply.
+fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> (Vec<u8>, Born) {
+    let (answer, born) = handle.run(task);
+    let message = answer.unwrap_or_else(|error| (*error).into());
+    let written = encoding.encode_server(Some(id), &message);
+    handle.recycle(message);
+    (written.unwrap_or_else(|e| unwritten(encoding, id, &e)), born)
+}
+
+/// A message as a frame.
+pub fn frame(encoding: Encoding, id: Id, message: ServerMessage) -> Vec<u8> {
+    encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e))
+}
+
+fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec<u8> {
+    tracing::error!("a reply could not be written: {e}");
+    encoding.encode_server(Some(id), &(*internal()).into()).unwrap_or_default()
+}
+
+/// The error for what went wrong in the server.
+pub fn internal() -> Box<ErrorMessage> {
+    Box::new(ErrorMessage::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
+}
+
+fn failed(id: Id, env: u32, encoding: Encoding) -> Written {
+    let message = format!("the server failed at this request and closed environment {env}; its log says more");
+    let error = ErrorMessage::new(ErrorCode::Internal, message);
+    Written { id, env: None, frame: frame(encoding, id, error.into()), encoding }
+}
+
+fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Written {
+    let message = format!("this session has no environment {env}: it was closed or never opened");
+    let error = ErrorMessage::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
+    Written { id, env: None, frame: frame(encoding, id, error.into()), encoding }
+}

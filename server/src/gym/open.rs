@@ -1,0 +1,133 @@
+//! `open`: from the client's wishes to a batch of environments.
+
+use std::sync::Arc;
+
+use ludex_agents::InProcess;
+use ludex_env::batch::{self, BatchConfig, Player, ViewSet};
+use ludex_env::{GameRef, MaskForm};
+use ludex_protocol::client::{self, Autoreset, ChanceBy, GymView, Observer, OnIllegal, Open, Rotate};
+use ludex_protocol::{ErrorCode, ErrorMessage, Limits};
+
+use super::handle::{Handle, field, refusal};
+use crate::catalogue;
+use crate::opponents::Opponents;
+
+/// Up to so many actions a mask has one byte for each by default.
+const DENSE_ACTIONS: u32 = 512;
+
+/// Who can be seated.
+#[derive(Clone)]
+pub(super) struct Table(pub Arc<Opponents>);
+
+impl Table {
+    /// The players of a list of seats; `"agent"` is the client.
+    pub(super) fn players(&self, seats: &[String], game: &GameRef) -> Result<Vec<Player>, Box<ErrorMessage>> {
+        let spec = game.spec();
+        if seats.len() != spec.players as usize {
+            let message = format!("{} seats were given, {} has {}", seats.len(), spec.game, spec.players);
+            let error = ErrorMessage::new(ErrorCode::BadShape, message).path("seats");
+            return Err(Box::new(error.got(seats.len()).allowed(spec.players)));
+        }
+        let player = |(at, seat): (usize, &String)| -> Result<Player, Box<ErrorMessage>> {
+            if seat == "agent" {
+                return Ok(None);
+            }
+            let opponent = self.0.seat(seat, game, false).map_err(|e| Box::new(e.path(format!("seats[{at}]"))))?;
+            Ok(Some(Arc::new(InProcess(opponent.agent))))
+        };
+        seats.iter().enumerate().map(player).collect()
+    }
+}
+
+/// Opens handle `env`. `seed` is used for episodes that the client does not seed.
+pub(super) fn open(env: u32, o: Open, table: &Table, limits: &Limits, seed: u64) -> Result<Handle, Box<ErrorMessage>> {
+    let game = catalogue::load(&o.game, &o.params)?;
+    if o.count > limits.batch {
+        return Err(limit("count", u64::from(o.count), u64::from(limits.batch), "environments in one handle"));
+    }
+    let (players, seats) = match o.seats {
+        Some(seats) => (table.players(&seats, &game)?, seats),
+        None => (Vec::new(), Vec::new()),
+    };
+    let config = BatchConfig {
+        count: o.count as usize,
+        seats: players,
+        rotate: match o.rotate {
+            Rotate::None => batch::Rotate::None,
+            Rotate::Cycle => batch::Rotate::Cycle,
+            Rotate::Random => batch::Rotate::Random,
+        },
+        client_chance: o.chance == ChanceBy::Client,
+        autoreset: match o.autoreset {
+            Autoreset::NextStep => batch::Autoreset::NextStep,
+            Autoreset::SameStep => batch::Autoreset::SameStep,
+            Autoreset::Disabled => batch::Autoreset::Disabled,
+        },
+        views: views(o.views.as_deref(), &game),
+        layout: layout(o.layout.as_deref(), &game)?,
+        mask: mask(o.mask, &game),
+        observer: match o.observer {
+            Observer::Acting => batch::Observer::Acting,
+            Observer::All => batch::Observer::All,
+        },
+        on_illegal: match o.on_illegal {
+            OnIllegal::Refuse => batch::OnIllegal::Refuse,
+            OnIllegal::Lose => batch::OnIllegal::Lose,
+        },
+        max_steps: o.max_steps,
+        seed,
+    };
+    let batch = game.batch(config).map_err(refusal)?;
+    let handle = Handle::new(env, game, batch, seats, table.clone());
+    let bytes = handle.row_bytes() as u64 * u64::from(o.count);
+    if bytes > limits.batch_bytes {
+        return Err(limit(
+            "count",
+            bytes,
+            limits.batch_bytes,
+            "bytes in one batch (ask for fewer environments or views)",
+        ));
+    }
+    Ok(handle)
+}
+
+fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<ErrorMessage> {
+    let message = format!("{got} {what} are more than this server allows: {most}");
+    Box::new(ErrorMessage::new(ErrorCode::Limit, message).path(path).got(got).allowed(most))
+}
+
+fn views(wanted: Option<&[GymView]>, game: &GameRef) -> ViewSet {
+    let Some(list) = wanted else {
+        return ViewSet { tensor: game.spec().views.tensor.is_some(), ..ViewSet::default() };
+    };
+    ViewSet {
+        tensor: list.contains(&GymView::Tensor),
+        info: list.contains(&GymView::Info),
+        structure: list.contains(&GymView::Struct),
+        text: list.contains(&GymView::Text),
+        returns: list.contains(&GymView::Returns),
+    }
+}
+
+fn layout(wanted: Option<&str>, game: &GameRef) -> Result<batch::Layout, Box<ErrorMessage>> {
+    match wanted {
+        None | Some("ludex") => Ok(batch::Layout::Ludex),
+        Some("openspiel") => Ok(batch::Layout::OpenSpiel),
+        Some(other) => {
+            let allowed = game.spec().views.layouts.clone();
+            let e = field("layout", format!("there is no layout {:?}", ludex_protocol::error::shortened(other)));
+            Err(Box::new(e.allowed(allowed)))
+        }
+    }
+}
+
+fn mask(wanted: Option<client::MaskForm>, game: &GameRef) -> MaskForm {
+    match wanted {
+        Some(client::MaskForm::U1) => MaskForm::Bytes,
+        Some(client::MaskForm::Bits) => MaskForm::Bits,
+        Some(client::MaskForm::Ids) => MaskForm::Ids,
+        Some(client::MaskForm::None) => MaskForm::None,
+        None if game.spec().actions <= DENSE_ACTIONS => MaskForm::Bytes,
+        None => MaskForm::Ids,
+    }
+}

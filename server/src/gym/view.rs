@@ -1,0 +1,82 @@
+//! `view`: one environment as any seat sees it, names of actions, texts to ids.
+
+use ludex_env::erased::legal_list;
+use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
+use ludex_protocol::batch::Viewed;
+use ludex_protocol::client::{GymView, View};
+use ludex_protocol::spec::TensorSpec;
+use ludex_protocol::{ErrorCode, ErrorMessage, Tensor, Tensors};
+
+use super::handle::field;
+
+/// The answer of `view`. The gym plane keeps no secret from its owner: any seat may be asked for.
+pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<ErrorMessage>> {
+    let i = v.i as usize;
+    if i >= batch.count() {
+        let error = ErrorMessage::new(ErrorCode::BadField, format!("there is no environment {i}")).path("i");
+        return Err(Box::new(error.got(v.i).allowed(format!("0..{}", batch.count()))));
+    }
+    let state = batch.state(i).ok_or_else(|| {
+        let message = format!("environment {i} was never reset: reset it first");
+        Box::new(ErrorMessage::new(ErrorCode::EnvOver, message).path("i"))
+    })?;
+    let spec = batch.spec();
+    let seat = match (v.seat, state.turn()) {
+        (Some(seat), _) if seat >= spec.players => {
+            let error = ErrorMessage::new(ErrorCode::BadField, format!("there is no seat {seat}")).path("seat");
+            return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
+        }
+        (Some(seat), _) => seat as Seat,
+        (None, Turn::Seat(seat)) => seat,
+        (None, Turn::Together(seats)) => seats.iter().next().unwrap_or(0),
+        (None, Turn::Chance | Turn::Over) => 0,
+    };
+    let who = Viewer::Seat(seat);
+    let view = state.view(who);
+    let mut seen = Viewed::default();
+    for (at, wanted) in v.views.iter().enumerate() {
+        let lacks = |what: &str| field(&format!("views[{at}]"), format!("{} has no view {what:?}", spec.game));
+        match wanted {
+            GymView::Struct => seen.structure = Some(view.value()),
+            GymView::Text => seen.text = Some(view.text()),
+            GymView::Tensor => {
+                let array = spec.views.tensor.iter().flatten().next().ok_or_else(|| lacks("tensor"))?;
+                seen.tensor = Some(filled(array, |out| state.tensor(who, out)));
+            }
+            GymView::Info => {
+                let array = spec.views.info.iter().flatten().next().ok_or_else(|| lacks("info"))?;
+                seen.info = Some(filled(array, |out| state.info(who, out)));
+            }
+            GymView::Returns => {
+                return Err(field(&format!("views[{at}]"), "returns come with a batch, not with a view"));
+            }
+        }
+    }
+    if let Some(ids) = &v.names {
+        seen.names = Some(ids.iter().map(|&id| name(&*state, &*view, seat, id)).collect());
+    }
+    if let Some(texts) = &v.parse {
+        let legal = if state.turn().seats().has(seat) { legal_list(&*state, seat) } else { Vec::new() };
+        seen.parsed = Some(texts.iter().map(|text| view.parse(seat, &legal, text)).collect());
+    }
+    Ok(seen)
+}
+
+fn filled((name, array): (&String, &TensorSpec), fill: impl FnOnce(&mut [u8])) -> Tensors {
+    let mut b = vec![0; array.bytes()];
+    fill(&mut b);
+    Tensors::from([(name.clone(), Tensor { d: array.d, s: array.s.clone(), b })])
+}
+
+/// The name of an action of `seat`, or of an outcome at a chance node; empty where the id names nothing.
+fn name(state: &dyn DynState, view: &dyn DynView, seat: Seat, id: i64) -> String {
+    let spec = state.spec();
+    let Ok(id) = u32::try_from(id) else { return String::new() };
+    if state.turn() == Turn::Chance {
+        let mut outcomes = Outcomes::new();
+        state.chance(&mut outcomes);
+        let exists = outcomes.items().iter().any(|&(outcome, _)| outcome == id);
+        return if exists { state.outcome_text(id) } else { String::new() };
+    }
+    if id >= spec.actions { String::new() } else { view.action_text(seat, id) }
+}

@@ -1,0 +1,208 @@
+//! From the port to the connections: an acceptor, worker threads, an orderly end.
+//!
+//! Each worker is a thread with a runtime of its own. A connection stays with its worker for life, so that nothing on the
+//! way of a request has to be shared or to wake another core.
+
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use ludex_protocol::error::close;
+use ludex_protocol::server::Draining;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, LocalSet};
+use tokio_rustls::TlsAcceptor;
+
+use crate::config::Config;
+use crate::http;
+use crate::session::Control;
+use crate::shared::Shared;
+use crate::store::Store;
+use crate::tls;
+
+/// How long connections have to say goodbye once the server has closed them.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// Its address.
+    pub ip: IpAddr,
+    /// Whether the port listens on loopback only.
+    pub local: bool,
+    /// The token of the `Authorization` header.
+    pub bearer: Option<String>,
+}
+
+impl Peer {
+    /// Whether somebody without a token may come in where there are no tokens.
+    pub fn guests_welcome(&self) -> bool {
+        self.local && self.ip.is_loopback()
+    }
+}
+
+/// Serves `listener` until `shutdown` resolves and what was going on then has come to its end.
+///
+/// # Errors
+/// What keeps a server from starting: certificates, limits that contradict each other, a store that cannot be opened.
+pub async fn run(listener: TcpListener, config: Config, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
+    run_then(listener, config, || Ok(()), shutdown).await
+}
+
+/// As [`run`], and calls `ready` when everything stands.
+///
+/// # Errors
+/// As [`run`], and those of `ready`.
+pub async fn run_then(
+    listener: TcpListener,
+    config: Config,
+    ready: impl FnOnce() -> anyhow::Result<()>,
+    shutdown: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
+    crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
+    let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
+    let store = Store::open(&config.data).await?;
+    let local = listener.local_addr()?.ip().is_loopback();
+    let shared = Arc::new(Shared::new(config, store).await?);
+    let back = shared.hub.restore().await?;
+    if back > 0 {
+        tracing::info!("{back} matches go on where they stood");
+    }
+    let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
+    let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
+    ready()?;
+    {
+        let mut told = pin!(async {
+            shutdown.await;
+            drain(&shared).await;
+        });
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = told.as_mut() => break,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    if let Some(worker) = workers.iter().min_by_key(|w| w.load.load(Ordering::Relaxed)) {
+                        worker.take(stream, peer);
+                    }
+                }
+                Err(e) => {
+                    // Out of file descriptors, as a rule: connections that end will free some.
+                    tracing::warn!("a connection could not be accepted: {e}");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+    shared.sessions.broadcast(|| Control::Close(close::RESTART));
+    let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
+    ended.await.context("waiting for the workers")??;
+    shared.store.clone().close().await?;
+    Ok(())
+}
+
+/// No new environments and matches; returns when the running matches are over or the time for it is.
+async fn drain(shared: &Shared) {
+    shared.drain();
+    let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
+    shared.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
+    if tokio::time::timeout(shared.config.drain, shared.hub.idle()).await.is_err() {
+        tracing::info!("matches still run; they go on after the restart");
+    }
+}
+
+/// A thread that serves connections.
+struct Worker {
+    streams: mpsc::UnboundedSender<(TcpStream, SocketAddr)>,
+    load: Arc<AtomicUsize>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start(k: usize, shared: &Arc<Shared>, tls: Option<TlsAcceptor>, local: bool) -> anyhow::Result<Self> {
+        let (streams, incoming) = mpsc::unbounded_channel();
+        let load = Arc::new(AtomicUsize::new(0));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (shared, busy) = (shared.clone(), load.clone());
+        let work = move || LocalSet::new().block_on(&runtime, serve(incoming, shared, tls, local, busy));
+        let thread = std::thread::Builder::new().name(format!("worker-{k}")).spawn(work)?;
+        Ok(Worker { streams, load, thread })
+    }
+
+    fn take(&self, stream: TcpStream, peer: SocketAddr) {
+        self.load.fetch_add(1, Ordering::Relaxed);
+        // A worker that is gone has panicked; its thread's end says so.
+        let _ = self.streams.send((stream, peer));
+    }
+
+    fn join(self) -> anyhow::Result<()> {
+        drop(self.streams);
+        self.thread.join().map_err(|_| anyhow::anyhow!("a worker panicked"))
+    }
+}
+
+/// Counts a connection for as long as it lives.
+struct Load(Arc<AtomicUsize>);
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+async fn serve(
+    mut incoming: mpsc::UnboundedReceiver<(TcpStream, SocketAddr)>,
+    shared: Arc<Shared>,
+    tls: Option<TlsAcceptor>,
+    local: bool,
+    load: Arc<AtomicUsize>,
+) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            stream = incoming.recv() => {
+                let Some((stream, peer)) = stream else { break };
+                let (shared, tls, load) = (shared.clone(), tls.clone(), Load(load.clone()));
+                connections.spawn_local(async move {
+                    connection(stream, peer, local, tls, shared).await;
+                    drop(load);
+                });
+            }
+            Some(ended) = connections.join_next() => panics(ended),
+        }
+    }
+    let goodbye = async {
+        while let Some(ended) = connections.join_next().await {
+            panics(ended);
+        }
+    };
+    let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+}
+
+fn panics(ended: Result<(), tokio::task::JoinError>) {
+    if ended.is_err_and(|e| e.is_panic()) {
+        tracing::error!("the task of a connection panicked");
+    }
+}
+
+async fn connection(stream: TcpStream, peer: SocketAddr, local: bool, tls: Option<TlsAcceptor>, shared: Arc<Shared>) {
+    // Moving the stream to this thread's runtime; both steps fail only when the socket is broken already.
+    let Ok(stream) = stream.into_std().and_then(TcpStream::from_std) else { return };
+    if let Err(e) = stream.set_nodelay(true) {
+        tracing::debug!("{peer}: {e}");
+    }
+    let peer = Peer { ip: peer.ip().to_canonical(), local, bearer: None };
+    let Some(tls) = tls else { return http::serve(stream, peer, shared).await };
+    let hello = Duration::from_millis(shared.limits.hello_ms);
+    match tokio::time::timeout(hello, tls.accept(stream)).await {
+        Ok(Ok(stream)) => http::serve(stream, peer, shared).await,
+        Ok(Err(e)) => tracing::debug!("{}: no TLS: {e}", peer.ip),
+        Err(_) => tracing::debug!("{}: no TLS in time", peer.ip),
+    }
+}

@@ -1,0 +1,136 @@
+//! The server's own agents: which of them clients may seat, and with how much search.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, Kind};
+use ludex_env::GameRef;
+use ludex_protocol::error::shortened;
+use ludex_protocol::{ErrorCode, ErrorMessage};
+
+/// How much an agent that a client names may search for one move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchLimits {
+    /// Simulations.
+    pub sims: u64,
+    /// Depth in plies.
+    pub depth: u64,
+    /// Milliseconds.
+    pub ms: u64,
+}
+
+impl Default for SearchLimits {
+    fn default() -> Self {
+        SearchLimits { sims: 100_000, depth: 16, ms: 5_000 }
+    }
+}
+
+/// The agents that clients may seat: every one that plays in-process within the limits, and those that the operator
+/// named, whatever they start or call.
+#[derive(Clone, Debug, Default)]
+pub struct Opponents {
+    /// Specs by the names that the operator gave them.
+    pub named: BTreeMap<String, String>,
+    /// Bounds on everything else.
+    pub search: SearchLimits,
+}
+
+/// An agent that is ready to play.
+#[derive(Clone)]
+pub struct Opponent {
+    /// What it is called in lists of seats: the operator's name, else its canonical spec.
+    pub name: String,
+    /// The whole spec, for records.
+    pub spec: AgentSpec,
+    /// The player.
+    pub agent: Arc<dyn Agent>,
+}
+
+impl Opponents {
+    /// The agent that `text` means in `game`. `rated` matches take none that peeks.
+    ///
+    /// # Errors
+    /// `unknown_agent` with the nearest name, `forbidden` for agents that only the operator may offer and for peeking
+    /// in rated matches, `limit` for too much search.
+    pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<ErrorMessage>> {
+        let offered = self.named.get(text.trim());
+        let spec = AgentSpec::parse(offered.map_or(text, String::as_str)).map_err(|e| self.unknown(e))?;
+        let resolved = spec.resolve(game).map_err(|e| self.unknown(e))?;
+        if offered.is_none() {
+            if !matches!(resolved.kind(), Kind::Builtin) {
+                return Err(self.not_offered(spec.name()));
+            }
+            self.within_limits(&resolved)?;
+        }
+        if rated && resolved.peeks() {
+            let message = "an agent that looks at hidden information cannot play a rated match";
+            return Err(Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).got(shortened(text))));
+        }
+        let agent = spec.build(game).map_err(|e| self.unknown(e))?;
+        let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
+        Ok(Opponent { name, spec, agent })
+    }
+
+    fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<ErrorMessage>> {
+        let (budget, most) = (spec.budget(), self.search);
+        let bounds =
+            [("sims", budget.sims, most.sims), ("depth", budget.depth, most.depth), ("ms", budget.ms, most.ms)];
+        for (name, wanted, most) in bounds {
+            if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
+                let message = format!("{name}={wanted} is more search than this server gives: {most} at most");
+                return Err(Box::new(ErrorMessage::new(ErrorCode::Limit, message).got(wanted).allowed(most)));
+            }
+        }
+        Ok(())
+    }
+
+    fn not_offered(&self, agent: &str) -> Box<ErrorMessage> {
+        let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
+        let message =
+            format!("{agent} agents play here only by a name that the operator gives (serve --agent NAME=SPEC)");
+        Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
+    }
+
+    fn unknown(&self, e: AgentError) -> Box<ErrorMessage> {
+        let mut error = ErrorMessage::new(ErrorCode::UnknownAgent, e.message);
+        if !e.got.is_empty() {
+            error = error.got(shortened(&e.got));
+        }
+        let mut allowed: Vec<String> = e.allowed.into_vec();
+        if e.kind == ErrorKind::UnknownAgent {
+            allowed.extend(self.named.keys().cloned());
+        }
+        if !allowed.is_empty() {
+            error = error.allowed(allowed);
+        }
+        match e.nearest {
+            Some(word) => Box::new(error.nearest(word)),
+            None => Box::new(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_starts_programs_is_the_operators_to_offer() {
+        let game = ludex_env::load("tic_tac_toe").unwrap();
+        let opponents = Opponents {
+            named: BTreeMap::from([("house".into(), "random".into())]),
+            search: SearchLimits { sims: 100, ..SearchLimits::default() },
+        };
+        let code = |text: &str, rated| opponents.seat(text, &game, rated).map(|o| o.name).map_err(|e| e.code);
+        assert_eq!(code("house", true), Ok("house".into()));
+        assert_eq!(code("random", true), Ok("random".into()));
+        for text in ["uci cmd=stockfish", "botzone cmd=./bot", "llm model=x base_url=http://localhost", "human"] {
+            assert_eq!(code(text, false), Err(ErrorCode::Forbidden), "{text}");
+        }
+        assert_eq!(code("mcts sims=101", false), Err(ErrorCode::Limit));
+        assert_eq!(code("mcts sims=100 peek=true", true), Err(ErrorCode::Forbidden));
+        assert!(code("mcts sims=100 peek=true", false).is_ok());
+        let error = opponents.seat("rndom", &game, false).err().unwrap();
+        assert_eq!((error.code, error.nearest.as_deref()), (ErrorCode::UnknownAgent, Some("random")));
+    }
+}

@@ -1,0 +1,504 @@
+//! The task of one connection: requests in, replies and events out.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use ludex_protocol::error::{Close, Resume, close};
+use ludex_protocol::server::Pong;
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, ServerMessage};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, Sleep};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+
+use super::replies::{Admitted, Frame};
+use super::sessions::Control;
+use super::wire::{Broken, Io, Wire};
+use super::{Out, Session, hello, kind, payload};
+use crate::auth::Scopes;
+use crate::catalogue;
+use crate::compute::caught;
+use crate::gym::{Written, internal};
+use crate::limits::{self, Bucket};
+use crate::listen::Peer;
+use crate::shared::Shared;
+
+/// A silent client's socket is tried this often, so that the system notices when its machine is gone.
+const ARE_YOU_THERE: Duration = Duration::from_secs(30);
+/// A round of work lasts no longer; then other connections of the thread have their turn.
+const ROUND: Duration = Duration::from_millis(2);
+/// Frames in a row that are no messages, after which the connection is closed.
+const GARBAGE: u32 = 100;
+/// How often a blocked write looks whether the client is worth waiting for.
+const STALLED: Duration = Duration::from_millis(50);
+/// Events may wait so long for a client that does not read.
+const UNREAD: Duration = Duration::from_secs(10);
+
+/// How a connection ends.
+enum End {
+    Broken(Broken),
+    Taken(oneshot::Sender<Box<Session>>),
+}
+
+impl From<Broken> for End {
+    fn from(broken: Broken) -> Self {
+        End::Broken(broken)
+    }
+}
+
+fn close_with(close: Close) -> End {
+    End::Broken(Broken::Close(close))
+}
+
+/// Serves one WebSocket until it ends.
+pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shared>) {
+    let welcomed = match hello::greet(&mut wire, &peer, &shared).await {
+        Ok(welcomed) => welcomed,
+        Err(Broken::Close(with)) => return wire.close(with).await,
+        Err(Broken::Lost) => return wire.closed().await,
+    };
+    let hello::Welcomed { session, mailbox, control, welcome } = welcomed;
+    let mut connection = Connection {
+        bucket: shared.is_limited(&peer).then(|| shared.rates.bucket(peer.ip)),
+        timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        heard: Instant::now(),
+        wire,
+        session,
+        mailbox,
+        control,
+        shared,
+        garbage: 0,
+        limited: 0,
+        settled: false,
+        written: Vec::new(),
+    };
+    let end = match connection.send(welcome).await {
+        Ok(()) => connection.run().await,
+        Err(end) => end,
+    };
+    connection.finish(end).await;
+}
+
+struct Connection<S> {
+    wire: Wire<S>,
+    shared: Arc<Shared>,
+    session: Box<Session>,
+    mailbox: mpsc::Receiver<Out>,
+    control: mpsc::UnboundedReceiver<Control>,
+    /// The address's allowance, if it has one.
+    bucket: Option<Arc<Bucket>>,
+    timer: Pin<Box<Sleep>>,
+    heard: Instant,
+    garbage: u32,
+    limited: u32,
+    /// Whether the client has said something after `welcome`, and so knows its new key.
+    settled: bool,
+    /// Replies of the gym plane on their way out; kept for its room.
+    written: Vec<Written>,
+}
+
+enum Input {
+    Frame(Result<Message, Broken>),
+    Out(Option<Out>),
+    Control(Option<Control>),
+    Replies,
+    Timer,
+}
+
+impl<S: Io> Connection<S> {
+    async fn run(&mut self) -> End {
+        loop {
+            if let Err(end) = self.round().await {
+                return end;
+            }
+        }
+    }
+
+    /// Waits for something, does everything that is there by then, and flushes once.
+    async fn round(&mut self) -> Result<(), End> {
+        let input = tokio::select! {
+            biased;
+            said = self.control.recv() => Input::Control(said),
+            out = self.mailbox.recv() => Input::Out(out),
+            frame = self.wire.next() => Input::Frame(frame),
+            () = self.session.gym.finished(&mut self.written) => Input::Replies,
+            () = self.timer.as_mut() => Input::Timer,
+        };
+        let from = Instant::now();
+        match input {
+            Input::Frame(frame) => {
+                self.heard = from;
+                self.frame(frame?).await?;
+            }
+            Input::Out(out) => self.out(out).await?,
+            Input::Control(said) => self.control(said).await?,
+            Input::Replies => self.deliver(None).await?,
+            Input::Timer => self.timer().await?,
+        }
+        let mut more = true;
+        while more && from.elapsed() < ROUND {
+            while let Ok(out) = self.mailbox.try_recv() {
+                self.out(Some(out)).await?;
+            }
+            match self.wire.ready().await {
+                Some(frame) => self.frame(frame?).await?,
+                None => more = false,
+            }
+        }
+        self.flush().await?;
+        if more {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    // ---- in ---------------------------------------------------------------------------------------------------------
+
+    async fn frame(&mut self, message: Message) -> Result<(), End> {
+        let bytes = match &message {
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Ok(()),
+            Message::Close(_) => return Err(End::Broken(Broken::Lost)),
+            Message::Text(_) | Message::Binary(_) => payload(&message, self.wire.encoding),
+        };
+        let bytes = bytes.ok_or_else(|| close_with(close::UNSUPPORTED))?;
+        let (limits, encoding) = (self.shared.limits.clone(), self.wire.encoding);
+        let read = encoding.decode_client(bytes, limits.depth);
+        if bytes.len() as u64 > limits.message_bytes {
+            let id = read.map_or_else(|rejected| rejected.id, |(id, _)| id);
+            let message = format!("a message has at most {} bytes", limits.message_bytes);
+            let error = ErrorMessage::new(ErrorCode::TooLarge, message).got(bytes.len()).allowed(limits.message_bytes);
+            return self.refuse(id, error).await;
+        }
+        let (id, message) = match read {
+            Ok(read) => read,
+            Err(rejected) => {
+                self.garbage += u32::from(rejected.id.is_none());
+                if self.garbage > GARBAGE {
+                    return Err(close_with(close::PROTOCOL));
+                }
+                return self.refuse(rejected.id, *rejected.error).await;
+            }
+        };
+        self.garbage = 0;
+        if !self.settled {
+            self.settled = true;
+            self.shared.sessions.settle(&self.session.who.session);
+        }
+        if let Some(wait) = self.bucket.as_ref().and_then(|bucket| bucket.take()) {
+            self.limited += 1;
+            if self.limited > limits.window {
+                return Err(close_with(close::RATE));
+            }
+            let Some(id) = id else { return Ok(()) };
+            self.session.replies.postpone(id);
+            let message = format!("more than {} requests a second; go on in {wait} ms", limits.requests_per_s);
+            return self.refuse(Some(id), ErrorMessage::new(ErrorCode::RateLimited, message).after_ms(wait)).await;
+        }
+        self.limited = 0;
+        match id {
+            Some(id) => self.request(id, message, encoding).await,
+            None => {
+                if let ClientMessage::Ack(_) = message {
+                    self.play(None, message).await;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding) -> Result<(), End> {
+        let kind = kind(&message);
+        let window = self.shared.limits.window as usize;
+        let replies = &mut self.session.replies;
+        if replies.unanswered() >= window && replies.is_new(id) {
+            replies.postpone(id);
+            let message = format!("{window} requests wait for their replies: read some first");
+            return self.refuse(Some(id), ErrorMessage::new(ErrorCode::WindowFull, message).allowed(window)).await;
+        }
+        match replies.admit(id, kind) {
+            Admitted::New => {}
+            Admitted::Flying => return Ok(()),
+            Admitted::Answered(frame) => return self.send(frame.speaking(encoding, self.shared.limits.depth)).await,
+            Admitted::Conflict => {
+                let message = format!("id {id} was used before: ids rise, and a request is repeated as it was");
+                return self.refuse(Some(id), ErrorMessage::new(ErrorCode::Conflict, message).path("id").got(id)).await;
+            }
+        }
+        self.shared.metrics.request(kind);
+        if let Err(error) = self.allowed(&message) {
+            return self.answer(id, kind, (*error).into()).await;
+        }
+        match message {
+            ClientMessage::Hello(_) => {
+                let error = ErrorMessage::new(ErrorCode::BadMessage, "hello was said already").path("type");
+                self.answer(id, kind, error.into()).await
+            }
+            ClientMessage::Ping(_) => {
+                let now_ms = self.shared.now_ms();
+                self.answer(id, kind, ServerMessage::Pong(Pong { now_ms })).await
+            }
+            ClientMessage::ListGames(list) => self.answer(id, kind, catalogue::list(&list)).await,
+            ClientMessage::Describe(describe) => {
+                let spec = caught("describe", || catalogue::describe(&describe)).unwrap_or_else(|_| Err(internal()));
+                self.answer(id, kind, spec.unwrap_or_else(|error| (*error).into())).await
+            }
+            ClientMessage::Open(_)
+            | ClientMessage::Reset(_)
+            | ClientMessage::Step(_)
+            | ClientMessage::View(_)
+            | ClientMessage::Clone(_)
+            | ClientMessage::Snapshot(_)
+            | ClientMessage::Restore(_)
+            | ClientMessage::Close(_) => {
+                self.session.gym.request(id, message, encoding, &mut self.written);
+                if self.written.is_empty() {
+                    self.session.replies.fly(id, kind, false);
+                    return Ok(());
+                }
+                self.deliver(Some(kind)).await
+            }
+            ClientMessage::Join(_)
+            | ClientMessage::Leave(_)
+            | ClientMessage::Act(_)
+            | ClientMessage::Resign(_)
+            | ClientMessage::ListMatches(_)
+            | ClientMessage::Spectate(_)
+            | ClientMessage::Unspectate(_) => {
+                self.session.replies.fly(id, kind, true);
+                if !self.play(Some(id), message).await {
+                    return self.answer(id, kind, (*internal()).into()).await;
+                }
+                Ok(())
+            }
+            // They have an id here, and still get no reply.
+            ClientMessage::Pong(_) | ClientMessage::Ack(_) => Ok(()),
+        }
+    }
+
+    /// Hands a message to the match plane; false if that failed.
+    async fn play(&mut self, id: Option<Id>, message: ClientMessage) -> bool {
+        let handled = AssertUnwindSafe(self.session.player.handle(id, message)).catch_unwind().await;
+        if handled.is_err() {
+            tracing::error!("a request of the match plane panicked");
+        }
+        handled.is_ok()
+    }
+
+    /// Whether the message is within scopes and limits, and welcome at this time.
+    fn allowed(&self, message: &ClientMessage) -> Result<(), Box<ErrorMessage>> {
+        use ClientMessage as M;
+        let scope = match message {
+            M::Open(_) | M::Reset(_) | M::Step(_) | M::View(_) | M::Clone(_) => Some((Scopes::GYM, "gym")),
+            M::Snapshot(_) | M::Restore(_) | M::Close(_) => Some((Scopes::GYM, "gym")),
+            M::Join(_) | M::Leave(_) | M::Act(_) | M::Resign(_) => Some((Scopes::PLAY, "play")),
+            M::Spectate(_) | M::Unspectate(_) => Some((Scopes::SPECTATE, "spectate")),
+            _ => None,
+        };
+        if let Some((scope, name)) = scope
+            && !self.session.who.may(scope)
+        {
+            let message = format!("this needs the scope {name:?}, which your token does not grant");
+            return Err(Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).allowed(name)));
+        }
+        if matches!(message, M::Open(_) | M::Clone(_) | M::Join(_)) && self.shared.is_draining() {
+            let message = "the server goes down and takes nothing new; come back after the restart";
+            return Err(Box::new(ErrorMessage::new(ErrorCode::Draining, message)));
+        }
+        limits::check(message, &self.shared.limits)
+    }
+
+    async fn control(&mut self, said: Option<Control>) -> Result<(), End> {
+        match said {
+            Some(Control::Take(give)) => Err(End::Taken(give)),
+            Some(Control::Drain(draining)) => self.event(ServerMessage::Draining(draining)).await,
+            Some(Control::Close(with)) => Err(close_with(with)),
+            // The table of sessions has forgotten this one, which only happens when it ends.
+            None => Err(close_with(close::GOING_AWAY)),
+        }
+    }
+
+    async fn timer(&mut self) -> Result<(), End> {
+        let idle = Duration::from_millis(self.shared.limits.idle_ms);
+        let nothing_at_stake = self.session.gym.is_empty() && !self.session.player.at_stake();
+        let silent = self.heard.elapsed();
+        if nothing_at_stake && silent >= idle {
+            return Err(close_with(close::IDLE));
+        }
+        if silent >= ARE_YOU_THERE {
+            self.push(Message::Ping(Bytes::new())).await?;
+        }
+        let left = if nothing_at_stake { idle.saturating_sub(silent) } else { idle };
+        let next = left.clamp(Duration::from_millis(10), ARE_YOU_THERE);
+        self.timer.as_mut().reset(Instant::now() + next);
+        Ok(())
+    }
+
+    // ---- out --------------------------------------------------------------------------------------------------------
+
+    /// Sends the replies of the gym plane, `kind` if they answer the request at hand.
+    async fn deliver(&mut self, kind: Option<&'static str>) -> Result<(), End> {
+        let mut written = std::mem::take(&mut self.written);
+        let mut sent = Ok(());
+        for Written { id, env, frame, encoding } in written.drain(..) {
+            let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
+            self.session.replies.answer(id, kind, env, frame.clone());
+            // All are kept, also when the connection breaks among them.
+            if sent.is_ok() {
+                sent = self.send(frame).await;
+            }
+        }
+        self.session.replies.only_envs(|env| self.session.gym.has(env));
+        self.written = written;
+        sent
+    }
+
+    async fn out(&mut self, out: Option<Out>) -> Result<(), End> {
+        match out {
+            Some(Out::Message(Some(id), message)) => {
+                let frame = self.encode(Some(id), &message);
+                self.session.replies.answer(id, None, None, frame.clone());
+                self.send(frame).await
+            }
+            Some(Out::Message(None, message)) => self.event(message).await,
+            Some(Out::Close(with)) => Err(close_with(with)),
+            // The player has let go of the mailbox: it was full.
+            None => Err(close_with(close::TOO_SLOW)),
+        }
+    }
+
+    async fn answer(&mut self, id: Id, kind: &'static str, message: ServerMessage) -> Result<(), End> {
+        if let ServerMessage::Error(error) = &message {
+            self.shared.metrics.error(error.code);
+        }
+        let frame = self.encode(Some(id), &message);
+        self.session.replies.answer(id, Some(kind), None, frame.clone());
+        self.send(frame).await
+    }
+
+    /// An error that is not kept: the request was not carried out.
+    async fn refuse(&mut self, id: Option<Id>, error: ErrorMessage) -> Result<(), End> {
+        self.shared.metrics.error(error.code);
+        let frame = self.encode(id, &error.into());
+        self.send(frame).await
+    }
+
+    async fn event(&mut self, message: ServerMessage) -> Result<(), End> {
+        let frame = self.encode(None, &message);
+        self.send(frame).await
+    }
+
+    fn encode(&self, re: Option<Id>, message: &ServerMessage) -> Frame {
+        let encoding = self.wire.encoding;
+        let bytes = encoding.encode_server(re, message).unwrap_or_else(|e| {
+            tracing::error!("a message could not be written: {e}");
+            encoding.encode_server(re, &(*internal()).into()).unwrap_or_default()
+        });
+        Frame::new(encoding, bytes)
+    }
+
+    async fn send(&mut self, frame: Frame) -> Result<(), End> {
+        self.push(frame.message).await
+    }
+
+    async fn push(&mut self, message: Message) -> Result<(), End> {
+        self.written_out(false).await?;
+        Ok(self.wire.push(message)?)
+    }
+
+    async fn flush(&mut self) -> Result<(), End> {
+        self.written_out(true).await
+    }
+
+    /// Waits for the socket to take what is queued (`all`), or to have room for more. Gym replies wait for the reader as
+    /// long as it takes; match events do not.
+    async fn written_out(&mut self, all: bool) -> Result<(), End> {
+        let from = Instant::now();
+        loop {
+            let wire = &mut self.wire;
+            let write = async { if all { wire.flush().await } else { wire.room().await } };
+            tokio::select! {
+                biased;
+                done = write => return Ok(done?),
+                said = self.control.recv() => match said {
+                    // The message itself would not get through either.
+                    Some(Control::Drain(_)) => {}
+                    other => return self.blocked(other),
+                },
+                () = tokio::time::sleep(STALLED) => {
+                    let full = self.mailbox.capacity() == 0;
+                    let waiting = !self.mailbox.is_empty() && from.elapsed() > UNREAD;
+                    if full || waiting || self.mailbox.is_closed() {
+                        return Err(close_with(close::TOO_SLOW));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is said to a connection whose client does not read.
+    fn blocked(&self, said: Option<Control>) -> Result<(), End> {
+        Err(match said {
+            Some(Control::Take(give)) => End::Taken(give),
+            Some(Control::Close(with)) => close_with(with),
+            _ => close_with(close::GOING_AWAY),
+        })
+    }
+
+    // ---- the end ----------------------------------------------------------------------------------------------------
+
+    /// Parks the session, hands it over, or ends it; then lets go of the socket.
+    async fn finish(self, end: End) {
+        let Connection { wire, shared, mut session, mut mailbox, mut control, .. } = self;
+        session.player.detach();
+        mailbox.close();
+        // Replies that were given but not sent are kept for the client that comes back.
+        while let Ok(out) = mailbox.try_recv() {
+            if let Out::Message(Some(id), message) = out
+                && let Ok(bytes) = wire.encoding.encode_server(Some(id), &message)
+            {
+                session.replies.answer(id, None, None, Frame::new(wire.encoding, bytes));
+            }
+        }
+        session.replies.disconnect();
+        let with = match end {
+            End::Broken(Broken::Close(with)) if with.resume == Resume::No => {
+                shared.sessions.forget(&session.who.session);
+                drop(session);
+                Some(with)
+            }
+            End::Broken(broken) => {
+                park(&shared, session, &mut control);
+                match broken {
+                    Broken::Close(with) => Some(with),
+                    Broken::Lost => None,
+                }
+            }
+            End::Taken(give) => {
+                if let Err(session) = give.send(session) {
+                    park(&shared, session, &mut control);
+                }
+                Some(close::SUPERSEDED)
+            }
+        };
+        match with {
+            Some(with) => {
+                shared.metrics.closed(with.name);
+                wire.close(with).await;
+            }
+            None => wire.closed().await,
+        }
+    }
+}
+
+/// The session waits for its client, for the grace time.
+fn park(shared: &Arc<Shared>, session: Box<Session>, control: &mut mpsc::UnboundedReceiver<Control>) {
+    let id = session.who.session.clone();
+    let Some(number) = shared.sessions.park(session, control) else { return };
+    let (shared, grace) = (shared.clone(), Duration::from_millis(shared.limits.grace_ms));
+    tokio::task::spawn_local(async move {
+        tokio::time::sleep(grace).await;
+        shared.sessions.expire(&id, number);
+    });
+}

@@ -1,0 +1,75 @@
+//! What all connections of a server share.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use ludex_protocol::Limits;
+
+use crate::compute::Compute;
+use crate::config::Config;
+use crate::gym::Means;
+use crate::limits::Rates;
+use crate::listen::Peer;
+use crate::matches::{Hub, HubConfig};
+use crate::metrics::Metrics;
+use crate::session::Sessions;
+use crate::store::Store;
+
+/// One server.
+pub(crate) struct Shared {
+    pub config: Config,
+    pub limits: Arc<Limits>,
+    pub sessions: Sessions,
+    pub rates: Rates,
+    pub means: Means,
+    pub hub: Arc<Hub>,
+    pub store: Store,
+    pub metrics: Metrics,
+    started: Instant,
+}
+
+impl Shared {
+    pub async fn new(config: Config, store: Store) -> anyhow::Result<Self> {
+        let limits = Arc::new(config.limits.clone());
+        let compute = Compute::new(config.workers)?;
+        let opponents = Arc::new(config.opponents.clone());
+        let hub = HubConfig { limits: config.limits.clone(), opponents: config.opponents.clone() };
+        let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
+        Ok(Shared {
+            sessions: Sessions::new(),
+            rates: Rates::new(limits.requests_per_s),
+            means: Means { compute, opponents, limits: limits.clone() },
+            hub,
+            metrics: Metrics::new(),
+            started: Instant::now(),
+            limits,
+            store,
+            config,
+        })
+    }
+
+    /// Milliseconds of the server's monotonic clock.
+    pub fn now_ms(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+
+    /// Milliseconds since the Unix epoch.
+    pub fn epoch_ms(&self) -> i64 {
+        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_millis() as i64)
+    }
+
+    /// Whether requests of this peer are counted.
+    pub fn is_limited(&self, peer: &Peer) -> bool {
+        self.limits.requests_per_s > 0 && (!peer.ip.is_loopback() || self.config.limit_loopback)
+    }
+
+    /// Whether nothing new is taken.
+    pub fn is_draining(&self) -> bool {
+        self.hub.draining()
+    }
+
+    /// Nothing new is taken from now on.
+    pub fn drain(&self) {
+        self.hub.drain();
+    }
+}

@@ -1,0 +1,138 @@
+//! What can go wrong with the store, said so that an operator knows what to do next.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why the store could not do what was asked.
+///
+/// Cloneable, because one failed transaction is reported to everyone who waited for it.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another server holds the folder.
+    #[error("{path} is in use by another ludex server{}; stop it, or choose another folder with --data", .pid.map(|p| format!(" (process {p})")).unwrap_or_default())]
+    Locked {
+        /// The data folder.
+        path: PathBuf,
+        /// The holder's process id, when it could be read.
+        pid: Option<u32>,
+    },
+    /// There is no store in the folder.
+    #[error("{path} holds no ludex store; check --data, or start a server there first")]
+    Missing {
+        /// The data folder.
+        path: PathBuf,
+    },
+    /// The file is something else: no database, or one of another program.
+    #[error("{path} is not a ludex store; move it away or choose another folder with --data")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by another version of ludex.
+    #[error("{path} has store version {found} and this program knows version {known}; {}", if .found > .known { "use the newer ludex that wrote it" } else { "start the server of this version once to bring it up to date" })]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version in the file.
+        found: u32,
+        /// The version of this program.
+        known: u32,
+    },
+    /// The file is damaged.
+    #[error("{path} is damaged ({message}); restore it from a backup, or move it away to start afresh")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        message: String,
+    },
+    /// There is no room left; nothing of the refused write was kept.
+    #[error("no room left for {path}; free some disk space")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A row that exists already, or belongs to something that does not exist.
+    #[error("the write contradicts the store: {message}")]
+    Conflict {
+        /// Which rule was broken.
+        message: String,
+    },
+    /// An earlier act of this match could not be kept, so that later ones would leave a hole.
+    #[error("match {id} is not kept any more: an earlier act could not be written")]
+    Broken {
+        /// The match.
+        id: String,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// This handle stands beside a server ([`Store::beside`](super::Store::beside)), which alone may do that.
+    #[error("only the server that owns the store may do that")]
+    NotOwner,
+    /// A stored value that this program cannot read.
+    #[error("{what} in the store cannot be read: {message}")]
+    Unreadable {
+        /// The column.
+        what: String,
+        /// Why.
+        message: String,
+    },
+    /// The file system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<std::io::Error>,
+    },
+    /// Anything else that SQLite reported.
+    #[error("{path}: {source}")]
+    Sql {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: Arc<sqlx::Error>,
+    },
+}
+
+impl StoreError {
+    /// A file system error at `path`; a full disk is told apart.
+    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::Io { path, source: Arc::new(source) },
+        }
+    }
+
+    /// An error of SQLite on the file at `path`, sorted by its primary result code
+    /// (<https://www.sqlite.org/rescode.html>).
+    pub(super) fn sql(path: &Path, source: sqlx::Error) -> Self {
+        const FULL: u32 = 13;
+        const CORRUPT: u32 = 11;
+        const NOT_A_DATABASE: u32 = 26;
+        const CONSTRAINT: u32 = 19;
+        let path = path.to_owned();
+        match &source {
+            sqlx::Error::PoolClosed => return Self::Closed,
+            sqlx::Error::ColumnDecode { index, source } => {
+                return Self::Unreadable { what: index.clone(), message: source.to_string() };
+            }
+            _ => {}
+        }
+        let primary = source
+            .as_database_error()
+            .and_then(|e| e.code())
+            .and_then(|code| code.parse::<u32>().ok())
+            .map(|code| code & 0xff);
+        match primary {
+            Some(FULL) => Self::Full { path },
+            Some(NOT_A_DATABASE) => Self::Foreign { path },
+            Some(CORRUPT) => Self::Corrupt { path, message: source.to_string() },
+            Some(CONSTRAINT) => Self::Conflict { message: source.to_string() },
+            _ => Self::Sql { path, source: Arc::new(source) },
+        }
+    }
+}

@@ -1,0 +1,81 @@
+-- Version 1 of the store. Bodies are JSON text; times are milliseconds since the Unix epoch.
+
+CREATE TABLE matches (
+    seq        INTEGER PRIMARY KEY,
+    id         TEXT NOT NULL UNIQUE,
+    game       TEXT NOT NULL,
+    string     TEXT NOT NULL,
+    rated      INTEGER NOT NULL,
+    run        TEXT,
+    agents     TEXT NOT NULL,              -- JSON list, by seat
+    header     TEXT NOT NULL,
+    secret     TEXT NOT NULL,
+    started_ms INTEGER NOT NULL,
+    restarts   INTEGER NOT NULL DEFAULT 0,
+    ended_ms   INTEGER,
+    reason     TEXT,
+    released   INTEGER                     -- place in the order of release
+) STRICT;
+CREATE INDEX matches_running ON matches (seq) WHERE ended_ms IS NULL;
+CREATE INDEX matches_ended ON matches (ended_ms) WHERE ended_ms IS NOT NULL;
+CREATE UNIQUE INDEX matches_released ON matches (released) WHERE released IS NOT NULL;
+CREATE INDEX matches_game ON matches (game);
+CREATE INDEX matches_run ON matches (run) WHERE run IS NOT NULL;
+
+-- Who played where, to find matches by agent.
+CREATE TABLE seats (
+    agent TEXT NOT NULL,
+    match INTEGER NOT NULL REFERENCES matches (seq),
+    PRIMARY KEY (agent, match)
+) STRICT, WITHOUT ROWID;
+
+-- The logs. Rows lie in order of arrival, so that a commit touches few pages; the index is narrow.
+CREATE TABLE acts (
+    match INTEGER NOT NULL,
+    n     INTEGER NOT NULL,
+    body  TEXT NOT NULL,
+    UNIQUE (match, n)
+) STRICT;
+
+CREATE TABLE records (
+    match  INTEGER PRIMARY KEY REFERENCES matches (seq),
+    footer TEXT NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE sessions (
+    id         TEXT PRIMARY KEY,
+    key_hash   TEXT NOT NULL,
+    agent      TEXT NOT NULL,
+    token      BLOB,
+    body       TEXT NOT NULL,
+    expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tickets (
+    ticket  TEXT PRIMARY KEY,
+    agent   TEXT NOT NULL,
+    run     TEXT,
+    body    TEXT NOT NULL,
+    "join"  TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tokens (
+    hash       BLOB PRIMARY KEY,           -- SHA-256 of the token
+    owner      TEXT NOT NULL,
+    scopes     TEXT NOT NULL,
+    names      TEXT NOT NULL,              -- JSON list
+    created_ms INTEGER NOT NULL,
+    expires_ms INTEGER,
+    revoked_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE counters (
+    key   TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,134 @@
+//! Tokens: who gets in, under which names, and until when.
+
+use ludex_server::auth::{self, AuthError, Grant, NewToken, Scopes, TokenHash};
+use ludex_server::store::Store;
+
+const LOOPBACK: bool = true;
+const OPEN_NET: bool = false;
+
+fn wanted(owner: &str, scopes: Scopes, names: &[&str], expires_ms: Option<i64>) -> NewToken {
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    NewToken { owner: owner.to_owned(), scopes, names, expires_ms }
+}
+
+#[tokio::test]
+async fn guests_come_in_on_loopback_only_and_until_there_is_a_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let guest = auth::admit(&store, None, LOOPBACK, 0).await.unwrap();
+    assert_eq!(guest, Grant::guest());
+    assert!(guest.may(Scopes::GYM.with(Scopes::PLAY).with(Scopes::SPECTATE)) && !guest.may(Scopes::ADMIN));
+    guest.check_name("anybody").unwrap();
+    assert!(matches!(auth::admit(&store, None, OPEN_NET, 0).await, Err(AuthError::Required)));
+    assert!(matches!(auth::admit(&store, Some("made up"), LOOPBACK, 0).await, Err(AuthError::Unknown)));
+
+    auth::add(&store, &[wanted("ann", Scopes::PLAY, &["ann"], None)], 1).await.unwrap();
+    assert!(matches!(auth::admit(&store, None, LOOPBACK, 2).await, Err(AuthError::Required)));
+    auth::revoke(&store, "ann", 3).await.unwrap();
+    assert!(matches!(auth::admit(&store, None, LOOPBACK, 4).await, Err(AuthError::Required)), "closed for good");
+}
+
+#[tokio::test]
+async fn a_token_opens_what_it_says_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let list = [
+        wanted("ann", Scopes::PLAY, &["ann", "ann-*"], Some(100)),
+        wanted("bob", Scopes::OPEN.with(Scopes::ADMIN), &["*"], None),
+        wanted("bob", Scopes::GYM, &["b*"], None),
+    ];
+    let shown = auth::add(&store, &list, 10).await.unwrap();
+    assert_eq!(shown.len(), 3);
+    // 3 characters of prefix and 32 bytes in base64url without padding.
+    assert!(shown.iter().all(|token| token.len() == 46 && token.starts_with("lx_")));
+    assert!(shown[0] != shown[1] && shown[1] != shown[2]);
+
+    let ann = auth::admit(&store, Some(&shown[0]), OPEN_NET, 99).await.unwrap();
+    assert_eq!((ann.owner.as_deref(), ann.token), (Some("ann"), Some(TokenHash::of(&shown[0]))));
+    assert!(ann.may(Scopes::PLAY) && !ann.may(Scopes::GYM) && !ann.may(Scopes::PLAY.with(Scopes::GYM)));
+    assert_eq!(ann.default_name(), Some("ann"));
+    for good in ["ann", "ann-", "ann-2"] {
+        ann.check_name(good).unwrap();
+    }
+    for other in ["bob", "ann2", "Ann", "an"] {
+        assert!(matches!(ann.check_name(other), Err(AuthError::Name { .. })), "{other}");
+    }
+    let long = "a".repeat(41);
+    let bob = auth::admit(&store, Some(&shown[1]), OPEN_NET, 99).await.unwrap();
+    for bad in ["", "a b", "é", "ann*", long.as_str()] {
+        assert!(matches!(bob.check_name(bad), Err(AuthError::BadName { .. })), "{bad}");
+    }
+    assert_eq!(bob.default_name(), None);
+    assert!(matches!(auth::admit(&store, Some(&shown[0]), OPEN_NET, 100).await, Err(AuthError::Expired)));
+
+    // By the token, by the first digits of its hash, by the owner; a second time nothing is left to revoke.
+    assert!(matches!(auth::revoke(&store, "nobody", 1).await, Err(AuthError::Unknown)));
+    assert!(matches!(auth::revoke(&store, "", 1).await, Err(AuthError::Unknown)));
+    let id = TokenHash::of(&shown[2]).id();
+    assert_eq!(auth::revoke(&store, &id, 20).await.unwrap().len(), 1);
+    assert!(matches!(auth::admit(&store, Some(&shown[2]), OPEN_NET, 21).await, Err(AuthError::Revoked)));
+    auth::admit(&store, Some(&shown[1]), OPEN_NET, 21).await.unwrap();
+    assert_eq!(auth::revoke(&store, "bob", 30).await.unwrap().len(), 1);
+    assert!(matches!(auth::admit(&store, Some(&shown[1]), OPEN_NET, 31).await, Err(AuthError::Revoked)));
+    assert_eq!(auth::revoke(&store, &shown[0], 40).await.unwrap().len(), 1);
+    assert_eq!(auth::revoke(&store, &shown[0], 50).await.unwrap().len(), 0);
+    let revoked: Vec<_> = store.tokens().await.unwrap().into_iter().map(|row| row.revoked_ms).collect();
+    assert!(revoked.contains(&Some(20)) && revoked.contains(&Some(30)) && revoked.contains(&Some(40)));
+}
+
+#[tokio::test]
+async fn tokens_are_not_kept_and_bad_ones_are_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let mixed = [wanted("ann", Scopes::PLAY, &["ann"], None), wanted("bob", Scopes::PLAY, &["b*b"], None)];
+    assert!(matches!(auth::add(&store, &mixed, 0).await, Err(AuthError::BadName { got }) if got == "b*b"));
+    assert_eq!(store.tokens().await.unwrap().len(), 0, "all or none");
+    let shown = auth::add(&store, &mixed[..1], 0).await.unwrap();
+    let path = store.path().to_owned();
+    store.close().await.unwrap();
+    let file = std::fs::read(path).unwrap();
+    assert!(!file.windows(shown[0].len()).any(|part| part == shown[0].as_bytes()));
+    let hash = TokenHash::of(&shown[0]);
+    assert!(file.windows(32).any(|part| part == hash.0));
+    assert_eq!(hash.to_string().parse::<TokenHash>().unwrap(), hash);
+    assert!(matches!("abc".parse::<TokenHash>(), Err(AuthError::BadHash)));
+}
+
+#[test]
+fn scopes_are_read_and_written() {
+    assert_eq!("gym, play".parse::<Scopes>().unwrap(), Scopes::GYM.with(Scopes::PLAY));
+    assert_eq!("".parse::<Scopes>().unwrap(), Scopes::NONE);
+    assert_eq!(Scopes::OPEN.with(Scopes::ADMIN).to_string(), "gym,play,spectate,admin");
+    assert!(matches!("gym,root".parse::<Scopes>(), Err(AuthError::BadScope { got }) if got == "root"));
+}
+
+#[test]
+fn a_list_of_tokens_is_read_from_csv() {
+    let text = "owner,scopes,names,expires\n\
+                ann,gym play,ann bot-*,2027-01-31T00:00:00Z\n\
+                \"Doe, Jane\",,jane,\n\
+                bob\n";
+    let tokens = auth::parse_csv(text).unwrap();
+    let expected = [
+        wanted("ann", Scopes::GYM.with(Scopes::PLAY), &["ann", "bot-*"], Some(1_801_353_600_000)),
+        wanted("Doe, Jane", Scopes::OPEN, &["jane"], None),
+        wanted("bob", Scopes::OPEN, &["bob", "bob.*"], None),
+    ];
+    assert_eq!(tokens, expected);
+    assert_eq!(auth::parse_csv("owner\n").unwrap(), []);
+    for (text, line, part) in [
+        ("owner,colour\nann,red\n", 1, "colour"),
+        ("owner,scopes\nann,gym\nbob,root\n", 3, "root"),
+        ("owner,names\n,ann\n", 2, "owner is missing"),
+        ("owner,expires\nann,tomorrow\n", 2, "tomorrow"),
+        ("owner\nJane Doe\n", 2, "Jane Doe"),
+    ] {
+        match auth::parse_csv(text) {
+            Err(AuthError::BadLine { line: found, message }) => {
+                assert_eq!(found, line, "{text}");
+                assert!(message.contains(part), "{message}");
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+}
