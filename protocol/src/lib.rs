@@ -14,8 +14,10 @@ mod envelope;
 pub mod error;
 mod explain;
 mod fields;
+mod gym;
 mod head;
 pub mod limits;
+mod matches;
 pub mod record;
 #[cfg(feature = "schema")]
 pub mod schema;
