@@ -272,6 +272,7 @@ pub struct MoveRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "nearly every event is a move")]
 pub enum RecordEvent {
     /// A chance outcome.
     Chance(ChanceRecord),
