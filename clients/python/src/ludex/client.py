@@ -42,7 +42,6 @@ class Client:
         Raises:
             LudexError: ``connection_lost`` when nobody answers, ``unauthorized``, or what else
                 the server refused.
-
         """
         self._session = Session(url, token=token, patience=patience)
         self._handles: list[Handle] = []
@@ -70,7 +69,6 @@ class Client:
 
         Raises:
             LudexError: a filter is unknown.
-
         """
         reply = self._session.call("list_games", bound=False, filter=filters or None)
         games: list[GameEntry] = reply["games"]
@@ -83,7 +81,6 @@ class Client:
 
         Raises:
             LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` has the likeliest).
-
         """
         reply = self._session.call(
             "describe",
@@ -123,7 +120,6 @@ class Client:
         Raises:
             LudexError: what the server refused: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
-
         """
         request: dict[str, Any] = {
             "game": game,
@@ -185,7 +181,6 @@ class Client:
         Raises:
             LudexError: what the server refused: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
-
         """
         request: dict[str, Any] = {
             "game": game,

@@ -22,12 +22,6 @@ BOOL = np.dtype("?")
 
 _I2 = np.dtype("<i2")
 _TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": _I2, "i4": I4, "f4": F4}
-    "u1": U1,
-    "i1": I1,
-    "i2": np.dtype("<i2"),
-    "i4": I4,
-    "f4": F4,
-}
 
 Array = npt.NDArray[Any]
 Views = Array | dict[str, Array]
@@ -39,7 +33,6 @@ class Ragged(NamedTuple):
     Attributes:
         at: offsets, ``uint32 [rows + 1]``.
         values: the rows one after the other, ``uint32``.
-
     """
 
     at: Array
@@ -50,7 +43,6 @@ class Ragged(NamedTuple):
 
         Raises:
             IndexError: there is no such row.
-
         """
         if not 0 <= index < len(self.at) - 1:
             raise IndexError(index)
@@ -62,14 +54,13 @@ def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = Non
 
     Raises:
         LudexError: ``protocol``, when the bytes do not fit type and shape.
-
     """
     try:
-        if isinstance(value, (bytes, bytearray)):
+        if isinstance(value, bytes):
             array = np.frombuffer(value, dtype)
         else:
             array = np.array(value, dtype)
-        array.flags.writeable = False
+            array.flags.writeable = False
         return array if shape is None else array.reshape(shape)
     except (ValueError, TypeError) as error:
         raise LudexError(
@@ -82,7 +73,6 @@ def tensor(value: Any) -> Array:
 
     Raises:
         LudexError: ``protocol``, when it is none.
-
     """
     try:
         dtype = _TENSOR_TYPES[value["d"]]
@@ -112,10 +102,9 @@ def packed(values: Any, dtype: np.dtype[Any]) -> bytes:
 
     Raises:
         ValueError: a number does not fit ``dtype``.
-
     """
     array = np.asarray(values)
-    if array.size:
+    if array.dtype != dtype and array.size:
         if array.dtype.kind not in "iub":
             raise ValueError(f"{array.dtype} values where integers are needed")
         bounds = np.iinfo(dtype)

@@ -39,7 +39,6 @@ class State:
         info: perfect-recall tensors, first axis the seats; with ``views=["info"]``.
         struct: structured views per seat; with ``views=["struct"]``.
         text: texts per seat; with ``views=["text"]``.
-
     """
 
     to_move: int
@@ -79,7 +78,6 @@ class Env(Handle):
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
-
         """
         reply = self._call(
             "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
@@ -100,7 +98,6 @@ class Env(Handle):
             LudexError: ``illegal_action`` (``.allowed`` has the legal ids; nothing has moved),
                 ``env_over``, ``bad_shape``.
             TypeError: the move is none of these.
-
         """
         return self._state(self._call("step", **self._moves(move)))
 
@@ -109,7 +106,6 @@ class Env(Handle):
 
         Raises:
             LudexError: no such id.
-
         """
         return self.action_texts([action], seat)[0]
 
@@ -118,7 +114,6 @@ class Env(Handle):
 
         Raises:
             LudexError: no such id.
-
         """
         ids = [operator.index(action) for action in actions]
         return list(self._view(0, seat, names=ids)["names"])
@@ -133,7 +128,6 @@ class Env(Handle):
 
         Raises:
             LudexError: the game has no text, or no such seat.
-
         """
         return str(self._view(0, seat, views=["text"])["text"])
 
@@ -142,7 +136,6 @@ class Env(Handle):
 
         Raises:
             LudexError: no such seat.
-
         """
         return self._view(0, seat, views=["struct"])["struct"]
 
@@ -151,7 +144,6 @@ class Env(Handle):
 
         Raises:
             LudexError: the game has no tensor, or no such seat.
-
         """
         return tensors(self._view(0, seat, views=["tensor"])["tensor"])
 
@@ -160,7 +152,6 @@ class Env(Handle):
 
         Raises:
             LudexError: the game has none, or no such seat.
-
         """
         return tensors(self._view(0, seat, views=["info"])["info"])
 
@@ -174,7 +165,6 @@ class Env(Handle):
 
         Raises:
             LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
-
         """
         return self._state(self._call("restore", items=[snapshot]))
 
@@ -183,7 +173,6 @@ class Env(Handle):
 
         Raises:
             LudexError: ``limit``.
-
         """
         opened = self._call("clone", seed=seed_text(seed))
         env = Env(self._session, opened, {**self._request, "seats": self.seats})

@@ -28,7 +28,6 @@ class LudexError(Exception):
         allowed: values that would be accepted, where they can be listed.
         nearest: the accepted value most like ``got``.
         results: what :func:`ludex.play` had finished before it failed.
-
     """
 
     def __init__(
@@ -87,7 +86,6 @@ class ConnectionLost(Exception):
     Attributes:
         close_code: the WebSocket close code, ``None`` when the line was simply cut.
         reason: the text that came with it.
-
     """
 
     def __init__(self, close_code: int | None, reason: str) -> None:

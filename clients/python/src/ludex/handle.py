@@ -20,7 +20,6 @@ class Handle:
         spec: the game.
         num_envs: how many environments, with indices 0..num_envs.
         seats: who plays each seat; ``"agent"`` is the client.
-
     """
 
     def __init__(self, session: Session, opened: Message, request: Mapping[str, Any]) -> None:
@@ -43,7 +42,6 @@ class Handle:
 
         Raises:
             LudexError: the connection is lost for good.
-
         """
         if not self.closed:
             self._open = False
@@ -79,7 +77,6 @@ def indices(envs: Sequence[int] | Array | None) -> bytes | None:
 
     Raises:
         ValueError: one is negative or no integer.
-
     """
     return None if envs is None else packed(envs, U4)
 

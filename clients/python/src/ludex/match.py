@@ -33,7 +33,6 @@ class Refusal:
         message: one sentence.
         tries_left: refusals that are left before the match's policy decides.
         issues: precise faults of a proposal: ``{path, got, allowed, message}``.
-
     """
 
     code: str
@@ -62,7 +61,6 @@ class Turn:
         refusal: why the last attempt was refused, when ``attempt > 0`` and the answer was not
             lost with a connection.
         notes: for the agent to fill: ``analysis, emotion, say, tokens``; sent with the move.
-
     """
 
     match: str
@@ -97,7 +95,6 @@ class MatchResult:
         at_fault: the seat that forfeited, if one did.
         rated: whether it counts.
         record: path of the episode over HTTP.
-
     """
 
     match: str
@@ -186,7 +183,6 @@ def play(
         LudexError: what the server refused, or ``connection_lost``; ``.results`` has the matches
             that were over.
         TypeError: the agent returned no move.
-
     """
     if game is None and ticket is None:
         raise LudexError("bad_field", "play needs a game or a ticket", path="game")

@@ -30,7 +30,6 @@ def find_program() -> str:
 
     Raises:
         LudexError: ``not_installed``; the message says what to do.
-
     """
     named = os.environ.get("LUDEX_BIN")
     if named:
@@ -61,7 +60,6 @@ class Server:
         url: its WebSocket URL.
         pid: its process id.
         data: its data folder.
-
     """
 
     def __init__(self, data: str | os.PathLike[str] | None, args: Sequence[str]) -> None:
@@ -164,6 +162,5 @@ def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = (
     Raises:
         LudexError: ``not_installed`` when there is no such program (the message says what to
             install), ``internal`` with the server's own words when it does not come up.
-
     """
     return Server(data, args)

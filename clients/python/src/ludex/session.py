@@ -36,7 +36,6 @@ class Session:
         welcome: the last ``welcome`` message.
         generation: counts sessions; what belongs to an older one (its environments) is gone.
         seen: match id -> the last ``seq`` seen, sent when resuming.
-
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Session:
 
         Raises:
             LudexError: ``connection_lost`` when nobody answers, else what the server refused.
-
         """
         self.urls = [normal_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
@@ -99,7 +97,6 @@ class Session:
         Raises:
             LudexError: the connection is lost for good.
             TypeError: a field has no MessagePack form.
-
         """
         number = self._next_id
         packed = pack({"type": kind, "id": number, **fields})
@@ -116,7 +113,6 @@ class Session:
 
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
-
         """
         while number not in self._replies:
             if number not in self._unanswered:
@@ -137,7 +133,6 @@ class Session:
 
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
-
         """
         end = time.monotonic() + self.patience
         while True:
@@ -161,7 +156,6 @@ class Session:
         Raises:
             LudexError: the connection is lost for good, or the server reported an error that
                 concerns no request.
-
         """
         while True:
             if self._local:

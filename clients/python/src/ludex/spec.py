@@ -46,7 +46,6 @@ class Spec:
         views: the views that the game offers.
         text: the rules page (Markdown), when it was asked for.
         raw: the whole map as it came, with fields that this class does not name.
-
     """
 
     game: str

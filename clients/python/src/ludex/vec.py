@@ -22,7 +22,6 @@ class Final(NamedTuple):
         obs: as ``Batch.obs``, first axis K.
         returns: sum of rewards of the ended episodes, ``float64 [K, P]``.
         length: moves of the ended episodes, ``uint32 [K]``.
-
     """
 
     at: Array
@@ -37,7 +36,6 @@ class Skipped(NamedTuple):
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
         returns: ``float64 [K, P]``.
-
     """
 
     at: Array
@@ -51,7 +49,6 @@ class Chance(NamedTuple):
         at: offsets, ``uint32 [R + 1]``.
         values: outcome ids, ``uint32``.
         probabilities: ``float64``, beside ``values``.
-
     """
 
     at: Array
@@ -88,7 +85,6 @@ class Batch:
         illegal: ``uint32``: rows that lost by an illegal action (``on_illegal="lose"``).
         skipped: episodes that ended before the client could act.
         envs: ``uint32 [R]``: the environments, when the request named some.
-
     """
 
     to_move: Array
@@ -119,7 +115,6 @@ def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool
 
     Raises:
         LudexError: ``protocol``, when a column does not fit the others.
-
     """
     get = frame.get
     to_move = column(get("to_move"), I1)
@@ -209,7 +204,6 @@ class VecEnv(Handle):
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
             RuntimeError: batches are in flight.
-
         """
         self._settled()
         reply = self._call(
@@ -237,7 +231,6 @@ class VecEnv(Handle):
             LudexError: ``illegal_action`` (``.at`` is the row; nothing has moved), ``env_over``,
                 ``bad_shape``, ...
             RuntimeError: batches are in flight.
-
         """
         self._settled()
         return self._batch(self._call("step", envs=indices(envs), **_moves(actions)))
@@ -248,7 +241,6 @@ class VecEnv(Handle):
         Raises:
             LudexError: the connection is lost for good.
             RuntimeError: two batches are in flight already.
-
         """
         if len(self._flying) >= IN_FLIGHT:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
@@ -260,7 +252,6 @@ class VecEnv(Handle):
         Raises:
             LudexError: that step was refused; nothing has moved by it.
             RuntimeError: nothing is in flight.
-
         """
         if not self._flying:
             raise RuntimeError("nothing is in flight: call send() first")
@@ -271,7 +262,6 @@ class VecEnv(Handle):
 
         Raises:
             LudexError: the game has no such view, ``unknown_env``, ...
-
         """
         return str(self._view(index, seat, views=["text"])["text"])
 
@@ -280,7 +270,6 @@ class VecEnv(Handle):
 
         Raises:
             LudexError: ``unknown_env``, ...
-
         """
         return self._view(index, seat, views=["struct"])["struct"]
 
@@ -289,7 +278,6 @@ class VecEnv(Handle):
 
         Raises:
             LudexError: ``unknown_env``, ...
-
         """
         self._settled()
         items: list[bytes] = self._call("snapshot", envs=indices(envs))["items"]
@@ -300,7 +288,6 @@ class VecEnv(Handle):
 
         Raises:
             LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
-
         """
         self._settled()
         return self._batch(self._call("restore", envs=indices(envs), items=list(items)))
@@ -312,7 +299,6 @@ class VecEnv(Handle):
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
-
         """
         self._settled()
         opened = self._call("clone", envs=indices(envs), seed=seed_text(seed))

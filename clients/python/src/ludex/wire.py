@@ -41,7 +41,6 @@ def normal_url(url: str) -> str:
 
     Raises:
         LudexError: ``bad_field`` if it is no URL of a server.
-
     """
     text = url if "://" in url else f"ws://{url}"
     parts = urlsplit(text)
@@ -68,7 +67,6 @@ class Connection:
             OSError: nobody listens there, or not in time.
             ConnectionLost: the line was cut, or the upgrade was answered with an HTTP error.
             LudexError: ``protocol``, when what answers is no Ludex server.
-
         """
         uri = parse_uri(url)
         self._selector = DefaultSelector()
@@ -126,7 +124,6 @@ class Connection:
 
         Raises:
             ConnectionLost: the connection has ended.
-
         """
         if not self._open:
             raise self._lost()
@@ -138,7 +135,6 @@ class Connection:
 
         Raises:
             ConnectionLost: the connection has ended and everything that came before is read.
-
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._in:
@@ -258,7 +254,6 @@ def pack(message: Mapping[str, Any]) -> bytes:
 
     Raises:
         TypeError: a value has no MessagePack form.
-
     """
     packed: bytes = msgpack.packb(
         {key: value for key, value in message.items() if value is not None},
@@ -272,7 +267,6 @@ def unpack(data: Data) -> Message:
 
     Raises:
         LudexError: ``protocol``, when it is no MessagePack map with a ``type``.
-
     """
     try:
         message = msgpack.unpackb(data, raw=False, strict_map_key=False)
