@@ -29,7 +29,7 @@ class Sampler:
 
     def __init__(self, actions: int, seed: int) -> None:
         self._random = np.random.Generator(np.random.SFC64(seed))
-        self._table = None
+        self._table: npt.NDArray[np.int32] | None = None
         if actions <= 8:
             table = np.zeros((1 << actions, 256), np.int32)
             for bits in range(1, 1 << actions):
@@ -40,11 +40,12 @@ class Sampler:
     def draw(self, mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
         if self._table is None:
             keys = self._random.random(mask.shape, np.float32) * mask
-            return keys.argmax(axis=1).astype(np.int32)
+            return np.asarray(keys.argmax(axis=1), np.int32)
         where = np.packbits(mask, axis=1, bitorder="little").ravel().astype(np.uint32)
         where <<= 8
         where |= np.frombuffer(self._random.bytes(len(mask)), np.uint8)
-        return self._table.take(where)
+        drawn: npt.NDArray[np.int32] = self._table.take(where)
+        return drawn
 
 
 def measure(client: ludex.Client, game: str, num_envs: int, handles: int, seconds: float) -> Rate:
