@@ -26,8 +26,8 @@ class Final(NamedTuple):
 
     at: Array
     obs: Any
-    returns: Array | None
-    length: Array | None
+    returns: Any
+    length: Any
 
 
 class Skipped(NamedTuple):
@@ -88,7 +88,7 @@ class Batch:
     """
 
     to_move: Array
-    seat: Array | None
+    seat: Any
     obs: Any
     info: Any
     struct: list[Any] | None
@@ -96,7 +96,7 @@ class Batch:
     mask: Any
     chance: Chance | None
     reward: Array
-    returns: Array | None
+    returns: Any
     terminated: Array
     truncated: Array
     length: Array
