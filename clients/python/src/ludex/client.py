@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Any, Literal
 
 from .env import Env
-from .handle import Handle
 from .session import Session
 from .spec import GameEntry, Spec
 from .vec import VecEnv
@@ -44,7 +43,6 @@ class Client:
                 the server refused.
         """
         self._session = Session(url, token=token, patience=patience)
-        self._handles: list[Handle] = []
 
     @property
     def server(self) -> str:
@@ -134,9 +132,7 @@ class Client:
             "max_steps": max_steps,
             "record": record or None,
         }
-        env = Env(self._session, self._session.call("open", bound=False, **request), request)
-        self._handles.append(env)
-        return env
+        return Env(self._session, self._session.call("open", bound=False, **request), request)
 
     def open_vec(
         self,
@@ -198,15 +194,10 @@ class Client:
             "max_steps": max_steps,
             "record": record or None,
         }
-        vec = VecEnv(self._session, self._session.call("open", bound=False, **request), request)
-        self._handles.append(vec)
-        return vec
+        return VecEnv(self._session, self._session.call("open", bound=False, **request), request)
 
     def close(self) -> None:
         """Close all environments and the connection. May be called twice."""
-        for handle in self._handles:
-            handle.abandon()
-        self._handles.clear()
         self._session.close()
 
     def __enter__(self) -> Client:

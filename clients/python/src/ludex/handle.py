@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .columns import U4, Array, packed
-from .errors import ConnectionLost, LudexError
+from .errors import LudexError
 from .session import Session
 from .spec import Spec
 from .wire import Message
@@ -31,6 +30,7 @@ class Handle:
         self._env: int = opened["env"]
         self._generation = session.generation
         self._open = True
+        session.envs.add(self._env)
 
     @property
     def closed(self) -> bool:
@@ -45,14 +45,8 @@ class Handle:
         """
         if not self.closed:
             self._open = False
+            self._session.envs.discard(self._env)
             self._session.call("close", env=self._env)
-
-    def abandon(self) -> None:
-        """Free the environments without waiting for the server to confirm it. Never raises."""
-        if not self.closed:
-            self._open = False
-            with contextlib.suppress(LudexError, ConnectionLost):
-                self._session.post("close", env=self._env)
 
     def _live(self) -> None:
         if not self._open:

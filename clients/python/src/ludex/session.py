@@ -7,6 +7,7 @@ were not answered go out again with their old ids. The server executes none of t
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ class Session:
         welcome: the last ``welcome`` message.
         generation: counts sessions; what belongs to an older one (its environments) is gone.
         seen: match id -> the last ``seq`` seen, sent when resuming.
+        envs: numbers of the environments that are open.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Session:
         self.welcome: Message = {}
         self.generation = 0
         self.seen: dict[str, int] = {}
+        self.envs: set[int] = set()
         self._token = token
         self._agent = agent
         self._reclaim = reclaim
@@ -211,10 +214,15 @@ class Session:
         return limits
 
     def close(self) -> None:
-        """End the session. May be called twice."""
+        """Free what is open on the server and end the session. May be called twice."""
         if self._connection is not None:
+            # Nobody waits for the answers, and a line that is cut now need not be mended.
+            with contextlib.suppress(ConnectionLost):
+                for number, env in enumerate(sorted(self.envs), self._next_id):
+                    self._connection.send(pack({"type": "close", "id": number, "env": env}))
             self._connection.close()
             self._connection = None
+        self.envs.clear()
         self._resumable = False
 
     def cut(self) -> None:
@@ -323,6 +331,7 @@ class Session:
     def _begin_anew(self) -> None:
         """Answer what only the old session could have answered; the rest goes out again."""
         self.generation += 1
+        self.envs.clear()
         for number, (_, bound) in list(self._unanswered.items()):
             if bound:
                 del self._unanswered[number]

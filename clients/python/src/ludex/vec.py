@@ -15,17 +15,27 @@ IN_FLIGHT = 2
 
 
 class Final(NamedTuple):
-    """The last views of the episodes that a ``same_step`` reset ended in this batch (K rows).
+    """The ends of the K episodes that ``same_step`` reset in this batch.
+
+    As in :class:`Batch`, what was not asked for is ``None``.
 
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
-        obs: as ``Batch.obs``, first axis K.
+        seat: ``int8 [K]``: the client's seat in the ended episodes, when it had exactly one.
+        obs: the last views, as ``Batch.obs``, first axis K.
+        info: as ``obs``.
+        struct: a list of K.
+        text: a list of K.
         returns: sum of rewards of the ended episodes, ``float64 [K, P]``.
-        length: moves of the ended episodes, ``uint32 [K]``.
+        length: their moves, ``uint32 [K]``.
     """
 
     at: Array
+    seat: Any
     obs: Any
+    info: Any
+    struct: list[Any] | None
+    text: list[str] | None
     returns: Any
     length: Any
 
@@ -155,12 +165,18 @@ def _mask(value: Any, rows: int, players: int, actions: int) -> Array | Ragged:
 
 
 def _final(value: Message, players: int) -> Final:
-    obs, returns, length = value.get("obs"), value.get("returns"), value.get("length")
+    get = value.get
+    seat, obs, info = get("seat"), get("obs"), get("info")
+    returns, length = get("returns"), get("length")
     return Final(
-        column(value["at"], U4),
-        None if obs is None else tensors(obs),
-        None if returns is None else column(returns, F8, (-1, players)),
-        None if length is None else column(length, U4),
+        at=column(get("at"), U4),
+        seat=None if seat is None else column(seat, I1),
+        obs=None if obs is None else tensors(obs),
+        info=None if info is None else tensors(info),
+        struct=get("struct"),
+        text=get("text"),
+        returns=None if returns is None else column(returns, F8, (-1, players)),
+        length=None if length is None else column(length, U4),
     )
 
 
