@@ -1,8 +1,9 @@
 """One WebSocket connection that carries MessagePack maps.
 
 The framing is the sans-IO half of the ``websockets`` library. The socket is ours, because the
-library's own synchronous client hands every message from a reader thread to the caller, which
-costs more than the frame itself (docs/benchmarks has the figures).
+library's own synchronous client hands every message from a reader thread to the caller: 45 us for
+a reply of 28 KB and about 220 us for one of 460 KB, against 25 and 105 us here (two cores, one
+request in flight, a server that only sends).
 """
 
 from __future__ import annotations
