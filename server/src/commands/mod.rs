@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod demo;
 mod serve;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ struct Cli {
 enum Command {
     /// Run the server
     Serve(serve::Args),
+    /// Watch agents connect, play and be rated: start here
+    Demo(demo::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -25,6 +28,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Demo(args) => demo::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
