@@ -27,7 +27,8 @@ impl Compute {
     /// When the system gives no threads.
     pub fn new(threads: usize) -> anyhow::Result<Self> {
         let threads = threads.max(1);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
         Ok(Compute { pool: Arc::new(pool), queue: Arc::new(Semaphore::new(threads * QUEUED_PER_THREAD)) })
     }
 

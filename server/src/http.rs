@@ -112,7 +112,10 @@ fn upgrade(request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Option<
         None => Err(plain(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key is missing")),
         Some(_) if !origin_allowed(headers, &shared.config.origins) => {
             tracing::warn!("{}: refused the origin {:?}", peer.ip, headers.get(header::ORIGIN));
-            Err(plain(StatusCode::FORBIDDEN, "this web page may not connect; the operator can allow it (serve --origin)"))
+            Err(plain(
+                StatusCode::FORBIDDEN,
+                "this web page may not connect; the operator can allow it (serve --origin)",
+            ))
         }
         Some(key) => Ok(open(headers, key)),
     })
@@ -167,15 +170,23 @@ type App = State<(Arc<Shared>, Peer)>;
 /// The read-only routes. Where tokens are required they are required here too, but for `/health`.
 fn pages(shared: Arc<Shared>, peer: Peer) -> Router {
     Router::new()
-        .route("/", get(|| async { plain(StatusCode::OK, "ludex: the protocol is spoken over a WebSocket here and at /ws\n") }))
-        .route("/ws", get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }))
+        .route(
+            "/",
+            get(|| async { plain(StatusCode::OK, "ludex: the protocol is spoken over a WebSocket here and at /ws\n") }),
+        )
+        .route(
+            "/ws",
+            get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }),
+        )
         .route("/health", get(health))
         .route("/metrics", get(metrics))
         .route("/games", get(games))
         .route("/matches", get(matches))
         .route("/ratings", get(ratings))
         .route("/episodes/{id}", get(episode))
-        .fallback(|| async { failed(StatusCode::NOT_FOUND, ErrorMessage::new(ErrorCode::BadMessage, "there is no such page")) })
+        .fallback(|| async {
+            failed(StatusCode::NOT_FOUND, ErrorMessage::new(ErrorCode::BadMessage, "there is no such page"))
+        })
         .with_state((shared, peer))
 }
 
@@ -288,7 +299,9 @@ mod tests {
         for home in ["http://localhost:3000", "http://127.0.0.1:7878", "http://[::1]:80", "https://localhost"] {
             assert!(origin_allowed(&from(home), &[]), "{home}");
         }
-        for away in ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1.evil"] {
+        for away in
+            ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1.evil"]
+        {
             assert!(!origin_allowed(&from(away), &[]), "{away}");
         }
         assert!(origin_allowed(&from("https://good.example"), &["https://good.example/".into()]));

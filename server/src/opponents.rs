@@ -73,7 +73,8 @@ impl Opponents {
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<ErrorMessage>> {
         let (budget, most) = (spec.budget(), self.search);
-        let bounds = [("sims", budget.sims, most.sims), ("depth", budget.depth, most.depth), ("ms", budget.ms, most.ms)];
+        let bounds =
+            [("sims", budget.sims, most.sims), ("depth", budget.depth, most.depth), ("ms", budget.ms, most.ms)];
         for (name, wanted, most) in bounds {
             if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
                 let message = format!("{name}={wanted} is more search than this server gives: {most} at most");
@@ -85,7 +86,8 @@ impl Opponents {
 
     fn not_offered(&self, agent: &str) -> Box<ErrorMessage> {
         let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
-        let message = format!("{agent} agents play here only by a name that the operator gives (serve --agent NAME=SPEC)");
+        let message =
+            format!("{agent} agents play here only by a name that the operator gives (serve --agent NAME=SPEC)");
         Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 

@@ -159,7 +159,8 @@ async fn three_ways_to_reset() {
     let modes = ["next_step", "same_step", "disabled"];
     let mut envs = Vec::new();
     for mode in modes {
-        let env = opened(&mut c, json!({"game": "tic_tac_toe", "autoreset": mode, "views": ["returns", "struct"]})).await;
+        let env =
+            opened(&mut c, json!({"game": "tic_tac_toe", "autoreset": mode, "views": ["returns", "struct"]})).await;
         c.call("reset", json!({"env": env, "seed": "5"})).await;
         envs.push(env);
     }
@@ -274,7 +275,9 @@ async fn seats_that_move_together() {
     let env = opened(&mut c, game).await;
     let b = c.call("reset", json!({"env": env})).await;
     assert_eq!((&b["to_move"], b["mask"].as_array().unwrap().len()), (&json!([-2]), 4));
-    for (actions, at) in [(json!([0]), "bad_shape"), (json!([0, -1]), "illegal_action"), (json!([0, 2]), "illegal_action")] {
+    for (actions, at) in
+        [(json!([0]), "bad_shape"), (json!([0, -1]), "illegal_action"), (json!([0, 2]), "illegal_action")]
+    {
         assert_eq!(c.call("step", json!({"env": env, "actions": actions})).await["code"], at);
     }
     for _ in 0..2 {

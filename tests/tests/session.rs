@@ -111,9 +111,7 @@ async fn tokens_close_the_doors() {
         expires_ms: None,
     };
     let tokens = ludex_server::auth::add(&store, &[wanted("ada", "gym"), wanted("bob", "play")], 0).await.unwrap();
-    let hello = |token: Value, name: &str| {
-        json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0", "token": token, "agent": {"name": name}})
-    };
+    let hello = |token: Value, name: &str| json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0", "token": token, "agent": {"name": name}});
     let (ended, said) = first(&server, hello(Value::Null, "ada")).await;
     assert_eq!((&said[0]["code"], ended), (&json!("unauthorized"), closed(4001, "unauthorized")));
     let (ended, said) = first(&server, hello(json!(tokens[0]), "bob")).await;

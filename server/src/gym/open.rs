@@ -81,7 +81,12 @@ pub(super) fn open(env: u32, o: Open, table: &Table, limits: &Limits, seed: u64)
     let handle = Handle::new(env, game, batch, seats, table.clone());
     let bytes = handle.row_bytes() as u64 * u64::from(o.count);
     if bytes > limits.batch_bytes {
-        return Err(limit("count", bytes, limits.batch_bytes, "bytes in one batch (ask for fewer environments or views)"));
+        return Err(limit(
+            "count",
+            bytes,
+            limits.batch_bytes,
+            "bytes in one batch (ask for fewer environments or views)",
+        ));
     }
     Ok(handle)
 }
