@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, external, search};
+use crate::{anchor, bots, external, human, search};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,9 @@ const AGENTS: &[Entry] = &[
         free: false,
         build: |_, _| Ok(Arc::new(Random)),
     },
+    search::alphabeta::ENTRY,
     search::mcts::ENTRY,
+    human::ENTRY,
     Entry {
         name: "anchor",
         kind: Kind::Anchor,

@@ -350,8 +350,11 @@ pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     AgentSpec::parse(text)?.build(game)
 }
 
+/// Names and values as they were written.
+type RawArgs<'a> = Vec<(&'a str, String)>;
+
 /// The name and the raw arguments.
-fn split(text: &str) -> Result<(&str, Vec<(&str, String)>), AgentError> {
+fn split(text: &str) -> Result<(&str, RawArgs<'_>), AgentError> {
     let wrong = |why: String| AgentError {
         got: text.into(),
         allowed: ["name key=value key=\"quoted value\"".to_owned()].into(),
@@ -361,7 +364,7 @@ fn split(text: &str) -> Result<(&str, Vec<(&str, String)>), AgentError> {
     if name.is_empty() {
         return Err(wrong("it is empty".into()));
     }
-    let mut args = Vec::new();
+    let mut args = RawArgs::new();
     while !rest.is_empty() {
         let (first, after) = word(rest);
         let Some((key, value)) = first.split_once('=').filter(|(key, _)| !key.is_empty()) else {

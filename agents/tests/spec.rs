@@ -105,3 +105,19 @@ fn the_roster_is_sound() {
         }
     }
 }
+
+#[test]
+fn every_anchor_of_every_game_fits_it() {
+    for entry in ludex_env::games() {
+        let g = game(entry.id);
+        let ladder = &g.spec().anchors;
+        assert_eq!(ladder[0].agent, "random", "{}", entry.id);
+        for rung in ladder {
+            let text = format!("anchor level={} bot={}", rung.level, rung.bot);
+            let spec = AgentSpec::parse(&text).unwrap().resolve(&g).unwrap();
+            assert_eq!(spec.to_string(), AgentSpec::parse(&rung.agent).unwrap().to_string());
+            assert!(spec.reproducible() && !spec.peeks(), "{} {text}", entry.id);
+            assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
+        }
+    }
+}

@@ -61,6 +61,20 @@ pub struct Final {
     pub length: Vec<u32>,
 }
 
+impl Final {
+    /// Forgets all rows and keeps the memory.
+    fn clear(&mut self) {
+        self.at.clear();
+        self.seat.clear();
+        self.obs.clear();
+        self.info.clear();
+        self.structure.clear();
+        self.text.clear();
+        self.returns.clear();
+        self.length.clear();
+    }
+}
+
 /// One answer of a batch: R rows, P seats, V = R views (R * P with [`Observer::All`]). Reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
@@ -155,9 +169,7 @@ impl Columns {
         self.truncated.resize(rows, 0);
         self.length.resize(rows, 0);
         self.episode.resize(rows, 0);
-        if !self.last.at.is_empty() {
-            self.last = Final::default();
-        }
+        self.last.clear();
         self.illegal.clear();
         self.skipped_at.clear();
         self.skipped_returns.clear();

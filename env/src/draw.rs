@@ -72,6 +72,16 @@ impl Draw {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
+    /// Goes on under another seed: what was drawn stays, and so does the number of draws.
+    pub fn reseed(&mut self, seed: u64) {
+        (self.seed, self.key) = (seed, None);
+    }
+
+    /// Counts one draw without making it.
+    pub fn skip(&mut self) {
+        self.next += 1;
+    }
+
     /// The next 64 uniform bits; counts one draw.
     pub fn bits(&mut self) -> u64 {
         let (game, seed, episode) = (self.game, self.seed, self.episode);

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::spec::Spec;
+use ludex_protocol::spec::{Spec, TensorSpec};
 
 use crate::batch::{Batch, BatchConfig, BatchError, DynBatch};
 use crate::draw::Stream;
-use crate::game::{Action, Find, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 
 /// A game with its parameters fixed.
 pub trait DynGame: Send + Sync {
@@ -103,6 +103,11 @@ pub trait DynState: Send + Sync {
     /// # Errors
     /// The seat does not act, or the move is illegal or not understood.
     fn read(&self, seat: Seat, given: &Given) -> Result<Heard, Refusal>;
+    /// The chance outcome that `given` names, by id or by its text. Nothing is played.
+    ///
+    /// # Errors
+    /// No chance node, or no such outcome.
+    fn read_outcome(&self, given: &Given) -> Result<Action, Refusal>;
     /// Plays a canonical saying of the seat to move.
     ///
     /// # Errors
@@ -120,6 +125,8 @@ pub trait DynState: Send + Sync {
     fn info(&self, who: Viewer, out: &mut [u8]);
     /// The observation in OpenSpiel's layout, where the spec lists it.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
+    /// Shape of OpenSpiel's layout, where the spec lists it.
+    fn openspiel_spec(&self) -> Option<TensorSpec>;
     /// What `who` learns when `by` plays `a` here.
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen;
     /// What `who` learns when `seat` says `said` here.
@@ -260,9 +267,7 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn is_legal(&self, seat: Seat, a: Action) -> bool {
-        let mut find = Find { wanted: a, found: false };
-        self.game().legal(&self.state, seat, &mut find);
-        find.found
+        self.game().is_legal(&self.state, seat, a)
     }
 
     fn mask(&self, seat: Seat, out: &mut [u8]) {
@@ -357,10 +362,32 @@ impl<G: Game> DynState for Held<G> {
             }
             Given::Proposal(value) => value.clone(),
         };
-        self.game().hear(&self.state, seat, &said).map_err(|issues| Refusal {
+        let heard = self.game().hear(&self.state, seat, &said).map_err(|issues| Refusal {
             message: issues.first().map_or("refused", |i| i.message.as_str()).to_owned(),
             issues,
-        })
+        })?;
+        match heard {
+            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
+            Heard::Said(_) if matches!(self.turn(), Turn::Together(_)) => {
+                Err(Refusal::new("the seats move together here, by action ids"))
+            }
+            heard => Ok(heard),
+        }
+    }
+
+    fn read_outcome(&self, given: &Given) -> Result<Action, Refusal> {
+        let mut outcomes = Outcomes::new();
+        self.chance(&mut outcomes);
+        if self.turn() != Turn::Chance {
+            return Err(Refusal::new("chance is not to move"));
+        }
+        let named = |a: Action| match given {
+            Given::Id(id) => *id == i64::from(a),
+            Given::Text(text) => self.outcome_text(a).eq_ignore_ascii_case(text.trim()),
+            Given::Proposal(_) => false,
+        };
+        let found = outcomes.items().iter().map(|o| o.0).find(|&a| named(a));
+        found.ok_or_else(|| Refusal::new("no such outcome at this chance node"))
     }
 
     fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {
@@ -397,6 +424,10 @@ impl<G: Game> DynState for Held<G> {
 
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]) {
         self.game().openspiel_tensor(&self.state, seat, out);
+    }
+
+    fn openspiel_spec(&self) -> Option<TensorSpec> {
+        self.game().facts().openspiel
     }
 
     fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen {

@@ -389,6 +389,12 @@ pub trait Game: Sized + Send + Sync + 'static {
         out.fill(0);
         self.legal(s, seat, &mut Mask(out));
     }
+    /// Whether `a` is legal for `seat` now. The default looks through [`legal`](Game::legal).
+    fn is_legal(&self, s: &Self::State, seat: Seat, a: Action) -> bool {
+        let mut find = Find { wanted: a, found: false };
+        self.legal(s, seat, &mut find);
+        find.found
+    }
     /// A uniformly random legal action of `seat`, which must act now.
     fn random_action(&self, s: &Self::State, seat: Seat, rng: &mut Stream) -> Action {
         let mut all = Short::default();

@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod check;
 pub mod columns;
 pub mod draw;
 pub mod erased;
 pub mod game;
 pub mod games;
 pub mod params;
+pub mod playthrough;
 pub mod policy;
 pub mod registry;
 pub mod tensor;

@@ -88,19 +88,14 @@ impl Batch {
             of.as_ref().map_or(0, column)
         }
         fn tensors(of: &Option<Tensors>) -> usize {
-            of.iter()
-                .flatten()
-                .map(|(_, tensor)| tensor.b.len() + 64)
-                .sum()
+            of.iter().flatten().map(|(_, tensor)| tensor.b.len() + 64).sum()
         }
         let mask = match &self.mask {
             Some(Mask::Dense(dense)) => column(dense),
             Some(Mask::Ids(rows)) => column(&rows.o) + column(&rows.a),
             None => 0,
         };
-        let chance = self.chance.as_ref().map_or(0, |rows| {
-            column(&rows.o) + column(&rows.a) + column(&rows.p)
-        });
+        let chance = self.chance.as_ref().map_or(0, |rows| column(&rows.o) + column(&rows.a) + column(&rows.p));
         let ended = self.ended.as_ref().map_or(0, |ended| {
             column(&ended.at)
                 + option(&ended.seat)
@@ -109,10 +104,7 @@ impl Batch {
                 + column(&ended.returns)
                 + column(&ended.length)
         });
-        let skipped = self
-            .skipped
-            .as_ref()
-            .map_or(0, |skipped| column(&skipped.at) + column(&skipped.returns));
+        let skipped = self.skipped.as_ref().map_or(0, |skipped| column(&skipped.at) + column(&skipped.returns));
         option(&self.envs)
             + column(&self.to_move)
             + option(&self.seat)
@@ -187,9 +179,7 @@ impl<'de> Visitor<'de> for MaskVisitor {
     }
 
     fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Mask, E> {
-        ColumnVisitor(PhantomData)
-            .visit_bytes(bytes)
-            .map(Mask::Dense)
+        ColumnVisitor(PhantomData).visit_bytes(bytes).map(Mask::Dense)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Mask, A::Error> {
@@ -208,10 +198,7 @@ impl schemars::JsonSchema for Mask {
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let (dense, ids) = (
-            generator.subschema_for::<Column<u8>>(),
-            generator.subschema_for::<Ragged>(),
-        );
+        let (dense, ids) = (generator.subschema_for::<Column<u8>>(), generator.subschema_for::<Ragged>());
         schemars::json_schema!({
             "description": "Legal actions: bytes or bits (a column of u1), or offsets and ids.",
             "anyOf": [dense, ids]

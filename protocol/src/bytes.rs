@@ -71,9 +71,7 @@ impl<'de> Visitor<'de> for BytesVisitor {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        STANDARD
-            .decode(text)
-            .map_err(|e| E::custom(format_args!("not base64: {e}")))
+        STANDARD.decode(text).map_err(|e| E::custom(format_args!("not base64: {e}")))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<u8>, A::Error> {
@@ -120,10 +118,7 @@ mod tests {
     fn samples() -> Vec<Tagged> {
         let bytes = Bytes(vec![0, 255, 7]);
         vec![
-            Tagged::Struct {
-                bytes: bytes.clone(),
-                list: vec![bytes.clone(), Bytes::default()],
-            },
+            Tagged::Struct { bytes: bytes.clone(), list: vec![bytes.clone(), Bytes::default()] },
             Tagged::Newtype(Held { bytes }),
         ]
     }
@@ -153,23 +148,13 @@ mod tests {
         struct As<T> {
             bytes: T,
         }
-        let wanted = Held {
-            bytes: Bytes(vec![0, 255, 7]),
-        };
+        let wanted = Held { bytes: Bytes(vec![0, 255, 7]) };
         let list = rmp_serde::to_vec_named(&As { bytes: [0, 255, 7] }).unwrap();
         let text = rmp_serde::to_vec_named(&As { bytes: "AP8H" }).unwrap();
         assert_eq!(rmp_serde::from_slice::<Held>(&list).unwrap(), wanted);
         assert_eq!(rmp_serde::from_slice::<Held>(&text).unwrap(), wanted);
-        assert_eq!(
-            serde_json::from_str::<Held>(r#"{"bytes":[0,255,7]}"#).unwrap(),
-            wanted
-        );
-        for bad in [
-            r#"{"bytes":"A"}"#,
-            r#"{"bytes":[256]}"#,
-            r#"{"bytes":{}}"#,
-            r#"{"bytes":1.5}"#,
-        ] {
+        assert_eq!(serde_json::from_str::<Held>(r#"{"bytes":[0,255,7]}"#).unwrap(), wanted);
+        for bad in [r#"{"bytes":"A"}"#, r#"{"bytes":[256]}"#, r#"{"bytes":{}}"#, r#"{"bytes":1.5}"#] {
             assert!(serde_json::from_str::<Held>(bad).is_err(), "{bad}");
         }
     }

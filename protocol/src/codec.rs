@@ -77,47 +77,23 @@ impl Encoding {
 
     /// The encoding that a WebSocket sub-protocol stands for.
     pub fn from_subprotocol(name: &str) -> Option<Self> {
-        [Encoding::MsgPack, Encoding::Json]
-            .into_iter()
-            .find(|encoding| encoding.subprotocol() == name)
+        [Encoding::MsgPack, Encoding::Json].into_iter().find(|encoding| encoding.subprotocol() == name)
     }
 
     /// Writes a client's message. Requests have an `id`; `pong` and `ack` need none.
     ///
     /// # Errors
     /// When a number is not finite.
-    pub fn encode_client(
-        self,
-        id: Option<Id>,
-        message: &ClientMessage,
-    ) -> Result<Vec<u8>, EncodeError> {
-        self.write(
-            256,
-            &Envelope {
-                name: "id",
-                id,
-                message,
-            },
-        )
+    pub fn encode_client(self, id: Option<Id>, message: &ClientMessage) -> Result<Vec<u8>, EncodeError> {
+        self.write(256, &Envelope { name: "id", id, message })
     }
 
     /// Writes a server's message: a reply with the `id` of its request, an event without.
     ///
     /// # Errors
     /// When a number is not finite, or an `event` is given a `re`.
-    pub fn encode_server(
-        self,
-        re: Option<Id>,
-        message: &ServerMessage,
-    ) -> Result<Vec<u8>, EncodeError> {
-        self.write(
-            message.size_hint(),
-            &Envelope {
-                name: "re",
-                id: re,
-                message,
-            },
-        )
+    pub fn encode_server(self, re: Option<Id>, message: &ServerMessage) -> Result<Vec<u8>, EncodeError> {
+        self.write(message.size_hint(), &Envelope { name: "re", id: re, message })
     }
 
     /// Writes a kept message of a match, as [`encode_server`](Self::encode_server) writes the same message.
@@ -128,20 +104,14 @@ impl Encoding {
         self.write(256, frame)
     }
 
-    fn write<T: serde::Serialize>(
-        self,
-        capacity: usize,
-        message: &T,
-    ) -> Result<Vec<u8>, EncodeError> {
+    fn write<T: serde::Serialize>(self, capacity: usize, message: &T) -> Result<Vec<u8>, EncodeError> {
         let mut frame = Vec::with_capacity(capacity);
         match self {
             Encoding::MsgPack => {
-                rmp_serde::encode::write_named(&mut frame, message)
-                    .map_err(|e| EncodeError(e.to_string()))?;
+                rmp_serde::encode::write_named(&mut frame, message).map_err(|e| EncodeError(e.to_string()))?;
             }
             Encoding::Json => {
-                serde_json::to_writer(&mut frame, message)
-                    .map_err(|e| EncodeError(e.to_string()))?;
+                serde_json::to_writer(&mut frame, message).map_err(|e| EncodeError(e.to_string()))?;
             }
         }
         Ok(frame)
@@ -155,11 +125,7 @@ impl Encoding {
     /// # Errors
     /// `bad_frame` when the bytes are not exactly one value of the encoding, `bad_message` when it is no map or its
     /// `id` is wrong or missing, `unknown_type`, `too_deep`, `bad_field` or `bad_seed` with the `path`.
-    pub fn decode_client(
-        self,
-        frame: &[u8],
-        depth: u32,
-    ) -> Result<(Option<Id>, ClientMessage), Rejected> {
+    pub fn decode_client(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ClientMessage), Rejected> {
         use ClientMessage as M;
         let (kind, reader) = self.head("id", frame, depth)?;
         let message = match &*kind {
@@ -187,25 +153,16 @@ impl Encoding {
             unknown => return Err(reader.unknown_type(unknown, &ClientMessage::TYPES)),
         };
         if message.is_request() && reader.id.is_none() {
-            let text = format!(
-                "a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`"
-            );
+            let text = format!("a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`");
             return Err(reader.reject(ErrorMessage::new(ErrorCode::BadMessage, text).path("id")));
         }
         match &message {
             M::Act(act) if !act.is_whole() => Err(reader.reject(
-                ErrorMessage::new(
-                    ErrorCode::BadField,
-                    "an act has exactly one of `action`, `text` and `proposal`",
-                )
-                .path("action"),
+                ErrorMessage::new(ErrorCode::BadField, "an act has exactly one of `action`, `text` and `proposal`")
+                    .path("action"),
             )),
             M::Step(step) if !step.is_whole() => Err(reader.reject(
-                ErrorMessage::new(
-                    ErrorCode::BadField,
-                    "a step has either `actions` or `moves`",
-                )
-                .path("actions"),
+                ErrorMessage::new(ErrorCode::BadField, "a step has either `actions` or `moves`").path("actions"),
             )),
             _ => Ok((reader.id, message)),
         }
@@ -217,11 +174,7 @@ impl Encoding {
     ///
     /// # Errors
     /// As [`decode_client`](Self::decode_client).
-    pub fn decode_server(
-        self,
-        frame: &[u8],
-        depth: u32,
-    ) -> Result<(Option<Id>, ServerMessage), Rejected> {
+    pub fn decode_server(self, frame: &[u8], depth: u32) -> Result<(Option<Id>, ServerMessage), Rejected> {
         use ServerMessage as M;
         let (kind, reader) = self.head("re", frame, depth)?;
         let message = match &*kind {
@@ -253,24 +206,12 @@ impl Encoding {
     }
 
     /// The first pass: which message, which `id`.
-    fn head<'a>(
-        self,
-        id: &'static str,
-        frame: &'a [u8],
-        depth: u32,
-    ) -> Result<(Cow<'a, str>, Reader<'a>), Rejected> {
-        let mut reader = Reader {
-            encoding: self,
-            frame,
-            depth,
-            id: None,
-        };
+    fn head<'a>(self, id: &'static str, frame: &'a [u8], depth: u32) -> Result<(Cow<'a, str>, Reader<'a>), Rejected> {
+        let mut reader = Reader { encoding: self, frame, depth, id: None };
         let mut head = Head::new(id);
         let read = match self {
             Encoding::MsgPack => head.deserialize(&mut reader.msgpack()).is_ok(),
-            Encoding::Json => head
-                .deserialize(&mut serde_json::Deserializer::from_slice(frame))
-                .is_ok(),
+            Encoding::Json => head.deserialize(&mut serde_json::Deserializer::from_slice(frame)).is_ok(),
         };
         reader.id = match head.id {
             Some(Scalar::Int(int)) if int.unsigned_abs() <= MAX_INT as u64 => Some(int),
@@ -278,8 +219,7 @@ impl Encoding {
         };
         // A head that is complete stopped in the middle of the map, which the decoders report as an error.
         if !read && !head.is_complete() {
-            let error =
-                ErrorMessage::new(ErrorCode::BadMessage, "a message is a map with a `type`");
+            let error = ErrorMessage::new(ErrorCode::BadMessage, "a message is a map with a `type`");
             return Err(reader.explain::<IgnoredAny>(error));
         }
         if head.id.is_some() && reader.id.is_none() {
@@ -289,8 +229,7 @@ impl Encoding {
         match head.kind {
             Some(Scalar::Text(kind)) => Ok((kind, reader)),
             _ => {
-                let error =
-                    ErrorMessage::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
+                let error = ErrorMessage::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
                 Err(reader.reject(error.path("type")))
             }
         }
@@ -315,9 +254,7 @@ impl<'a> Reader<'a> {
 
     /// The second pass: the message itself, and nothing after it.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Rejected> {
-        self.value().map_err(|reason| {
-            self.explain::<T>(ErrorMessage::new(ErrorCode::BadField, shortened(&reason)))
-        })
+        self.value().map_err(|reason| self.explain::<T>(ErrorMessage::new(ErrorCode::BadField, shortened(&reason))))
     }
 
     /// The whole frame as a `T`, or why not.
@@ -351,8 +288,7 @@ impl<'a> Reader<'a> {
         }
         let short = self.frame.len() <= EXPLAINED_BYTES;
         let problem = if short {
-            self.value::<Node>()
-                .map(|node| explain::problem::<T>(&node))
+            self.value::<Node>().map(|node| explain::problem::<T>(&node))
         } else {
             self.value::<IgnoredAny>().map(|_| None)
         };
@@ -381,20 +317,12 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown_type(&self, kind: &str, types: &[&'static str]) -> Rejected {
-        let error = ErrorMessage::unknown(
-            ErrorCode::UnknownType,
-            "message",
-            kind,
-            types.iter().copied(),
-        );
+        let error = ErrorMessage::unknown(ErrorCode::UnknownType, "message", kind, types.iter().copied());
         self.reject(error.path("type"))
     }
 
     fn reject(&self, error: ErrorMessage) -> Rejected {
-        Rejected {
-            id: self.id,
-            error: Box::new(error),
-        }
+        Rejected { id: self.id, error: Box::new(error) }
     }
 }
 

@@ -14,9 +14,7 @@ mod sealed {
 }
 
 /// A number that columns and tensors are made of.
-pub trait Element:
-    Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + sealed::Sealed + 'static
-{
+pub trait Element: Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + sealed::Sealed + 'static {
     /// Name on the wire: `u1, i1, i2, u4, i4, f4` or `f8` (kind and bytes).
     const NAME: &'static str;
     /// Bytes of one element.
@@ -72,11 +70,7 @@ macro_rules! element {
             #[inline]
             fn from_f64(number: f64) -> Option<Self> {
                 let value = number as $type;
-                let fits = if $float {
-                    f64::from(value).is_finite()
-                } else {
-                    f64::from(value) == number
-                };
+                let fits = if $float { f64::from(value).is_finite() } else { f64::from(value) == number };
                 fits.then_some(value)
             }
         }
@@ -101,9 +95,7 @@ pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
 }
 
 /// The numbers in packed bytes; a rest shorter than one element is left out.
-pub(crate) fn unpack<T: Element>(
-    bytes: &[u8],
-) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
+pub(crate) fn unpack<T: Element>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
     bytes.chunks_exact(T::SIZE).map(T::get)
 }
 
@@ -113,6 +105,11 @@ pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
         return None;
     }
     unpack::<T>(bytes).position(|x| !x.as_f64().is_finite())
+}
+
+/// Whether packed numbers are equal.
+pub(crate) fn same<T: Element>(a: &[u8], b: &[u8]) -> bool {
+    a == b || (T::FLOAT && a.len() == b.len() && unpack::<T>(a).eq(unpack::<T>(b)))
 }
 
 /// Packed numbers, to be written as a flat list.
@@ -146,7 +143,7 @@ impl<T: Element> Serialize for Entry<T> {
 /// Writing one to MessagePack copies its bytes and looks at no element (floats are scanned once: what is not finite is
 /// refused). A column can be kept and refilled ([`clear`](Self::clear), [`extend_from_slice`](Self::extend_from_slice),
 /// [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches allocates nothing.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Column<T> {
     bytes: Vec<u8>,
     of: PhantomData<T>,
@@ -167,34 +164,22 @@ impl std::error::Error for NoColumn {}
 impl<T: Element> Column<T> {
     /// An empty column.
     pub const fn new() -> Self {
-        Column {
-            bytes: Vec::new(),
-            of: PhantomData,
-        }
+        Column { bytes: Vec::new(), of: PhantomData }
     }
 
     /// An empty column with room for `rows` numbers.
     pub fn with_capacity(rows: usize) -> Self {
-        Column {
-            bytes: Vec::with_capacity(rows * T::SIZE),
-            of: PhantomData,
-        }
+        Column { bytes: Vec::with_capacity(rows * T::SIZE), of: PhantomData }
     }
 
     /// A column of `rows` zeros, to be filled through [`as_bytes_mut`](Self::as_bytes_mut) or [`set`](Self::set).
     pub fn zeros(rows: usize) -> Self {
-        Column {
-            bytes: vec![0; rows * T::SIZE],
-            of: PhantomData,
-        }
+        Column { bytes: vec![0; rows * T::SIZE], of: PhantomData }
     }
 
     /// Packs numbers.
     pub fn from_slice(values: &[T]) -> Self {
-        Column {
-            bytes: pack(values),
-            of: PhantomData,
-        }
+        Column { bytes: pack(values), of: PhantomData }
     }
 
     /// Takes packed little-endian bytes as they are.
@@ -213,10 +198,7 @@ impl<T: Element> Column<T> {
         if let Some(at) = not_finite::<T>(&bytes) {
             return Err(NoColumn(format!("entry {at} is not finite")));
         }
-        Ok(Column {
-            bytes,
-            of: PhantomData,
-        })
+        Ok(Column { bytes, of: PhantomData })
     }
 
     /// How many numbers there are.
@@ -294,6 +276,15 @@ impl<T: Element> Default for Column<T> {
     }
 }
 
+/// Columns are equal when their numbers are: 0 and -0 are.
+impl<T: Element> PartialEq for Column<T> {
+    fn eq(&self, other: &Self) -> bool {
+        same::<T>(&self.bytes, &other.bytes)
+    }
+}
+
+impl<T: Element> Eq for Column<T> {}
+
 impl<T: Element> fmt::Debug for Column<T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
@@ -323,8 +314,7 @@ impl<T: Element> FromIterator<T> for Column<T> {
 impl<T: Element> Extend<T> for Column<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
         let values = values.into_iter();
-        self.bytes
-            .reserve(values.size_hint().0.saturating_mul(T::SIZE));
+        self.bytes.reserve(values.size_hint().0.saturating_mul(T::SIZE));
         for value in values {
             self.push(value);
         }
@@ -337,9 +327,7 @@ impl<T: Element> Serialize for Column<T> {
             return Flat::<T>(&self.bytes, PhantomData).serialize(serializer);
         }
         if let Some(at) = not_finite::<T>(&self.bytes) {
-            return Err(S::Error::custom(format_args!(
-                "entry {at} is not finite and is never sent"
-            )));
+            return Err(S::Error::custom(format_args!("entry {at} is not finite and is never sent")));
         }
         serializer.serialize_bytes(&self.bytes)
     }
@@ -358,11 +346,7 @@ impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
     type Value = Column<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(
-            f,
-            "a column of {} (packed little-endian bytes or a flat list of numbers)",
-            T::NAME
-        )
+        write!(f, "a column of {} (packed little-endian bytes or a flat list of numbers)", T::NAME)
     }
 
     fn visit_bytes<E: serde::de::Error>(self, bytes: &[u8]) -> Result<Column<T>, E> {
@@ -377,10 +361,7 @@ impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
         let mut column = Column::with_capacity(list.size_hint().unwrap_or(0).min(1 << 16));
         while let Some(value) = list.next_element::<T>()? {
             if !value.as_f64().is_finite() {
-                return Err(A::Error::custom(format_args!(
-                    "entry {} is not finite",
-                    column.len()
-                )));
+                return Err(A::Error::custom(format_args!("entry {} is not finite", column.len())));
             }
             column.push(value);
         }
@@ -411,28 +392,17 @@ mod tests {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
-        Step {
-            a: Column<i32>,
-            r: Column<f32>,
-            b: Column<u8>,
-        },
+        Step { a: Column<i32>, r: Column<f32>, b: Column<u8> },
     }
 
     fn sample() -> Tagged {
-        Tagged::Step {
-            a: [3, -1].into(),
-            r: [0.1, -1.0].into(),
-            b: [0, 255].into(),
-        }
+        Tagged::Step { a: [3, -1].into(), r: [0.1, -1.0].into(), b: [0, 255].into() }
     }
 
     #[test]
     fn json_is_a_flat_list() {
         let text = serde_json::to_string(&sample()).unwrap();
-        assert_eq!(
-            text,
-            r#"{"type":"step","a":[3,-1],"r":[0.1,-1],"b":[0,255]}"#
-        );
+        assert_eq!(text, r#"{"type":"step","a":[3,-1],"r":[0.1,-1],"b":[0,255]}"#);
         assert_eq!(serde_json::from_str::<Tagged>(&text).unwrap(), sample());
     }
 
@@ -447,12 +417,7 @@ mod tests {
     #[test]
     fn a_plain_list_is_taken_in_messagepack() {
         let frame = rmp_serde::to_vec(&[3i64, -1, 70_000]).unwrap();
-        assert_eq!(
-            rmp_serde::from_slice::<Column<i32>>(&frame)
-                .unwrap()
-                .to_vec(),
-            [3, -1, 70_000]
-        );
+        assert_eq!(rmp_serde::from_slice::<Column<i32>>(&frame).unwrap().to_vec(), [3, -1, 70_000]);
         assert!(rmp_serde::from_slice::<Column<i8>>(&frame).is_err());
     }
 

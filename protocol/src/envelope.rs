@@ -22,11 +22,7 @@ impl<M: Serialize> Serialize for Envelope<'_, M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.id {
             None => self.message.serialize(serializer),
-            Some(id) => self.message.serialize(WithId {
-                name: self.name,
-                id,
-                inner: serializer,
-            }),
+            Some(id) => self.message.serialize(WithId { name: self.name, id, inner: serializer }),
         }
     }
 }
@@ -46,11 +42,7 @@ impl<S: SerializeStruct> SerializeStruct for Fields<S> {
     type Ok = S::Ok;
     type Error = S::Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), S::Error> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
         self.inner.serialize_field(key, value)?;
         match self.id.take() {
             Some((name, id)) => self.inner.serialize_field(name, &id),
@@ -65,10 +57,7 @@ impl<S: SerializeStruct> SerializeStruct for Fields<S> {
 
 impl<S: Serializer> WithId<S> {
     fn refused<T>(self) -> Result<T, S::Error> {
-        Err(S::Error::custom(format_args!(
-            "this message has no `{}`",
-            self.name
-        )))
+        Err(S::Error::custom(format_args!("this message has no `{}`", self.name)))
     }
 }
 
@@ -96,27 +85,16 @@ impl<S: Serializer> Serializer for WithId<S> {
         self.inner.is_human_readable()
     }
 
-    fn serialize_struct(
-        self,
-        name: &'static str,
-        len: usize,
-    ) -> Result<Self::SerializeStruct, S::Error> {
+    fn serialize_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeStruct, S::Error> {
         let inner = self.inner.serialize_struct(name, len + 1)?;
-        Ok(Fields {
-            id: Some((self.name, self.id)),
-            inner,
-        })
+        Ok(Fields { id: Some((self.name, self.id)), inner })
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<S::Ok, S::Error> {
         self.refused()
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(
-        self,
-        _: &'static str,
-        _: &T,
-    ) -> Result<S::Ok, S::Error> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<S::Ok, S::Error> {
         self.refused()
     }
 

@@ -157,10 +157,7 @@ impl ErrorCode {
 
     /// Whether the same request may succeed later unless said otherwise.
     pub const fn retry(self) -> bool {
-        matches!(
-            self,
-            ErrorCode::RateLimited | ErrorCode::WindowFull | ErrorCode::Draining
-        )
+        matches!(self, ErrorCode::RateLimited | ErrorCode::WindowFull | ErrorCode::Draining)
     }
 }
 
@@ -236,23 +233,13 @@ impl ErrorMessage {
 
     /// A word that is not among the allowed ones: says what it was, what is allowed, and the nearest.
     /// `what` names the thing in the sentence, e.g. `game`.
-    pub fn unknown<'a>(
-        code: ErrorCode,
-        what: &str,
-        got: &str,
-        allowed: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
+    pub fn unknown<'a>(code: ErrorCode, what: &str, got: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
-        let hint = near
-            .map(|word| format!("; did you mean {word:?}?"))
-            .unwrap_or_default();
-        let mut error = ErrorMessage::new(
-            code,
-            format!("there is no {what} {:?}{hint}", shortened(got)),
-        )
-        .got(shortened(got))
-        .allowed(allowed.as_slice());
+        let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
+        let mut error = ErrorMessage::new(code, format!("there is no {what} {:?}{hint}", shortened(got)))
+            .got(shortened(got))
+            .allowed(allowed.as_slice());
         error.nearest = near.map(Into::into);
         error
     }
@@ -319,12 +306,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let lower = word.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| {
-            (
-                strsim::osa_distance(&lower, &candidate.to_lowercase()),
-                candidate,
-            )
-        })
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|&(edits, candidate)| {
             edits <= (word.len().max(candidate.len()) / 3).max(2) && edits < candidate.len().max(1)
         })
@@ -368,77 +350,29 @@ pub mod close {
     use super::{Close, Resume};
 
     /// The client is done.
-    pub const NORMAL: Close = Close {
-        code: 1000,
-        name: "normal",
-        resume: Resume::No,
-    };
+    pub const NORMAL: Close = Close { code: 1000, name: "normal", resume: Resume::No };
     /// The server stops.
-    pub const GOING_AWAY: Close = Close {
-        code: 1001,
-        name: "going_away",
-        resume: Resume::Yes,
-    };
+    pub const GOING_AWAY: Close = Close { code: 1001, name: "going_away", resume: Resume::Yes };
     /// A frame of the wrong kind: text on a MessagePack connection or binary on a JSON one.
-    pub const UNSUPPORTED: Close = Close {
-        code: 1003,
-        name: "unsupported",
-        resume: Resume::Yes,
-    };
+    pub const UNSUPPORTED: Close = Close { code: 1003, name: "unsupported", resume: Resume::Yes };
     /// A text frame that is not UTF-8.
-    pub const NOT_UTF8: Close = Close {
-        code: 1007,
-        name: "not_utf8",
-        resume: Resume::Yes,
-    };
+    pub const NOT_UTF8: Close = Close { code: 1007, name: "not_utf8", resume: Resume::Yes };
     /// A frame over `limits.frame_bytes`.
-    pub const TOO_LARGE: Close = Close {
-        code: 1009,
-        name: "too_large",
-        resume: Resume::Yes,
-    };
+    pub const TOO_LARGE: Close = Close { code: 1009, name: "too_large", resume: Resume::Yes };
     /// The server restarts.
-    pub const RESTART: Close = Close {
-        code: 1012,
-        name: "restart",
-        resume: Resume::Yes,
-    };
+    pub const RESTART: Close = Close { code: 1012, name: "restart", resume: Resume::Yes };
     /// `hello` late or wrong, or garbage again and again.
-    pub const PROTOCOL: Close = Close {
-        code: 4000,
-        name: "protocol",
-        resume: Resume::No,
-    };
+    pub const PROTOCOL: Close = Close { code: 4000, name: "protocol", resume: Resume::No };
     /// The token is wrong or revoked.
-    pub const UNAUTHORIZED: Close = Close {
-        code: 4001,
-        name: "unauthorized",
-        resume: Resume::No,
-    };
+    pub const UNAUTHORIZED: Close = Close { code: 4001, name: "unauthorized", resume: Resume::No };
     /// The session or seat was taken by a newer connection.
-    pub const SUPERSEDED: Close = Close {
-        code: 4002,
-        name: "superseded",
-        resume: Resume::No,
-    };
+    pub const SUPERSEDED: Close = Close { code: 4002, name: "superseded", resume: Resume::No };
     /// The client does not read.
-    pub const TOO_SLOW: Close = Close {
-        code: 4003,
-        name: "too_slow",
-        resume: Resume::Yes,
-    };
+    pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: Resume::Yes };
     /// Limits were ignored after `rate_limited`.
-    pub const RATE: Close = Close {
-        code: 4004,
-        name: "rate",
-        resume: Resume::Later,
-    };
+    pub const RATE: Close = Close { code: 4004, name: "rate", resume: Resume::Later };
     /// Nothing at stake and silent for `limits.idle_ms`.
-    pub const IDLE: Close = Close {
-        code: 4005,
-        name: "idle",
-        resume: Resume::No,
-    };
+    pub const IDLE: Close = Close { code: 4005, name: "idle", resume: Resume::No };
 
     /// All of them, ascending by code.
     pub const ALL: [Close; 12] = [
@@ -475,11 +409,7 @@ mod tests {
 
     #[test]
     fn the_message_is_small_enough_for_any_result() {
-        assert!(
-            size_of::<ErrorMessage>() < 128,
-            "{}",
-            size_of::<ErrorMessage>()
-        );
+        assert!(size_of::<ErrorMessage>() < 128, "{}", size_of::<ErrorMessage>());
     }
 
     #[test]
@@ -494,8 +424,7 @@ mod tests {
 
     #[test]
     fn an_unknown_word_tells_all() {
-        let error = ErrorMessage::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"])
-            .path("game");
+        let error = ErrorMessage::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"]).path("game");
         let value = serde_json::to_value(&error).unwrap();
         assert_eq!(
             value,
@@ -509,12 +438,7 @@ mod tests {
 
     #[test]
     fn a_long_word_is_not_echoed() {
-        let error = ErrorMessage::unknown(
-            ErrorCode::UnknownType,
-            "message",
-            &"ä".repeat(1_000_000),
-            ["act"],
-        );
+        let error = ErrorMessage::unknown(ErrorCode::UnknownType, "message", &"ä".repeat(1_000_000), ["act"]);
         assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
     }
 

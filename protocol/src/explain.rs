@@ -8,8 +8,8 @@ use std::fmt::{self, Display};
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Error, Expected, IgnoredAny, IntoDeserializer, MapAccess,
-    SeqAccess, Unexpected, Visitor,
+    DeserializeOwned, DeserializeSeed, Error, Expected, IgnoredAny, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::Value;
@@ -161,28 +161,14 @@ impl Problem {
                 Step::At(at) => path.push_str(&format!("[{at}]")),
             }
         }
-        let is_seed =
-            matches!(way.first(), Some(Step::Field(name)) if name == "seed" || name == "seeds");
-        let code = if is_seed {
-            ErrorCode::BadSeed
-        } else {
-            ErrorCode::BadField
-        };
+        let is_seed = matches!(way.first(), Some(Step::Field(name)) if name == "seed" || name == "seeds");
+        let code = if is_seed { ErrorCode::BadSeed } else { ErrorCode::BadField };
         let place = at.map(|at| format!("[{at}]")).unwrap_or_default();
-        let near = self
-            .word
-            .zip(self.allowed)
-            .and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
-        let hint = near
-            .map(|word| format!("; did you mean {word:?}?"))
-            .unwrap_or_default();
+        let near = self.word.zip(self.allowed).and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
+        let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
         let text = match path.is_empty() {
             true => shortened(&self.message),
-            false => format!(
-                "`{}{place}`: {}{hint}",
-                shortened(&path),
-                shortened(&self.message)
-            ),
+            false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&self.message)),
         };
         let mut error = ErrorMessage::new(code, text);
         if !path.is_empty() {
@@ -244,18 +230,11 @@ fn wanted(expected: &dyn Expected) -> String {
 
 impl Error for Problem {
     fn custom<T: Display>(message: T) -> Self {
-        Problem {
-            message: message.to_string(),
-            ..Problem::default()
-        }
+        Problem { message: message.to_string(), ..Problem::default() }
     }
 
     fn invalid_type(unexpected: Unexpected, expected: &dyn Expected) -> Self {
-        Problem::custom(format_args!(
-            "expected {}, got {}",
-            wanted(expected),
-            described(unexpected)
-        ))
+        Problem::custom(format_args!("expected {}, got {}", wanted(expected), described(unexpected)))
     }
 
     fn invalid_value(unexpected: Unexpected, expected: &dyn Expected) -> Self {
@@ -264,11 +243,7 @@ impl Error for Problem {
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         Problem {
-            message: format!(
-                "{:?} is none of {}",
-                shortened(variant),
-                expected.join(", ")
-            ),
+            message: format!("{:?} is none of {}", shortened(variant), expected.join(", ")),
             word: Some(variant.to_owned()),
             allowed: Some(expected),
             ..Problem::default()
@@ -276,19 +251,11 @@ impl Error for Problem {
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Problem {
-            message: "missing".to_owned(),
-            way: vec![Step::Field(field.to_owned())],
-            ..Problem::default()
-        }
+        Problem { message: "missing".to_owned(), way: vec![Step::Field(field.to_owned())], ..Problem::default() }
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Problem {
-            message: "there twice".to_owned(),
-            way: vec![Step::Field(field.to_owned())],
-            ..Problem::default()
-        }
+        Problem { message: "there twice".to_owned(), way: vec![Step::Field(field.to_owned())], ..Problem::default() }
     }
 }
 
@@ -307,16 +274,9 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
             Node::Float(value) => visitor.visit_f64(*value),
             Node::Text(value) => visitor.visit_borrowed_str(value),
             Node::Bytes(value) => visitor.visit_borrowed_bytes(value),
-            Node::List(nodes) => visitor.visit_seq(Items {
-                nodes: nodes.iter().enumerate(),
-            }),
-            Node::Map(nodes) => visitor.visit_map(Entries {
-                nodes: nodes.iter(),
-                entry: None,
-            }),
-            Node::Extension => Err(Problem::custom(
-                "a MessagePack extension, which no message has",
-            )),
+            Node::List(nodes) => visitor.visit_seq(Items { nodes: nodes.iter().enumerate() }),
+            Node::Map(nodes) => visitor.visit_map(Entries { nodes: nodes.iter(), entry: None }),
+            Node::Extension => Err(Problem::custom("a MessagePack extension, which no message has")),
         }
     }
 
@@ -327,11 +287,7 @@ impl<'de> Deserializer<'de> for Probe<'de, '_> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Problem> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -371,16 +327,11 @@ struct Items<'n, 'a> {
 impl<'n> SeqAccess<'n> for Items<'n, '_> {
     type Error = Problem;
 
-    fn next_element_seed<T: DeserializeSeed<'n>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, Problem> {
+    fn next_element_seed<T: DeserializeSeed<'n>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
         let Some((at, node)) = self.nodes.next() else {
             return Ok(None);
         };
-        seed.deserialize(Probe(node))
-            .map(Some)
-            .map_err(|problem| problem.inside(Step::At(at), node))
+        seed.deserialize(Probe(node)).map(Some).map_err(|problem| problem.inside(Step::At(at), node))
     }
 }
 
@@ -392,10 +343,7 @@ struct Entries<'n, 'a> {
 impl<'n> MapAccess<'n> for Entries<'n, '_> {
     type Error = Problem;
 
-    fn next_key_seed<K: DeserializeSeed<'n>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, Problem> {
+    fn next_key_seed<K: DeserializeSeed<'n>>(&mut self, seed: K) -> Result<Option<K::Value>, Problem> {
         self.entry = self.nodes.next();
         match self.entry {
             Some((key, _)) => seed.deserialize(Probe(key)).map(Some),

@@ -19,11 +19,7 @@ pub(crate) struct Head<'a> {
 impl<'a> Head<'a> {
     /// Looks for `type` and the value called `id_name`.
     pub fn new(id_name: &'static str) -> Self {
-        Head {
-            id_name,
-            kind: None,
-            id: None,
-        }
+        Head { id_name, kind: None, id: None }
     }
 
     /// Whether both were found.

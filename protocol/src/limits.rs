@@ -70,13 +70,7 @@ mod tests {
     #[test]
     fn absent_limits_are_defaults_and_replies_cover_the_window() {
         let limits: Limits = serde_json::from_str(r#"{"window":8,"new_limit":1}"#).unwrap();
-        assert_eq!(
-            limits,
-            Limits {
-                window: 8,
-                ..Limits::default()
-            }
-        );
+        assert_eq!(limits, Limits { window: 8, ..Limits::default() });
         assert!(Limits::default().replies_kept >= Limits::default().window);
     }
 }

@@ -16,9 +16,8 @@ use crate::spec::Params;
 pub const VERSION: u32 = 1;
 
 /// The fields after `events`: what is known at the end.
-const FOOTER: [&str; 9] = [
-    "returns", "outcome", "reason", "ended", "run", "pair", "seed", "salt", "digest",
-];
+const FOOTER: [&str; 10] =
+    ["returns", "outcome", "reason", "at_fault", "ended", "run", "pair", "seed", "salt", "digest"];
 
 /// What kind of agent sits on a seat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,18 +45,10 @@ pub struct Clock {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_ms: Option<u64>,
     /// Milliseconds in the bank at the start.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub bank_ms: u64,
     /// Milliseconds added to the bank by every accepted act.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub inc_ms: u64,
     /// Replaces `move_ms` in the seat's first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,13 +61,7 @@ pub struct Clock {
 impl Clock {
     /// So many milliseconds for each move and no bank.
     pub const fn per_move(ms: u64) -> Self {
-        Clock {
-            move_ms: Some(ms),
-            bank_ms: 0,
-            inc_ms: 0,
-            first_ms: None,
-            episode_ms: None,
-        }
+        Clock { move_ms: Some(ms), bank_ms: 0, inc_ms: 0, first_ms: None, episode_ms: None }
     }
 
     /// What a `join` without a clock means: ten seconds for each move.
@@ -111,10 +96,7 @@ pub struct Illegal {
 
 impl Default for Illegal {
     fn default() -> Self {
-        Illegal {
-            policy: IllegalPolicy::Forfeit,
-            tries: 3,
-        }
+        Illegal { policy: IllegalPolicy::Forfeit, tries: 3 }
     }
 }
 
@@ -273,35 +255,25 @@ pub struct MoveRecord {
     #[serde(default, deserialize_with = "or_default")]
     pub ms: u64,
     /// The refused attempts before it.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub tries: Vec<Try>,
     /// What was said beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Notes>,
     /// Played by the illegal-move policy, not by the agent.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub forced: bool,
     /// More moves of the same joint turn follow.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_default"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub more: bool,
 }
 
 /// One event of a record. Events are in the order of play.
+#[expect(clippy::large_enum_variant, reason = "nearly all events are moves: a box for each would cost more")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "nearly every event is a move")]
 pub enum RecordEvent {
     /// A chance outcome.
     Chance(ChanceRecord),
@@ -366,15 +338,14 @@ pub struct Footer {
     )]
     pub returns: Vec<f64>,
     /// How each seat came out.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub outcome: Vec<Outcome>,
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The seat whose forfeit ended the episode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_fault: Option<u32>,
     /// When it ended, UTC in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
@@ -427,11 +398,7 @@ impl std::error::Error for DamagedRecord {}
 fn damaged(error: serde_json::Error) -> DamagedRecord {
     // serde_json counts lines too; a record is one line, so only the column says something.
     let text = error.to_string();
-    let message = match text.strip_suffix(&format!(
-        " at line {} column {}",
-        error.line(),
-        error.column()
-    )) {
+    let message = match text.strip_suffix(&format!(" at line {} column {}", error.line(), error.column())) {
         Some(text) if error.line() > 0 => format!("{text} (column {})", error.column()),
         _ => text,
     };
@@ -493,9 +460,7 @@ impl Parts {
             }
         }
         let Some(Value::Array(events)) = events else {
-            return Err(DamagedRecord {
-                message: "no list of `events`".to_owned(),
-            });
+            return Err(DamagedRecord { message: "no list of `events`".to_owned() });
         };
         parts.events = events;
         Ok(parts)
@@ -506,32 +471,20 @@ impl Parts {
     /// # Errors
     /// When a field is missing or wrong; the message names the event.
     pub fn record(self) -> Result<Record, DamagedRecord> {
-        let part = |name: &str, e: serde_json::Error| DamagedRecord {
-            message: format!("{name}: {}", damaged(e).message),
-        };
-        let header: Header =
-            serde_json::from_value(Value::Object(self.header)).map_err(|e| part("header", e))?;
+        let part =
+            |name: &str, e: serde_json::Error| DamagedRecord { message: format!("{name}: {}", damaged(e).message) };
+        let header: Header = serde_json::from_value(Value::Object(self.header)).map_err(|e| part("header", e))?;
         if header.ludex != VERSION {
             return Err(DamagedRecord {
-                message: format!(
-                    "record format {} is unknown (this program reads {VERSION})",
-                    header.ludex
-                ),
+                message: format!("record format {} is unknown (this program reads {VERSION})", header.ludex),
             });
         }
         let mut events = Vec::with_capacity(self.events.len());
         for (at, event) in self.events.into_iter().enumerate() {
-            events.push(
-                serde_json::from_value(event).map_err(|e| part(&format!("events[{at}]"), e))?,
-            );
+            events.push(serde_json::from_value(event).map_err(|e| part(&format!("events[{at}]"), e))?);
         }
-        let footer =
-            serde_json::from_value(Value::Object(self.footer)).map_err(|e| part("footer", e))?;
-        Ok(Record {
-            header,
-            events,
-            footer,
-        })
+        let footer = serde_json::from_value(Value::Object(self.footer)).map_err(|e| part("footer", e))?;
+        Ok(Record { header, events, footer })
     }
 }
 
@@ -556,7 +509,7 @@ mod tests {
                 {"kind": "move", "seat": 0, "turn": 1, "action": 1, "ms": 0, "forced": true,
                  "notes": {"say": "hm", "tokens": {"in": 5, "out": 1}, "mood": [1]}}
             ],
-            "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "ended": "2026-11-20T20:00:01.000Z",
+            "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "at_fault": 1, "ended": "2026-11-20T20:00:01.000Z",
             "run": "r", "pair": "p", "seed": "1844674407370955", "salt": "5be1", "digest": "77ab01f2"
         })
     }
@@ -565,10 +518,7 @@ mod tests {
     fn a_record_goes_round_without_change() {
         let line = sample().to_string();
         let record = Record::parse(&line).unwrap();
-        assert_eq!(
-            serde_json::from_str::<Value>(&record.to_line().unwrap()).unwrap(),
-            sample()
-        );
+        assert_eq!(serde_json::from_str::<Value>(&record.to_line().unwrap()).unwrap(), sample());
         assert_eq!(Record::parse(&record.to_line().unwrap()).unwrap(), record);
     }
 
@@ -603,24 +553,11 @@ mod tests {
         let mut value = sample();
         value["events"][1]["seat"] = json!("x");
         let error = Record::parse(&value.to_string()).unwrap_err().to_string();
-        assert!(
-            error.contains("events[1]") && error.contains("\"x\""),
-            "{error}"
-        );
+        assert!(error.contains("events[1]") && error.contains("\"x\""), "{error}");
         value = sample();
         value["ludex"] = json!(2);
-        assert!(
-            Record::parse(&value.to_string())
-                .unwrap_err()
-                .to_string()
-                .contains("format 2")
-        );
-        assert!(
-            Record::parse("{\"ludex\":1,")
-                .unwrap_err()
-                .to_string()
-                .contains("column")
-        );
+        assert!(Record::parse(&value.to_string()).unwrap_err().to_string().contains("format 2"));
+        assert!(Record::parse("{\"ludex\":1,").unwrap_err().to_string().contains("column"));
         assert!(Record::parse("[]").is_err());
     }
 

@@ -8,7 +8,7 @@ use serde::ser::{Error as _, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bytes::Bytes;
-use crate::column::{Column, Element, Flat, not_finite, pack, unpack};
+use crate::column::{Column, Element, Flat, not_finite, pack, same, unpack};
 use crate::spec::Dtype;
 
 /// Arrays by name, as the `obs` of a batch and the `tensor` of a view.
@@ -37,7 +37,7 @@ impl TensorElement for f32 {
 }
 
 /// An array of numbers with a shape, in C order, held packed and little-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tensor {
     /// Element type.
     pub d: Dtype,
@@ -50,18 +50,12 @@ pub struct Tensor {
 impl Tensor {
     /// An array of `values` in C order.
     pub fn from_slice<T: TensorElement>(shape: &[u32], values: &[T]) -> Self {
-        Tensor {
-            d: T::DTYPE,
-            s: shape.to_vec(),
-            b: pack(values),
-        }
+        Tensor { d: T::DTYPE, s: shape.to_vec(), b: pack(values) }
     }
 
     /// How many elements the shape asks for; `None` if that is no `usize`.
     pub fn elements(&self) -> Option<usize> {
-        self.s
-            .iter()
-            .try_fold(1usize, |n, &side| n.checked_mul(side as usize))
+        self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }
 
     /// Whether the bytes are as many as the shape asks for. A message may come without that being so: look before
@@ -76,15 +70,26 @@ impl Tensor {
     }
 }
 
+/// Tensors are equal when type, shape and numbers are: 0 and -0 are.
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = match self.d {
+            Dtype::F4 => same::<f32>(&self.b, &other.b),
+            _ => self.b == other.b,
+        };
+        self.d == other.d && self.s == other.s && numbers
+    }
+}
+
+impl Eq for Tensor {}
+
 impl Serialize for Tensor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let as_list = serializer.is_human_readable();
         if self.d == Dtype::F4
             && let Some(at) = not_finite::<f32>(&self.b)
         {
-            return Err(S::Error::custom(format_args!(
-                "entry {at} is not finite and is never sent"
-            )));
+            return Err(S::Error::custom(format_args!("entry {at} is not finite and is never sent")));
         }
         let mut map = serializer.serialize_struct("Tensor", 3)?;
         map.serialize_field("d", &self.d)?;
@@ -119,10 +124,7 @@ impl<'de> Deserialize<'de> for Tensor {
         let b = match (b, v) {
             (Some(Bytes(b)), None) if b.len().is_multiple_of(d.size()) => b,
             (Some(b), None) => {
-                return Err(D::Error::custom(format_args!(
-                    "{} bytes are no whole elements of {d:?}",
-                    b.len()
-                )));
+                return Err(D::Error::custom(format_args!("{} bytes are no whole elements of {d:?}", b.len())));
             }
             (None, Some(v)) => match d {
                 Dtype::U1 => from_numbers::<u8>(&v),
@@ -133,9 +135,7 @@ impl<'de> Deserialize<'de> for Tensor {
             }
             .map_err(D::Error::custom)?,
             _ => {
-                return Err(D::Error::custom(
-                    "a tensor has either `b` (bytes) or `v` (a flat list)",
-                ));
+                return Err(D::Error::custom("a tensor has either `b` (bytes) or `v` (a flat list)"));
             }
         };
         if d == Dtype::F4
@@ -149,14 +149,8 @@ impl<'de> Deserialize<'de> for Tensor {
 
 fn from_numbers<T: TensorElement>(numbers: &Column<f64>) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; numbers.len() * T::SIZE];
-    for ((at, number), to) in numbers
-        .iter()
-        .enumerate()
-        .zip(bytes.chunks_exact_mut(T::SIZE))
-    {
-        T::from_f64(number)
-            .ok_or_else(|| format!("entry {at}: {number} is no {}", T::NAME))?
-            .put(to);
+    for ((at, number), to) in numbers.iter().enumerate().zip(bytes.chunks_exact_mut(T::SIZE)) {
+        T::from_f64(number).ok_or_else(|| format!("entry {at}: {number} is no {}", T::NAME))?.put(to);
     }
     Ok(bytes)
 }
@@ -206,9 +200,7 @@ mod tests {
     fn both_encodings_carry_every_type() {
         for tensor in samples() {
             assert!(tensor.is_whole());
-            let sample = Tagged::Batch {
-                obs: BTreeMap::from([("board".to_owned(), tensor)]),
-            };
+            let sample = Tagged::Batch { obs: BTreeMap::from([("board".to_owned(), tensor)]) };
             let text = serde_json::to_string(&sample).unwrap();
             assert!(text.contains(r#""v":["#), "{text}");
             assert_eq!(serde_json::from_str::<Tagged>(&text).unwrap(), sample);
@@ -220,10 +212,7 @@ mod tests {
     #[test]
     fn the_bytes_are_bin() {
         let frame = rmp_serde::to_vec_named(&samples()[2]).unwrap();
-        assert!(
-            frame.ends_with(&[0xa1, b'b', 0xc4, 4, 0xd0, 0x8a, 0x30, 0x75]),
-            "{frame:x?}"
-        );
+        assert!(frame.ends_with(&[0xa1, b'b', 0xc4, 4, 0xd0, 0x8a, 0x30, 0x75]), "{frame:x?}");
     }
 
     #[test]
@@ -238,22 +227,14 @@ mod tests {
         ] {
             assert!(serde_json::from_str::<Tensor>(bad).is_err(), "{bad}");
         }
-        let nan = Tensor {
-            d: Dtype::F4,
-            s: vec![1],
-            b: f32::NAN.to_le_bytes().to_vec(),
-        };
+        let nan = Tensor { d: Dtype::F4, s: vec![1], b: f32::NAN.to_le_bytes().to_vec() };
         assert!(serde_json::to_string(&nan).is_err());
         assert!(rmp_serde::to_vec_named(&nan).is_err());
     }
 
     #[test]
     fn a_shape_that_lies_is_noticed() {
-        let tensor = Tensor {
-            d: Dtype::U1,
-            s: vec![u32::MAX; 4],
-            b: vec![],
-        };
+        let tensor = Tensor { d: Dtype::U1, s: vec![u32::MAX; 4], b: vec![] };
         assert_eq!(tensor.elements(), None);
         assert!(!tensor.is_whole());
     }

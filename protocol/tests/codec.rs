@@ -1,12 +1,8 @@
 //! What the codec takes, what it refuses and with which answer, in both encodings.
 
-use ludex_protocol::client::{
-    Ack, Act, ClientMessage, Join, Move, Open, Ping, Pong, Reset, Seed, Step,
-};
+use ludex_protocol::client::{Ack, Act, ClientMessage, Join, Move, Open, Ping, Pong, Reset, Seed, Step};
 use ludex_protocol::record::Clock;
-use ludex_protocol::server::{
-    Event, EventKind, MatchFrame, MatchStart, Resync, ServerMessage, Turn,
-};
+use ludex_protocol::server::{Event, EventKind, MatchFrame, MatchStart, Resync, ServerMessage, Turn};
 use ludex_protocol::{Column, Encoding, ErrorCode, Id, MAX_INT, Rejected};
 use serde_json::{Value, json};
 
@@ -19,8 +15,7 @@ fn read(text: &str) -> Result<(Option<Id>, ClientMessage), Rejected> {
 /// The same message in both encodings; both must be answered alike.
 fn both(message: Value) -> Result<(Option<Id>, ClientMessage), Rejected> {
     let json = Encoding::Json.decode_client(message.to_string().as_bytes(), DEPTH);
-    let packed =
-        Encoding::MsgPack.decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH);
+    let packed = Encoding::MsgPack.decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH);
     assert_eq!(json, packed, "{message}");
     json
 }
@@ -40,30 +35,16 @@ fn absent_and_null_are_the_same_and_unknown_fields_are_ignored() {
     }))
     .unwrap();
     assert_eq!(short, long);
-    assert_eq!(
-        short,
-        (Some(7), ClientMessage::Join(Box::new(Join::new("chess"))))
-    );
-    let open = both(
-        json!({"type": "open", "id": 1, "game": "chess", "count": null, "mask": null, "rotate": null}),
-    );
-    assert_eq!(
-        open.unwrap().1,
-        ClientMessage::Open(Box::new(Open::new("chess")))
-    );
+    assert_eq!(short, (Some(7), ClientMessage::Join(Box::new(Join::new("chess")))));
+    let open = both(json!({"type": "open", "id": 1, "game": "chess", "count": null, "mask": null, "rotate": null}));
+    assert_eq!(open.unwrap().1, ClientMessage::Open(Box::new(Open::new("chess"))));
 }
 
 #[test]
 fn defaults_are_those_of_the_page() {
     let join = Join::new("chess");
-    assert_eq!(
-        (join.queue.as_str(), join.slots, join.count, join.rated),
-        ("open", 1, 1, false)
-    );
-    assert_eq!(
-        serde_json::to_value(&join.views).unwrap(),
-        json!(["struct", "texts"])
-    );
+    assert_eq!((join.queue.as_str(), join.slots, join.count, join.rated), ("open", 1, 1, false));
+    assert_eq!(serde_json::to_value(&join.views).unwrap(), json!(["struct", "texts"]));
     assert_eq!(join.clock, Clock::per_move(10_000));
     let (_, list) = both(json!({"type": "list_matches", "id": 1})).unwrap();
     assert!(matches!(list, ClientMessage::ListMatches(list) if list.live && list.limit == 50));
@@ -75,10 +56,7 @@ fn defaults_are_those_of_the_page() {
 fn an_act_is_read_in_each_of_its_forms() {
     let act = |extra: Value| {
         let mut message = json!({"type": "act", "id": 3, "match": "m", "turn": 1});
-        message
-            .as_object_mut()
-            .unwrap()
-            .extend(extra.as_object().unwrap().clone());
+        message.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
         both(message)
     };
     let chosen = |extra| match act(extra).unwrap().1 {
@@ -88,67 +66,31 @@ fn an_act_is_read_in_each_of_its_forms() {
     assert_eq!(chosen(json!({"action": 4})), Move::Id(4));
     assert_eq!(chosen(json!({"action": -4, "text": null})), Move::Id(-4));
     assert_eq!(chosen(json!({"text": "e4"})), Move::Text("e4".into()));
-    assert_eq!(
-        chosen(json!({"proposal": {"a": [1]}})),
-        Move::Proposal(json!({"a": [1]}))
-    );
-    for wrong in [
-        json!({}),
-        json!({"action": 1, "text": "e4"}),
-        json!({"action": null}),
-    ] {
+    assert_eq!(chosen(json!({"proposal": {"a": [1]}})), Move::Proposal(json!({"a": [1]})));
+    for wrong in [json!({}), json!({"action": 1, "text": "e4"}), json!({"action": null})] {
         let rejected = act(wrong).unwrap_err();
-        assert_eq!(
-            (rejected.id, rejected.error.code),
-            (Some(3), ErrorCode::BadField)
-        );
+        assert_eq!((rejected.id, rejected.error.code), (Some(3), ErrorCode::BadField));
     }
 }
 
 #[test]
 fn columns_come_packed_or_plain() {
-    let wanted = ClientMessage::Step(Step {
-        env: 1,
-        actions: Some([3, -1].into()),
-        ..Step::default()
-    });
+    let wanted = ClientMessage::Step(Step { env: 1, actions: Some([3, -1].into()), ..Step::default() });
     let plain = both(json!({"type": "step", "id": 1, "env": 1, "actions": [3, -1]})).unwrap();
     assert_eq!(plain, (Some(1), wanted.clone()));
     let packed = Encoding::MsgPack.encode_client(Some(1), &wanted).unwrap();
-    assert!(
-        packed
-            .windows(10)
-            .any(|bytes| bytes == [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255])
-    );
-    assert_eq!(
-        Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap(),
-        (Some(1), wanted)
-    );
-    let moves =
-        both(json!({"type": "step", "id": 1, "env": 1, "moves": [3, "e4", {"a": 1}, null]}))
-            .unwrap();
-    let list = vec![
-        Move::Id(3),
-        Move::Text("e4".into()),
-        Move::Proposal(json!({"a": 1})),
-        Move::None,
-    ];
-    assert_eq!(
-        moves.1,
-        ClientMessage::Step(Step {
-            env: 1,
-            moves: Some(list),
-            ..Step::default()
-        })
-    );
+    assert!(packed.windows(10).any(|bytes| bytes == [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255]));
+    assert_eq!(Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap(), (Some(1), wanted));
+    let moves = both(json!({"type": "step", "id": 1, "env": 1, "moves": [3, "e4", {"a": 1}, null]})).unwrap();
+    let list = vec![Move::Id(3), Move::Text("e4".into()), Move::Proposal(json!({"a": 1})), Move::None];
+    assert_eq!(moves.1, ClientMessage::Step(Step { env: 1, moves: Some(list), ..Step::default() }));
     let neither = both(json!({"type": "step", "id": 1, "env": 1})).unwrap_err();
     assert_eq!(neither.error.code, ErrorCode::BadField);
 }
 
 #[test]
 fn a_wrong_field_is_named_with_what_may_stand_there() {
-    let (id, error) =
-        refused(json!({"type": "open", "id": 5, "game": "chess", "autoreset": "samestep"}));
+    let (id, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "autoreset": "samestep"}));
     assert_eq!(id, Some(5));
     assert_eq!(
         error,
@@ -159,33 +101,16 @@ fn a_wrong_field_is_named_with_what_may_stand_there() {
         })
     );
     let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "count": -1}));
-    assert_eq!(
-        (&error["path"], &error["got"]),
-        (&json!("count"), &json!(-1))
-    );
-    assert_eq!(
-        error["message"],
-        "`count`: expected an integer, not negative, got -1"
-    );
+    assert_eq!((&error["path"], &error["got"]), (&json!("count"), &json!(-1)));
+    assert_eq!(error["message"], "`count`: expected an integer, not negative, got -1");
     let (_, error) = refused(json!({"type": "open", "id": 5}));
-    assert_eq!(
-        (&error["path"], &error["message"]),
-        (&json!("game"), &json!("`game`: missing"))
-    );
-    let (_, error) =
-        refused(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));
-    assert_eq!(
-        (&error["path"], &error["at"], &error["nearest"]),
-        (&json!("views"), &json!(1), &json!("text"))
-    );
-    let hello =
-        json!({"type": "hello", "id": 1, "protocol": [1], "client": "x", "agent": {"name": 7}});
+    assert_eq!((&error["path"], &error["message"]), (&json!("game"), &json!("`game`: missing")));
+    let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));
+    assert_eq!((&error["path"], &error["at"], &error["nearest"]), (&json!("views"), &json!(1), &json!("text")));
+    let hello = json!({"type": "hello", "id": 1, "protocol": [1], "client": "x", "agent": {"name": 7}});
     assert_eq!(refused(hello).1["path"], "agent.name");
     let (_, error) = refused(json!({"type": "step", "id": 5, "env": 1, "actions": [1, 2, 2.5]}));
-    assert_eq!(
-        (&error["path"], &error["at"], &error["got"]),
-        (&json!("actions"), &json!(2), &json!(2.5))
-    );
+    assert_eq!((&error["path"], &error["at"], &error["got"]), (&json!("actions"), &json!(2), &json!(2.5)));
     let (_, error) = refused(json!({"type": "restore", "id": 5, "env": 1, "items": ["====", ""]}));
     assert_eq!((&error["path"], &error["at"]), (&json!("items"), &json!(0)));
 }
@@ -194,52 +119,23 @@ fn a_wrong_field_is_named_with_what_may_stand_there() {
 fn a_seed_is_a_decimal_string() {
     let reset = |seed: Value| json!({"type": "reset", "id": 1, "env": 0, "seed": seed});
     let (_, message) = both(reset(json!("18446744073709551615"))).unwrap();
-    assert_eq!(
-        message,
-        ClientMessage::Reset(Reset {
-            seed: Some(Seed(u64::MAX)),
-            ..Reset::default()
-        })
-    );
-    for wrong in [
-        json!(""),
-        json!("-1"),
-        json!("+1"),
-        json!("18446744073709551616"),
-        json!("x"),
-        json!(42),
-        json!([]),
-    ] {
+    assert_eq!(message, ClientMessage::Reset(Reset { seed: Some(Seed(u64::MAX)), ..Reset::default() }));
+    for wrong in [json!(""), json!("-1"), json!("+1"), json!("18446744073709551616"), json!("x"), json!(42), json!([])]
+    {
         let (id, error) = refused(reset(wrong));
-        assert_eq!(
-            (id, &error["code"], &error["path"]),
-            (Some(1), &json!("bad_seed"), &json!("seed"))
-        );
+        assert_eq!((id, &error["code"], &error["path"]), (Some(1), &json!("bad_seed"), &json!("seed")));
     }
     let (_, error) = refused(json!({"type": "reset", "id": 1, "env": 0, "seeds": ["1", "y"]}));
-    assert_eq!(
-        (&error["code"], &error["at"]),
-        (&json!("bad_seed"), &json!(1))
-    );
+    assert_eq!((&error["code"], &error["at"]), (&json!("bad_seed"), &json!(1)));
 }
 
 #[test]
 fn an_unknown_type_is_answered_with_the_nearest() {
     let (id, error) = refused(json!({"type": "stepp", "id": 9}));
     assert_eq!(id, Some(9));
-    assert_eq!(
-        (&error["code"], &error["nearest"]),
-        (&json!("unknown_type"), &json!("step"))
-    );
-    assert_eq!(
-        error["allowed"].as_array().unwrap().len(),
-        ClientMessage::TYPES.len()
-    );
-    for no_type in [
-        json!({"id": 9}),
-        json!({"id": 9, "type": null}),
-        json!({"id": 9, "type": 4}),
-    ] {
+    assert_eq!((&error["code"], &error["nearest"]), (&json!("unknown_type"), &json!("step")));
+    assert_eq!(error["allowed"].as_array().unwrap().len(), ClientMessage::TYPES.len());
+    for no_type in [json!({"id": 9}), json!({"id": 9, "type": null}), json!({"id": 9, "type": 4})] {
         let (id, error) = refused(no_type);
         assert_eq!((id, &error["code"]), (Some(9), &json!("unknown_type")));
     }
@@ -248,17 +144,12 @@ fn an_unknown_type_is_answered_with_the_nearest() {
 #[test]
 fn every_type_is_known_to_its_reader() {
     for kind in ClientMessage::TYPES {
-        let code = both(json!({"type": kind, "id": 1}))
-            .err()
-            .map(|rejected| rejected.error.code);
+        let code = both(json!({"type": kind, "id": 1})).err().map(|rejected| rejected.error.code);
         assert_ne!(code, Some(ErrorCode::UnknownType), "{kind}");
     }
     for kind in ServerMessage::TYPES {
         let frame = json!({"type": kind, "re": 1}).to_string();
-        let code = Encoding::Json
-            .decode_server(frame.as_bytes(), DEPTH)
-            .err()
-            .map(|rejected| rejected.error.code);
+        let code = Encoding::Json.decode_server(frame.as_bytes(), DEPTH).err().map(|rejected| rejected.error.code);
         assert_ne!(code, Some(ErrorCode::UnknownType), "{kind}");
     }
 }
@@ -266,106 +157,52 @@ fn every_type_is_known_to_its_reader() {
 #[test]
 fn an_id_is_an_int_and_a_request_has_one() {
     for id in [0, -1, MAX_INT, -MAX_INT] {
-        assert_eq!(
-            both(json!({"type": "ping", "id": id})).unwrap(),
-            (Some(id), ClientMessage::Ping(Ping {}))
-        );
+        assert_eq!(both(json!({"type": "ping", "id": id})).unwrap(), (Some(id), ClientMessage::Ping(Ping {})));
     }
-    let wrong = [
-        json!(MAX_INT + 1),
-        json!(i64::MIN),
-        json!(u64::MAX),
-        json!(1.5),
-        json!("1"),
-        json!([1]),
-        json!({}),
-    ];
+    let wrong = [json!(MAX_INT + 1), json!(i64::MIN), json!(u64::MAX), json!(1.5), json!("1"), json!([1]), json!({})];
     for id in wrong {
         let (id, error) = refused(json!({"type": "ping", "id": id}));
-        assert_eq!(
-            (id, &error["code"], &error["path"]),
-            (None, &json!("bad_message"), &json!("id"))
-        );
+        assert_eq!((id, &error["code"], &error["path"]), (None, &json!("bad_message"), &json!("id")));
     }
     for message in [json!({"type": "ping"}), json!({"type": "ping", "id": null})] {
         assert_eq!(refused(message).1["code"], "bad_message");
     }
-    let ack = Ack {
-        match_id: "m".into(),
-        seq: 4,
-    };
-    assert_eq!(
-        both(json!({"type": "ack", "match": "m", "seq": 4})).unwrap(),
-        (None, ClientMessage::Ack(ack))
-    );
+    let ack = Ack { match_id: "m".into(), seq: 4 };
+    assert_eq!(both(json!({"type": "ack", "match": "m", "seq": 4})).unwrap(), (None, ClientMessage::Ack(ack)));
     let pong = ClientMessage::Pong(Pong { nonce: Some(4) });
-    assert_eq!(
-        both(json!({"type": "pong", "nonce": 4})).unwrap(),
-        (None, pong)
-    );
+    assert_eq!(both(json!({"type": "pong", "nonce": 4})).unwrap(), (None, pong));
 }
 
 #[test]
 fn what_is_no_map_is_no_message() {
-    for value in [
-        json!([1, 2]),
-        json!(7),
-        json!("step"),
-        json!(null),
-        json!(1.5),
-        json!(true),
-    ] {
+    for value in [json!([1, 2]), json!(7), json!("step"), json!(null), json!(1.5), json!(true)] {
         assert_eq!(refused(value).1["code"], "bad_message");
     }
     let extension = [0xc7, 3, 5, 1, 2, 3];
-    let rejected = Encoding::MsgPack
-        .decode_client(&extension, DEPTH)
-        .unwrap_err();
+    let rejected = Encoding::MsgPack.decode_client(&extension, DEPTH).unwrap_err();
     assert_eq!(rejected.error.code, ErrorCode::BadMessage);
 }
 
 #[test]
 fn what_is_cut_or_followed_by_something_is_no_frame() {
-    let ping = ClientMessage::Act(Box::new(Act {
-        match_id: "m".into(),
-        action: Some(4),
-        ..Act::default()
-    }));
+    let ping = ClientMessage::Act(Box::new(Act { match_id: "m".into(), action: Some(4), ..Act::default() }));
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         let whole = encoding.encode_client(Some(1), &ping).unwrap();
         assert!(encoding.decode_client(&whole, DEPTH).is_ok());
         for end in 0..whole.len() {
             let rejected = encoding.decode_client(&whole[..end], DEPTH).unwrap_err();
-            assert_eq!(
-                rejected.error.code,
-                ErrorCode::BadFrame,
-                "{encoding:?} cut at {end}"
-            );
+            assert_eq!(rejected.error.code, ErrorCode::BadFrame, "{encoding:?} cut at {end}");
         }
         for tail in [&b"\x00"[..], b"{}", b"\xc1", b"\x91"] {
             let longer = [&whole, tail].concat();
             let rejected = encoding.decode_client(&longer, DEPTH).unwrap_err();
-            assert_eq!(
-                (rejected.id, rejected.error.code),
-                (Some(1), ErrorCode::BadFrame),
-                "{encoding:?} {tail:?}"
-            );
+            assert_eq!((rejected.id, rejected.error.code), (Some(1), ErrorCode::BadFrame), "{encoding:?} {tail:?}");
         }
     }
     assert_eq!(read("{\"type\":\"ping\",\"id\":1} \n").unwrap().0, Some(1));
+    assert_eq!(read("{\"type\":\"pi\u{1}ng\",\"id\":1}").unwrap_err().error.code, ErrorCode::BadFrame);
     assert_eq!(
-        read("{\"type\":\"pi\u{1}ng\",\"id\":1}")
-            .unwrap_err()
-            .error
-            .code,
-        ErrorCode::BadFrame
-    );
-    assert_eq!(
-        Encoding::Json
-            .decode_client(b"{\"type\":\"\xff\",\"id\":1}", DEPTH)
-            .unwrap_err()
-            .error
-            .code,
+        Encoding::Json.decode_client(b"{\"type\":\"\xff\",\"id\":1}", DEPTH).unwrap_err().error.code,
         ErrorCode::BadFrame
     );
 }
@@ -379,19 +216,13 @@ fn nesting_is_bounded_exactly() {
     assert!(both(nested(DEPTH as usize)).is_ok());
     let (id, error) = refused(nested(DEPTH as usize + 1));
     assert_eq!((id, &error["code"]), (Some(4), &json!("too_deep")));
-    let text = format!(
-        r#"{{"type":"act","id":4,"proposal":{}"#,
-        "[".repeat(1_000_000)
-    );
+    let text = format!(r#"{{"type":"act","id":4,"proposal":{}"#, "[".repeat(1_000_000));
     assert_eq!(read(&text).unwrap_err().error.code, ErrorCode::TooDeep);
     let mut packed = rmp_serde::to_vec_named(&json!({"id": 4, "type": "act", "x": 0})).unwrap();
     packed.pop();
     packed.extend([0x91].repeat(1_000_000));
     let rejected = Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap_err();
-    assert_eq!(
-        (rejected.id, rejected.error.code),
-        (Some(4), ErrorCode::TooDeep)
-    );
+    assert_eq!((rejected.id, rejected.error.code), (Some(4), ErrorCode::TooDeep));
     // Brackets inside strings nest nothing.
     let text = json!({"type": "leave", "id": 1, "join": "[\"[".repeat(100)}).to_string();
     assert!(read(&text).is_ok());
@@ -406,57 +237,28 @@ fn a_long_frame_that_fails_is_answered_all_the_same() {
 }
 
 fn both_codes(message: Value) -> [(Option<Id>, ErrorCode); 2] {
-    let json = Encoding::Json
-        .decode_client(message.to_string().as_bytes(), DEPTH)
-        .unwrap_err();
-    let packed = Encoding::MsgPack
-        .decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH)
-        .unwrap_err();
+    let json = Encoding::Json.decode_client(message.to_string().as_bytes(), DEPTH).unwrap_err();
+    let packed = Encoding::MsgPack.decode_client(&rmp_serde::to_vec_named(&message).unwrap(), DEPTH).unwrap_err();
     [(json.id, json.error.code), (packed.id, packed.error.code)]
 }
 
 #[test]
 fn a_number_that_is_not_finite_is_never_sent() {
-    let reward = EventKind::Reward {
-        rewards: vec![0.0, f64::NAN],
-    };
-    let event = Event {
-        seq: 1,
-        match_id: "m".into(),
-        kind: reward,
-        view: None,
-    };
+    let reward = EventKind::Reward { rewards: vec![0.0, f64::NAN] };
+    let event = Event { seq: 1, match_id: "m".into(), kind: reward, view: None };
     for encoding in [Encoding::Json, Encoding::MsgPack] {
-        assert!(
-            encoding
-                .encode_server(None, &ServerMessage::Event(Box::new(event.clone())))
-                .is_err()
-        );
-        let batch = ludex_protocol::Batch {
-            reward: Column::from([f32::INFINITY]),
-            ..Default::default()
-        };
-        assert!(
-            encoding
-                .encode_server(Some(1), &ServerMessage::Batch(Box::new(batch)))
-                .is_err()
-        );
+        assert!(encoding.encode_server(None, &ServerMessage::Event(Box::new(event.clone()))).is_err());
+        let batch = ludex_protocol::Batch { reward: Column::from([f32::INFINITY]), ..Default::default() };
+        assert!(encoding.encode_server(Some(1), &ServerMessage::Batch(Box::new(batch))).is_err());
     }
 }
 
 #[test]
 fn a_kept_frame_is_written_like_the_message() {
-    let frame = MatchFrame::Turn(Box::new(Turn {
-        seq: 4,
-        match_id: "m".into(),
-        ..Turn::default()
-    }));
+    let frame = MatchFrame::Turn(Box::new(Turn { seq: 4, match_id: "m".into(), ..Turn::default() }));
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         let bytes = encoding.encode_frame(&frame).unwrap();
-        assert_eq!(
-            bytes,
-            encoding.encode_server(None, &frame.clone().into()).unwrap()
-        );
+        assert_eq!(bytes, encoding.encode_server(None, &frame.clone().into()).unwrap());
     }
 }
 
@@ -464,36 +266,23 @@ fn a_kept_frame_is_written_like_the_message() {
 fn messages_inside_a_resync_are_whole() {
     let resync = Resync {
         match_id: "m".into(),
-        start: Box::new(MatchStart {
-            match_id: "m".into(),
-            ..MatchStart::default()
-        }),
+        start: Box::new(MatchStart { match_id: "m".into(), ..MatchStart::default() }),
         turn: Some(Box::default()),
         ..Resync::default()
     };
     let message = ServerMessage::Resync(Box::new(resync));
-    let value: Value =
-        serde_json::from_slice(&Encoding::Json.encode_server(None, &message).unwrap()).unwrap();
-    assert_eq!(
-        (&value["start"]["type"], &value["turn"]["type"]),
-        (&json!("match_start"), &json!("turn"))
-    );
+    let value: Value = serde_json::from_slice(&Encoding::Json.encode_server(None, &message).unwrap()).unwrap();
+    assert_eq!((&value["start"]["type"], &value["turn"]["type"]), (&json!("match_start"), &json!("turn")));
     for encoding in [Encoding::Json, Encoding::MsgPack] {
         let bytes = encoding.encode_server(None, &message).unwrap();
-        assert_eq!(
-            encoding.decode_server(&bytes, DEPTH).unwrap(),
-            (None, message.clone())
-        );
+        assert_eq!(encoding.decode_server(&bytes, DEPTH).unwrap(), (None, message.clone()));
     }
 }
 
 #[test]
 fn subprotocols_name_encodings() {
     for encoding in [Encoding::Json, Encoding::MsgPack] {
-        assert_eq!(
-            Encoding::from_subprotocol(encoding.subprotocol()),
-            Some(encoding)
-        );
+        assert_eq!(Encoding::from_subprotocol(encoding.subprotocol()), Some(encoding));
     }
     assert_eq!(Encoding::from_subprotocol("ludex.v2.json"), None);
 }

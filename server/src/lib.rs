@@ -14,6 +14,7 @@ mod listen;
 pub mod matches;
 mod metrics;
 pub mod opponents;
+mod ratings;
 pub mod session;
 mod shared;
 pub mod store;

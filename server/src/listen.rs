@@ -68,7 +68,11 @@ pub async fn run_then(
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let store = Store::open(&config.data).await?;
     let local = listener.local_addr()?.ip().is_loopback();
-    let shared = Arc::new(Shared::new(config, store)?);
+    let shared = Arc::new(Shared::new(config, store).await?);
+    let back = shared.hub.restore().await?;
+    if back > 0 {
+        tracing::info!("{back} matches go on where they stood");
+    }
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready()?;

@@ -1,7 +1,6 @@
 //! What all connections of a server share.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
 
 use ludex_protocol::Limits;
@@ -11,7 +10,7 @@ use crate::config::Config;
 use crate::gym::Means;
 use crate::limits::Rates;
 use crate::listen::Peer;
-use crate::matches::Hub;
+use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
 use crate::session::Sessions;
 use crate::store::Store;
@@ -27,22 +26,22 @@ pub(crate) struct Shared {
     pub store: Store,
     pub metrics: Metrics,
     started: Instant,
-    draining: AtomicBool,
 }
 
 impl Shared {
-    pub fn new(config: Config, store: Store) -> anyhow::Result<Self> {
+    pub async fn new(config: Config, store: Store) -> anyhow::Result<Self> {
         let limits = Arc::new(config.limits.clone());
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
+        let hub = HubConfig { limits: config.limits.clone(), opponents: config.opponents.clone() };
+        let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
         Ok(Shared {
             sessions: Sessions::new(),
             rates: Rates::new(limits.requests_per_s),
             means: Means { compute, opponents, limits: limits.clone() },
-            hub: Arc::new(Hub::default()),
+            hub,
             metrics: Metrics::new(),
             started: Instant::now(),
-            draining: AtomicBool::new(false),
             limits,
             store,
             config,
@@ -66,11 +65,11 @@ impl Shared {
 
     /// Whether nothing new is taken.
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        self.hub.draining()
     }
 
     /// Nothing new is taken from now on.
     pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.hub.drain();
     }
 }

@@ -331,6 +331,11 @@ async fn one_owner_and_others_beside() {
     assert!(matches!(Store::beside(&folder).await, Err(StoreError::Missing { .. })));
     assert!(!folder.exists(), "looking must not make anything");
     let store = open(&folder).await;
+    #[cfg(unix)]
+    for path in [&folder, store.path()] {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
+        assert_eq!(mode & 0o077, 0, "{} holds secrets and is open to others", path.display());
+    }
     let Err(error) = Store::open(&folder).await else { panic!("two owners") };
     assert!(matches!(error, StoreError::Locked { .. }));
     assert!(error.to_string().contains("in use by another ludex server"), "{error}");

@@ -2,5 +2,7 @@
 
 use crate::roster::Entry;
 
+pub mod iterated_prisoners_dilemma;
+
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[];
+pub(crate) const BOTS: &[&[Entry]] = &[iterated_prisoners_dilemma::BOTS];

@@ -12,7 +12,8 @@
 //! final action is the greatest by (proven return, counting unproven moves as the middle of the game's bounds; visits;
 //! mean), the lowest id of equals.
 //!
-//! Where seats move together, each seat picks among its own actions by UCT as if the others were nature (decoupled UCT).
+//! Where seats move together, each seat draws among its own actions by regret matching, one time in ten any of them: UCT
+//! for each seat apart would have equal seats try the same actions in step and learn from nothing else.
 //!
 //! Where information is hidden, the simulations are split evenly over `worlds` full positions drawn from the seat's view,
 //! each with a tree of its own, and the root's visits are summed (a world that is solved early gives the rest of its share
@@ -21,7 +22,8 @@
 //! state instead; only hosts of unrated in-process episodes allow that.
 //!
 //! Source: Kocsis and Szepesvari, *Bandit based Monte-Carlo planning* (2006); Winands, Bjornsson and Saito, *Monte-Carlo
-//! tree search solver* (2008); OpenSpiel's `algorithms/mcts.cc`.
+//! tree search solver* (2008); Lisy, Kovarik, Lanctot and Bosansky, *Convergence of Monte Carlo tree search in simultaneous
+//! move games* (2013); OpenSpiel's `algorithms/mcts.cc`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

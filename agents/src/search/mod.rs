@@ -1,4 +1,5 @@
 //! Players that look ahead.
 
+pub mod alphabeta;
 pub mod mcts;
 mod tree;

@@ -8,6 +8,8 @@ use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
 const MAX_NODES: usize = 1 << 24;
 /// Steps of a rollout at most, against games that do not end under random play.
 const ROLLOUT_LIMIT: usize = 1_000_000;
+/// How often a seat tries an arm at random where seats move together.
+const CURIOSITY: f64 = 0.1;
 const NONE: u32 = u32::MAX;
 /// In [`Node::by`]: no seat chose this node, so it has no value of anybody's.
 const NOBODY: u8 = u8::MAX;
@@ -21,9 +23,11 @@ enum Kind {
     Choice,
     /// Outcomes, in the game's order.
     Chance,
-    /// Arms of every acting seat, seat by seat, each in shuffled order. The position after a joint move is found through
-    /// [`Tree::joint`]; arms have no children.
+    /// [Arms](Kind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
+    /// found through [`Tree::joint`].
     Joint,
+    /// None ever: the node is one seat's part of a joint move.
+    Arm,
     /// None: the episode is over.
     Over,
 }
@@ -32,9 +36,12 @@ enum Kind {
 struct Node {
     /// Mean return of the seat `by`; its proven return once there is one.
     mean: f64,
-    /// 1 / sqrt(visits), 0 once proven: the bonus of a child is a factor times this.
+    /// Of a seat's choice: 1 / sqrt(visits), 0 once proven; its exploration bonus is a factor times this. Of an arm of a
+    /// joint move: the regret so far of not having played it.
     bonus: f64,
     visits: u32,
+    /// The action or outcome that leads here. Of a position behind a joint move: where its means stand in
+    /// [`Tree::joint_means`].
     action: Action,
     /// First child.
     first: u32,
@@ -48,8 +55,8 @@ struct Node {
 }
 
 impl Node {
-    fn new(action: Action, by: u8) -> Self {
-        Node { mean: 0.0, bonus: 0.0, visits: 0, action, first: 0, count: 0, proof: NONE, by, kind: Kind::Fresh }
+    fn new(action: Action, by: u8, kind: Kind) -> Self {
+        Node { mean: 0.0, bonus: 0.0, visits: 0, action, first: 0, count: 0, proof: NONE, by, kind }
     }
 
     fn children(&self) -> std::ops::Range<usize> {
@@ -88,7 +95,10 @@ pub(super) struct Tree<'a> {
     nodes: Vec<Node>,
     /// Proven returns from the root on, one per seat each.
     proofs: Vec<f64>,
+    /// Positions behind joint moves, by node and code of the joint move.
     joint: HashMap<(u32, u128), u32>,
+    /// Their mean returns, one per seat each.
+    joint_means: Vec<f64>,
     /// Nodes of the running simulation, from the root.
     path: Vec<u32>,
     /// Returns of the running simulation from the root on.
@@ -99,7 +109,10 @@ pub(super) struct Tree<'a> {
     logs: Logs,
     legal: Vec<Action>,
     outcomes: Outcomes,
+    /// The joint move being made.
     together: Vec<Action>,
+    /// Joint moves of the running simulation: the node's place in `path`, and the move's code.
+    together_at: Vec<(usize, u128)>,
 }
 
 impl<'a> Tree<'a> {
@@ -114,9 +127,10 @@ impl<'a> Tree<'a> {
             best: base.iter().map(|b| spec.max_return - b).collect(),
             base,
             work: root.boxed(),
-            nodes: vec![Node::new(0, NOBODY)],
+            nodes: vec![Node::new(0, NOBODY, Kind::Fresh)],
             proofs: Vec::new(),
             joint: HashMap::new(),
+            joint_means: Vec::new(),
             path: Vec::new(),
             returns: vec![0.0; players],
             seen: [f64::INFINITY, f64::NEG_INFINITY],
@@ -124,6 +138,7 @@ impl<'a> Tree<'a> {
             legal: Vec::new(),
             outcomes: Outcomes::new(),
             together: vec![0; players],
+            together_at: Vec::new(),
         }
     }
 
@@ -171,8 +186,8 @@ impl<'a> Tree<'a> {
             at = match self.nodes[at].kind {
                 Kind::Choice => self.choose(at),
                 Kind::Chance => self.draw(at, rng),
-                Kind::Joint => self.choose_together(at),
-                Kind::Fresh | Kind::Over => {
+                Kind::Joint => self.choose_together(at, rng),
+                Kind::Fresh | Kind::Arm | Kind::Over => {
                     self.take_returns();
                     break false;
                 }
@@ -190,16 +205,16 @@ impl<'a> Tree<'a> {
         let kind = match self.work.turn() {
             Turn::Over => Kind::Over,
             Turn::Seat(seat) => {
-                self.push_actions(SeatSet(1 << seat), rng);
+                self.push_actions(SeatSet(1 << seat), Kind::Fresh, rng);
                 Kind::Choice
             }
             Turn::Together(set) => {
-                self.push_actions(set, rng);
+                self.push_actions(set, Kind::Arm, rng);
                 Kind::Joint
             }
             Turn::Chance => {
                 self.work.chance(&mut self.outcomes);
-                self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY)));
+                self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY, Kind::Fresh)));
                 Kind::Chance
             }
         };
@@ -212,29 +227,29 @@ impl<'a> Tree<'a> {
     }
 
     /// Adds the actions of each seat, shuffled, so that the order of ids says nothing about the order of visits.
-    fn push_actions(&mut self, seats: SeatSet, rng: &mut Stream) {
+    fn push_actions(&mut self, seats: SeatSet, kind: Kind, rng: &mut Stream) {
         for seat in seats.iter() {
             self.legal.clear();
             self.work.legal(seat, &mut self.legal);
             rng.shuffle(&mut self.legal);
-            self.nodes.extend(self.legal.iter().map(|&a| Node::new(a, seat as u8)));
+            self.nodes.extend(self.legal.iter().map(|&a| Node::new(a, seat as u8, kind)));
         }
     }
 
     /// Plays the action of the seat to move and gives its node.
     #[inline]
     fn choose(&mut self, at: usize) -> usize {
-        let node = &self.nodes[at];
-        let child = self.pick(node.visits, node.children());
+        let child = self.pick(at);
         self.work.play_unchecked(self.nodes[child].action);
         child
     }
 
-    /// Among `arms` of a node with `visits`: those never visited first, in order; then the greatest
-    /// `mean + c * sqrt(ln(visits) / n)`, the first of equals.
+    /// Among the children: those never visited first, in order; then the greatest `mean + c * sqrt(ln(visits) / n)`, the
+    /// first of equals.
     #[inline]
-    fn pick(&self, visits: u32, arms: std::ops::Range<usize>) -> usize {
-        // The first visit of a node was its rollout, every later one took an arm.
+    fn pick(&self, at: usize) -> usize {
+        let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
+        // The first visit of a node was its rollout, every later one went to a child.
         let tried = visits as usize - 1;
         if tried < arms.len() {
             return arms.start + tried;
@@ -261,27 +276,83 @@ impl<'a> Tree<'a> {
         child
     }
 
-    /// Every acting seat picks among its own arms as if the others were nature (decoupled UCT); plays the joint move and
-    /// gives the node behind it.
-    fn choose_together(&mut self, at: usize) -> usize {
-        let (visits, all) = (self.nodes[at].visits, self.nodes[at].children());
-        // Mixed radix over the seats' arms: exact for up to 2^128 joint moves.
-        let (mut code, mut from) = (0u128, all.start);
+    /// Every acting seat draws an arm by its regrets; plays the joint move and gives the node behind it.
+    fn choose_together(&mut self, at: usize, rng: &mut Stream) -> usize {
+        let all = self.nodes[at].children();
+        let (here, mut code, mut stride, mut from) = (self.path.len() - 1, 0, 1u128, all.start);
         while from < all.end {
-            let by = self.nodes[from].by;
-            let len = self.nodes[from..all.end].iter().take_while(|n| n.by == by).count();
-            let arm = self.pick(visits, from..from + len);
+            let arms = self.arms(from, all.end);
+            let arm = self.draw_arm(arms.clone(), rng);
             self.path.push(arm as u32);
-            self.together[usize::from(by)] = self.nodes[arm].action;
-            code = code.wrapping_mul(len as u128).wrapping_add((arm - from) as u128);
-            from += len;
+            self.together[usize::from(self.nodes[arm].by)] = self.nodes[arm].action;
+            // Mixed radix over the seats' arms: exact for up to 2^128 joint moves.
+            code = stride.wrapping_mul((arm - from) as u128).wrapping_add(code);
+            stride = stride.wrapping_mul(arms.len() as u128);
+            from = arms.end;
         }
+        self.together_at.push((here, code));
         self.work.play_together_unchecked(&self.together);
-        let nodes = &mut self.nodes;
+        let (nodes, means) = (&mut self.nodes, &mut self.joint_means);
         *self.joint.entry((at as u32, code)).or_insert_with(|| {
-            nodes.push(Node::new(0, NOBODY));
+            nodes.push(Node::new(means.len() as u32, NOBODY, Kind::Fresh));
+            means.resize(means.len() + self.base.len(), 0.0);
             nodes.len() as u32 - 1
         }) as usize
+    }
+
+    /// The arms of the seat whose first arm is at `from`.
+    fn arms(&self, from: usize, end: usize) -> std::ops::Range<usize> {
+        let by = self.nodes[from].by;
+        from..from + self.nodes[from..end].iter().take_while(|n| n.by == by).count()
+    }
+
+    /// One of a seat's arms in proportion to its positive regrets, or any, as curiosity or a lack of regrets has it.
+    fn draw_arm(&self, arms: std::ops::Range<usize>, rng: &mut Stream) -> usize {
+        let regret = |i: usize| self.nodes[i].bonus.max(0.0);
+        let sum: f64 = arms.clone().map(regret).sum();
+        if sum <= 0.0 || rng.unit() < CURIOSITY {
+            return arms.start + rng.below(arms.len());
+        }
+        let mut left = rng.unit() * sum;
+        let last = arms.end - 1;
+        arms.into_iter()
+            .find(|&i| {
+                left -= regret(i);
+                left < 0.0
+            })
+            .unwrap_or(last)
+    }
+
+    /// After the joint move `code` at `path[i]`: adds to every arm what its seat would have got more with it, by the means of the
+    /// positions seen so far, the other seats' arms as they were.
+    fn regret(&mut self, i: usize, code: u128) {
+        let at = self.path[i];
+        let all = self.nodes[at as usize].children();
+        let Some(&child) = self.joint.get(&(at, code)) else {
+            return;
+        };
+        let child = &self.nodes[child as usize];
+        let n = f64::from(child.visits);
+        let means = &mut self.joint_means[child.action as usize..][..self.returns.len()];
+        for (mean, r) in means.iter_mut().zip(&self.returns) {
+            *mean += (r - *mean) / n;
+        }
+        let (mut chosen, mut stride, mut from) = (i + 1, 1u128, all.start);
+        while from < all.end {
+            let arms = self.arms(from, all.end);
+            let (seat, played) = (usize::from(self.nodes[from].by), self.path[chosen] as usize);
+            for other in arms.clone().filter(|&other| other != played) {
+                let step = |arm: usize| stride.wrapping_mul((arm - from) as u128);
+                let code = code.wrapping_sub(step(played)).wrapping_add(step(other));
+                // A joint move never played is not regretted; curiosity will play it.
+                if let Some(&there) = self.joint.get(&(at, code)) {
+                    let mean = self.joint_means[self.nodes[there as usize].action as usize + seat];
+                    self.nodes[other].bonus += mean - self.returns[seat];
+                }
+            }
+            stride = stride.wrapping_mul(arms.len() as u128);
+            (chosen, from) = (chosen + 1, arms.end);
+        }
     }
 
     fn take_returns(&mut self) {
@@ -301,7 +372,9 @@ impl<'a> Tree<'a> {
                 if node.by != NOBODY {
                     let n = f64::from(node.visits);
                     node.mean += (self.returns[usize::from(node.by)] - node.mean) / n;
-                    node.bonus = 1.0 / n.sqrt();
+                    if node.kind != Kind::Arm {
+                        node.bonus = 1.0 / n.sqrt();
+                    }
                 }
                 // A leaf or an arm has no children and hands the question up.
                 if solved && node.count > 0 {
@@ -312,6 +385,9 @@ impl<'a> Tree<'a> {
                     }
                 }
             }
+        }
+        while let Some((i, code)) = self.together_at.pop() {
+            self.regret(i, code);
         }
     }
 
@@ -344,7 +420,7 @@ impl<'a> Tree<'a> {
                 let first = outcome(&children[0])?;
                 children.iter().all(|n| outcome(n) == Some(first)).then_some(children[0].proof)
             }
-            Kind::Joint | Kind::Fresh | Kind::Over => None,
+            Kind::Joint | Kind::Fresh | Kind::Arm | Kind::Over => None,
         }
     }
 }

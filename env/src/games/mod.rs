@@ -2,6 +2,7 @@
 
 use crate::registry::Entry;
 
+pub mod chess;
 pub mod connect_four;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
@@ -9,4 +10,4 @@ pub mod tic_tac_toe;
 
 /// All games, in documented order.
 pub const GAMES: &[Entry] =
-    &[tic_tac_toe::ENTRY, connect_four::ENTRY, kuhn_poker::ENTRY, iterated_prisoners_dilemma::ENTRY];
+    &[tic_tac_toe::ENTRY, connect_four::ENTRY, kuhn_poker::ENTRY, iterated_prisoners_dilemma::ENTRY, chess::ENTRY];

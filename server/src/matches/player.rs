@@ -1,85 +1,226 @@
-//! A session's side of the match plane.
+//! The match plane's side of a session: takes its requests, knows its seats, outlives its connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ludex_protocol::client::ListMatches;
-use ludex_protocol::server::{HeldJoin, HeldMatch, Matches};
-use ludex_protocol::{ClientMessage, ErrorCode, ErrorMessage, Id};
-use serde_json::Value;
-use tokio::sync::mpsc;
+use ludex_protocol::Id;
+use ludex_protocol::client::{Act, ClientMessage, ListMatches, Spectate, SpectatorView};
+use ludex_protocol::error::{ErrorCode, ErrorMessage, close};
+use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
+use tokio::sync::{mpsc, oneshot};
 
+use super::actor::Cmd;
+use super::entrant::Entrant;
+use super::hub::Hub;
+use super::mailbox::Mailbox;
+use super::terms::Input;
 use crate::auth::Scopes;
 use crate::session::{Identity, Out};
 
-/// The matches of a server.
-#[derive(Default)]
-pub struct Hub {}
-
-impl Hub {
-    /// Returns when no match runs.
-    pub async fn idle(&self) {}
-
-    /// The list of matches.
-    pub async fn matches(&self, _which: &ListMatches) -> Matches {
-        Matches::default()
-    }
-
-    /// The ratings, of one game or of all.
-    pub async fn ratings(&self, _game: Option<&str>) -> Value {
-        serde_json::json!({ "ratings": [] })
-    }
-
-    /// What somebody with `scopes` may see of an episode.
-    pub async fn episode(&self, _id: &str, _scopes: Scopes) -> Option<Value> {
-        None
-    }
-}
-
-/// A session's seats, joins and places in the audience.
+/// See the module.
 pub struct Player {
-    mailbox: Option<mpsc::Sender<Out>>,
+    hub: Arc<Hub>,
+    entrant: Arc<Entrant>,
+    scopes: Scopes,
+    mailbox: Mailbox,
+    generation: u64,
+    /// Matches that it watches.
+    watching: Vec<String>,
 }
 
 impl Player {
-    /// A player without seats.
-    pub fn new(_hub: Arc<Hub>, _who: Identity, mailbox: mpsc::Sender<Out>) -> Self {
-        Player { mailbox: Some(mailbox) }
+    /// A new session's player.
+    pub fn new(hub: Arc<Hub>, who: Identity, mailbox: mpsc::Sender<Out>) -> Player {
+        let scopes = who.scopes;
+        let entrant = Entrant::new(&hub, who);
+        Player::of(hub, entrant, scopes, mailbox)
     }
 
-    /// Carries a request out; its reply goes to the mailbox.
-    pub async fn handle(&mut self, id: Option<Id>, _message: ClientMessage) {
-        let error = ErrorMessage::new(ErrorCode::Internal, "matches are not available");
-        if let (Some(mailbox), Some(_)) = (&self.mailbox, id) {
-            let _ = mailbox.try_send(Out::Message(id, error.into()));
+    /// The player of a session from before a restart. Nothing is sent before [`Player::resume`].
+    pub fn of(hub: Arc<Hub>, entrant: Arc<Entrant>, scopes: Scopes, mailbox: mpsc::Sender<Out>) -> Player {
+        let mailbox = Mailbox(mailbox);
+        let generation = entrant.connect(mailbox.clone());
+        Player { hub, entrant, scopes, mailbox, generation, watching: Vec::new() }
+    }
+
+    /// A new connection takes over: what it has not `seen` goes to its mailbox, match by match; a resync where it names
+    /// nothing.
+    pub fn resume(&mut self, mailbox: mpsc::Sender<Out>, seen: &BTreeMap<String, u64>) {
+        self.mailbox = Mailbox(mailbox);
+        self.generation = self.entrant.connect(self.mailbox.clone());
+        self.watching.clear();
+        self.entrant.catch_up(seen, false);
+    }
+
+    /// Changes the hash of the key that resumes the session, and keeps the session.
+    pub async fn set_key(&self, key_hash: String) {
+        self.entrant.set_key(key_hash);
+        self.entrant.keep(&self.hub).await;
+    }
+
+    /// For `welcome`: seats and where they stand.
+    pub async fn seats(&self) -> Vec<HeldMatch> {
+        let mut held = Vec::new();
+        for (_, handle, seat) in self.entrant.seats() {
+            let (tx, rx) = oneshot::channel();
+            handle.send(Cmd::Held(seat, tx));
+            held.extend(rx.await);
+        }
+        held
+    }
+
+    /// For `welcome`: joins with what is left of them.
+    pub fn joins(&self) -> Vec<HeldJoin> {
+        self.entrant.held_joins(&self.hub)
+    }
+
+    /// Whether the session has a seat or waits for one: such a connection may be silent.
+    pub fn at_stake(&self) -> bool {
+        self.entrant.running() > 0 || !self.hub.joins_of(&self.entrant.session).is_empty()
+    }
+
+    /// Takes the seats and joins that other sessions of this agent name (and owner) hold; each comes with a resync. A
+    /// live holder is closed as superseded.
+    pub fn reclaim(&self) {
+        for other in self.hub.entrants_named(&self.entrant.agent, self.entrant.owner.as_deref()) {
+            if other.session == self.entrant.session {
+                continue;
+            }
+            let seats = other.yield_seats();
+            let joins = !self.hub.joins_of(&other.session).is_empty();
+            if seats.is_empty() && !joins {
+                continue;
+            }
+            self.entrant.take_seats(seats);
+            self.hub.move_joins(&other.session, &self.entrant);
+            if let Some(mailbox) = other.mailbox() {
+                let _ = mailbox.post(Out::Close(close::SUPERSEDED));
+            }
+        }
+        self.entrant.catch_up(&BTreeMap::new(), true);
+    }
+
+    /// The connection is lost; seats are held, clocks run on.
+    pub fn detach(&self) {
+        if self.entrant.disconnect(self.generation) {
+            for id in &self.watching {
+                self.unwatch(id);
+            }
         }
     }
 
-    /// The client came back: what it has not seen goes to the new mailbox.
-    pub async fn resume(&mut self, mailbox: mpsc::Sender<Out>, _seen: BTreeMap<String, u64>) {
-        self.mailbox = Some(mailbox);
+    /// Takes a request of the match plane. Its answer comes through the mailbox. `ack` has none.
+    pub async fn handle(&mut self, re: Option<Id>, message: ClientMessage) {
+        // Frames are kept until the match is gone: an `ack`, the one message without an id, has nothing to do.
+        let Some(re) = re else { return };
+        match message {
+            ClientMessage::Join(join) => match self.allowed(Scopes::PLAY, "play") {
+                Ok(()) => self.hub.join(&self.entrant, re, *join).await,
+                Err(e) => self.reply(re, e),
+            },
+            ClientMessage::Leave(leave) => {
+                if self.hub.leave(&self.entrant, &leave.join).await {
+                    self.reply(re, ServerMessage::Ok(Default::default()));
+                } else {
+                    self.reply(
+                        re,
+                        ErrorMessage::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
+                    );
+                }
+            }
+            ClientMessage::Act(act) => self.act(re, act),
+            ClientMessage::Resign(resign) => match self.entrant.seat(&resign.match_id) {
+                Some((handle, seat)) => drop(handle.send(Cmd::Input(Input::Resign { seat, re: Some(re) }))),
+                None => self.reply(re, self.no_seat(&resign.match_id)),
+            },
+            ClientMessage::ListMatches(list) => self.list(re, &list),
+            ClientMessage::Spectate(watch) => match self.allowed(Scopes::SPECTATE, "spectate") {
+                Ok(()) => self.spectate(re, watch).await,
+                Err(e) => self.reply(re, e),
+            },
+            ClientMessage::Unspectate(un) => {
+                self.watching.retain(|id| *id != un.match_id);
+                self.unwatch(&un.match_id);
+                self.reply(re, ServerMessage::Ok(Default::default()));
+            }
+            _ => self.reply(re, ErrorMessage::new(ErrorCode::Internal, "this is no request of the match plane")),
+        }
     }
 
-    /// Takes over the seats that the agent's name holds.
-    pub async fn reclaim(&mut self) {}
-
-    /// The running matches.
-    pub fn seats(&self) -> Vec<HeldMatch> {
-        Vec::new()
+    fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
+        self.mailbox.reply(re, message);
     }
 
-    /// The joins that are not used up.
-    pub fn joins(&self) -> Vec<HeldJoin> {
-        Vec::new()
+    fn allowed(&self, scope: Scopes, name: &str) -> Result<(), ErrorMessage> {
+        if self.scopes.has(scope) {
+            return Ok(());
+        }
+        Err(ErrorMessage::new(ErrorCode::Forbidden, format!("this token has not the scope {name}"))
+            .allowed(self.scopes.names()))
     }
 
-    /// Whether it holds a seat or waits for one.
-    pub fn at_stake(&self) -> bool {
-        false
+    fn no_seat(&self, id: &str) -> ErrorMessage {
+        match self.hub.handle(id) {
+            Some(_) => ErrorMessage::new(ErrorCode::NotYourSeat, "this session has no seat in that match").got(id),
+            None => ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(id),
+        }
     }
 
-    /// The connection is lost.
-    pub fn detach(&mut self) {
-        self.mailbox = None;
+    fn act(&self, re: Id, act: Box<Act>) {
+        match self.entrant.seat(&act.match_id) {
+            Some((handle, seat)) => {
+                if !handle.send(Cmd::Input(Input::Act { seat, re, act })) {
+                    self.reply(re, ErrorMessage::new(ErrorCode::MatchOver, "the match is over"));
+                }
+            }
+            None => self.reply(re, self.no_seat(&act.match_id)),
+        }
+    }
+
+    fn list(&self, re: Id, list: &ListMatches) {
+        self.reply(re, ServerMessage::Matches(self.hub.matches(list)));
+    }
+
+    async fn spectate(&mut self, re: Id, watch: Spectate) {
+        let Some(handle) = self.hub.handle(&watch.match_id) else {
+            return self
+                .reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
+        };
+        let full = watch.view == SpectatorView::Full;
+        let seated = handle.seated.iter().flatten().any(|s| *s == self.entrant.session)
+            || self.hub.plays_in(&watch.match_id, &self.entrant.agent, self.entrant.owner.as_deref());
+        if full && handle.live() && (seated || !self.scopes.has(Scopes::ADMIN)) {
+            let why = if seated {
+                "an agent seated in a match cannot see what is hidden in it"
+            } else {
+                "view = full of a running match needs the scope admin"
+            };
+            return self.reply(re, ErrorMessage::new(ErrorCode::Forbidden, why).path("view"));
+        }
+        if !self.watching.contains(&watch.match_id) {
+            self.watching.push(watch.match_id.clone());
+        }
+        handle.send(Cmd::Spectate {
+            session: self.entrant.session.clone(),
+            mailbox: self.mailbox.clone(),
+            re,
+            full,
+            views: watch.views.unwrap_or_default(),
+        });
+    }
+
+    fn unwatch(&self, id: &str) {
+        if let Some(handle) = self.hub.handle(id) {
+            handle.send(Cmd::Unspectate { session: self.entrant.session.clone() });
+        }
+    }
+}
+
+impl Drop for Player {
+    /// The session is over for good (nobody came back in time, or it was closed for a fault), unless the server stops:
+    /// then it waits in the store.
+    fn drop(&mut self) {
+        self.detach();
+        self.hub.part(&self.entrant);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ludex_protocol::client::{AgentId, Hello};
+use ludex_protocol::client::{AgentId, Hello, Resume};
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::server::{Scope, Welcome};
@@ -15,11 +15,12 @@ use tokio_tungstenite::tungstenite::Message;
 use super::replies::{Frame, Replies};
 use super::sessions::Control;
 use super::wire::{Broken, Io, Wire};
-use super::{Identity, Out, Session};
+use super::{Identity, Out, Session, sessions};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::gym::Gym;
 use crate::listen::Peer;
 use crate::matches::Player;
+use crate::matches::entrant::Entrant;
 use crate::shared::Shared;
 
 /// Messages that wait for the client in its mailbox; a mailbox that is full means that the client does not read.
@@ -125,18 +126,25 @@ async fn welcome<S>(
         Some(r) => shared.sessions.take(&r.session, &r.key, grant.owner.as_deref(), HAND_OVER).await,
         None => None,
     };
-    let resumed = old.is_some();
+    let mut resumed = old.is_some();
     let session = match old {
         Some(mut session) => {
             session.who.scopes = grant.scopes;
             shared.sessions.hold(&session.who.session, &key, say);
             let seen = hello.resume.map(|r| r.seen).unwrap_or_default();
-            session.player.resume(mail, seen).await;
+            session.player.resume(mail, &seen);
             session
         }
         None => {
+            let stored = hello.resume.as_ref().and_then(|r| stored(shared, r, grant.owner.as_deref()));
+            resumed = stored.is_some();
+            let session = match &stored {
+                Some(entrant) => entrant.session.clone(),
+                None => random("s_")?,
+            };
+            let name = stored.as_ref().map_or(name, |entrant| entrant.agent.clone());
             let who = Identity {
-                session: random("s_")?,
+                session,
                 agent: name,
                 version: asked.version,
                 kind: asked.kind.unwrap_or(AgentKind::Bot),
@@ -144,14 +152,27 @@ async fn welcome<S>(
                 owner: grant.owner,
             };
             shared.sessions.insert(&who.session, &key, who.owner.clone(), say);
-            let mut player = Player::new(shared.hub.clone(), who.clone(), mail);
-            if hello.reclaim {
-                player.reclaim().await;
-            }
+            let hub = shared.hub.clone();
+            let player = match stored {
+                // From before a restart: the matches are there, environments and replies are not.
+                Some(entrant) => {
+                    let mut player = Player::of(hub, entrant, who.scopes, mail.clone());
+                    player.resume(mail, &hello.resume.map(|r| r.seen).unwrap_or_default());
+                    player
+                }
+                None => {
+                    let player = Player::new(hub, who.clone(), mail);
+                    if hello.reclaim {
+                        player.reclaim();
+                    }
+                    player
+                }
+            };
             let gym = Gym::new(shared.means.clone());
             Box::new(Session { who, replies: Replies::new(shared.limits.replies_kept as usize), gym, player })
         }
     };
+    session.player.set_key(hex::encode(sessions::hash(&key))).await;
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {
         limits.requests_per_s = 0;
@@ -166,12 +187,19 @@ async fn welcome<S>(
         agent: session.who.agent.clone(),
         limits,
         envs: session.gym.handles(),
-        matches: session.player.seats(),
+        matches: session.player.seats().await,
         joins: session.player.joins(),
     };
     let bytes = wire.encoding.encode_server(Some(id), &ludex_protocol::ServerMessage::Welcome(Box::new(welcome)));
     let bytes = bytes.map_err(|e| Turned::away(ErrorCode::Internal, e.to_string()))?;
     Ok(Welcomed { session, mailbox, control, welcome: Frame::new(wire.encoding, bytes) })
+}
+
+/// The session of before a restart that `resume` names, if its key opens it.
+fn stored(shared: &Shared, resume: &Resume, owner: Option<&str>) -> Option<Arc<Entrant>> {
+    let entrant = shared.hub.entrant(&resume.session)?;
+    let opens = entrant.key_hash() == hex::encode(sessions::hash(&resume.key)) && entrant.owner.as_deref() == owner;
+    (opens && !entrant.connected()).then_some(entrant)
 }
 
 fn refused(e: AuthError) -> Turned {

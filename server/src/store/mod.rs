@@ -200,3 +200,57 @@ impl Future for Receipt {
         Pin::new(&mut self.0).poll(context).map(|answer| answer.unwrap_or(Err(StoreError::Closed)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(id: &str) -> Write {
+        Write::MatchStart(MatchRow {
+            id: id.to_owned(),
+            game: "g".to_owned(),
+            string: "g".to_owned(),
+            rated: true,
+            run: None,
+            agents: Vec::new(),
+            header: "{}".to_owned(),
+            secret: "{}".to_owned(),
+            started_ms: 0,
+        })
+    }
+
+    fn act(id: &str, n: u64, size: usize) -> Write {
+        Write::Act { id: id.to_owned(), n, body: "x".repeat(size) }
+    }
+
+    /// SQLite's limit on pages gives the same error as a disk without room (`SQLITE_FULL`).
+    #[tokio::test]
+    async fn a_full_disk_is_told_to_everyone_and_ends_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut opened = open::open(folder.path(), open::Access::Owner).await.unwrap();
+        sqlx::query("PRAGMA max_page_count = 100").execute(&mut opened.writer).await.unwrap();
+        let store = Store::start(opened, Some(Mutex::default())).unwrap();
+        store.write(vec![start("m_1"), start("m_2"), act("m_1", 0, 10)]).await.unwrap();
+
+        let mut waiting = Vec::new();
+        for k in 0..20 {
+            waiting.push(
+                store.submit(vec![start(&format!("big_{k}")), act(&format!("big_{k}"), 0, 500_000)]).await.unwrap(),
+            );
+        }
+        store.write_behind(vec![act("m_1", 1, 500_000)]).await.unwrap();
+        let hole = store.submit(vec![act("m_1", 2, 10)]).await.unwrap();
+        for receipt in waiting {
+            assert!(matches!(receipt.await, Err(StoreError::Full { .. })));
+        }
+        assert!(matches!(hole.await, Err(StoreError::Broken { .. })));
+        assert!(matches!(store.flush().await, Err(StoreError::Full { .. })));
+
+        // What is small enough goes on, reading too.
+        store.write(vec![act("m_2", 0, 10)]).await.unwrap();
+        let running = store.running().await.unwrap();
+        let kept: Vec<_> = running.iter().map(|kept| (kept.row.id.as_str(), kept.acts.len())).collect();
+        assert_eq!(kept, [("m_1", 1), ("m_2", 1)]);
+        store.close().await.unwrap();
+    }
+}

@@ -49,7 +49,9 @@ pub(super) async fn open(folder: &Path, access: Access) -> Result<Opened, StoreE
     let lock = match access {
         Access::Owner => {
             make_folder(folder)?;
-            Some(lock(folder)?)
+            let lock = lock(folder)?;
+            make_file(&path)?;
+            Some(lock)
         }
         Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {
             return Err(StoreError::Missing { path: folder.to_owned() });
@@ -94,6 +96,15 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|e| StoreError::io(folder, e))
 }
 
+/// The file, likewise, in a folder that others may look into; SQLite gives its log files the same mode.
+fn make_file(path: &Path) -> Result<(), StoreError> {
+    let mut options = File::options();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|e| StoreError::io(path, e))
+}
+
 /// The lock on the folder. The system lets go of it when the process ends, however it ends.
 fn lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
@@ -117,7 +128,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 /// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`).
 async fn prepare(path: &Path, may_migrate: bool) -> Result<(), StoreError> {
     let sql = |e| StoreError::sql(path, e);
-    let mut connection = options(path).create_if_missing(may_migrate).connect().await.map_err(sql)?;
+    let mut connection = options(path).connect().await.map_err(sql)?;
     let result = migrate(&mut connection, path, may_migrate).await;
     connection.close().await.map_err(sql)?;
     result

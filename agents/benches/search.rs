@@ -1,0 +1,50 @@
+//! Simulations per second of `mcts` from the first decision of every game.
+//!
+//! `cargo bench -p ludex-agents`; the throughput figure is simulations per second on one core. `solve=false`, as a proven
+//! position would end the search early.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use ludex_agents::build;
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, DynState, GameRef, Outcomes, Stream, Turn, games, load};
+
+/// The first position in which a seat acts.
+fn first_decision(game: &GameRef) -> Box<dyn DynState> {
+    let (mut state, mut rng, mut outcomes) = (game.start(), Stream::named("bench"), Outcomes::new());
+    while state.turn() == Turn::Chance {
+        state.chance(&mut outcomes);
+        let a = rng.pick(&outcomes).expect("chance has outcomes");
+        state.play_chance(a).expect("an outcome plays");
+    }
+    state
+}
+
+fn mcts(c: &mut Criterion) {
+    let mut group = c.benchmark_group("mcts");
+    for entry in games() {
+        let game = load(entry.id).expect("a registered game loads");
+        let state = first_decision(&game);
+        let seat = state.turn().seats().iter().next().expect("a seat acts first");
+        let legal = legal_list(&*state, seat);
+        for sims in [100, 10_000] {
+            let agent = build(&format!("mcts sims={sims} solve=false"), &game).expect("mcts plays every game");
+            group.throughput(Throughput::Elements(sims));
+            let mut turn = 0;
+            group.bench_function(BenchmarkId::new(entry.id, sims), |b| {
+                b.iter(|| {
+                    turn += 1;
+                    let ask = Ask::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[7; 32]));
+                    agent.act(&ask, None).expect("mcts answers")
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(std::time::Duration::from_secs(1)).warm_up_time(std::time::Duration::from_millis(300));
+    targets = mcts
+}
+criterion_main!(benches);

@@ -1,0 +1,103 @@
+//! `human`: a person at a terminal, or anything that reads and writes lines.
+
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ludex_env::erased::DynView;
+use ludex_env::{Ask, GameRef, Given, Heard};
+
+use crate::agent::{Agent, Answer, Move};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+
+pub(crate) const ENTRY: Entry =
+    Entry { name: "human", kind: Kind::Person, doc: "you, at this terminal", args: &[], free: false, build };
+
+fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))
+}
+
+/// How many legal moves are listed unasked.
+const SHOWN: usize = 32;
+
+/// A person behind a reader and a writer. Shows the view and the legal moves; reads a move in any notation of the game, an
+/// id, or a document as JSON; asks again with the reason when it does not fit. `?` lists the legal moves, `quit` (or the
+/// end of input) resigns. The deadline is not watched: reading cannot be broken off.
+pub struct Human<R, W> {
+    io: Mutex<(R, W)>,
+}
+
+impl<R: BufRead, W: Write> Human<R, W> {
+    /// A person behind these.
+    pub fn new(reader: R, writer: W) -> Self {
+        Human { io: Mutex::new((reader, writer)) }
+    }
+
+    fn talk(&self, ask: &Ask<'_>) -> io::Result<Move> {
+        let mut io = self.io.lock().unwrap_or_else(PoisonError::into_inner);
+        let (reader, writer) = &mut *io;
+        let view = ask.view();
+        let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
+        writeln!(writer, "\n{}", view.text().trim_end())?;
+        if ask.legal.len() <= SHOWN {
+            writeln!(writer, "{me} to move: {}", names(ask, &*view))?;
+        } else {
+            writeln!(writer, "{me} to move: {} legal moves, ? lists them", ask.legal.len())?;
+        }
+        loop {
+            write!(writer, "{me}> ")?;
+            writer.flush()?;
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                writeln!(writer)?;
+                return Ok(Move::Resign);
+            }
+            match line.trim() {
+                "" => {}
+                "?" => writeln!(writer, "{}", names(ask, &*view))?,
+                "quit" => return Ok(Move::Resign),
+                text => match understand(ask, &*view, text) {
+                    Ok(mv) => return Ok(mv),
+                    Err(why) => writeln!(writer, "{why}. ? lists the legal moves, quit resigns.")?,
+                },
+            }
+        }
+    }
+}
+
+impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("human: the terminal failed: {e}")))?;
+        Ok(Answer::new(mv))
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+}
+
+fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
+    let all: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
+    all.join(", ")
+}
+
+/// The move that a line means, in the game's own reading, or the game's reason why it is none.
+///
+/// The reading happens in a world that the seat cannot tell from the true one, so the reason gives nothing away.
+fn understand(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
+    if let Some(a) = view.parse(ask.seat, ask.legal, text) {
+        return Ok(Move::Id(a));
+    }
+    let given = match serde_json::from_str(text) {
+        Ok(serde_json::Value::Number(n)) if n.is_i64() => Given::Id(n.as_i64().unwrap_or(-1)),
+        Ok(document @ serde_json::Value::Object(_)) => Given::Proposal(document),
+        _ => Given::Text(text.to_owned()),
+    };
+    match view.world(&mut ask.stream()).read(ask.seat, &given) {
+        Ok(Heard::Action(a)) => Ok(Move::Id(a)),
+        Ok(Heard::Said(said)) => Ok(Move::Said(said)),
+        Err(refusal) => Err(refusal.message),
+    }
+}

@@ -1,0 +1,104 @@
+//! Bots of single games, and a person at the terminal.
+
+mod common;
+
+use std::io::Cursor;
+use std::sync::Mutex;
+
+use common::{after, far, game, near, play, seats};
+use ludex_agents::human::Human;
+use ludex_agents::{Agent, ErrorKind, Move, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Draw};
+
+#[test]
+fn tit_for_tat_gives_back() {
+    let g = game("iterated_prisoners_dilemma(num_repetitions=5)");
+    let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let mut state = g.start();
+    let other = [1, 0, 0, 1, 1];
+    let mut expected = 0;
+    for (turn, a) in other.into_iter().enumerate() {
+        for seat in [0, 1] {
+            let mine = near(&*bot, &*state, seat, turn as u32, &draw);
+            assert_eq!(mine, far(&*bot, &g, &*state, seat, turn as u32, &draw));
+            // Both seats have played `other` so far.
+            assert_eq!(mine, expected, "seat {seat} in round {turn}");
+        }
+        state.play_together(&[Some(a), Some(a)]).unwrap();
+        expected = a;
+    }
+}
+
+#[test]
+fn tit_for_tat_looks_at_the_other_seat() {
+    let g = game("iterated_prisoners_dilemma(num_repetitions=3)");
+    let (bot, draw) = (build("tit_for_tat", &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let mut state = g.start();
+    state.play_together(&[Some(1), Some(0)]).unwrap();
+    assert_eq!([0, 1].map(|seat| near(&*bot, &*state, seat, 1, &draw)), [0, 1]);
+    let (moves, _) = play(&g, &seats(&g, &["tit_for_tat", "tit_for_tat"]), 0);
+    assert_eq!(moves, [0; 6]);
+}
+
+#[test]
+fn tit_for_tat_plays_its_game_only() {
+    let e = build("tit_for_tat", &game("tic_tac_toe")).err().unwrap();
+    assert_eq!(e.kind, ErrorKind::Unfit);
+    assert!(e.message.contains("iterated_prisoners_dilemma"), "{e}");
+}
+
+/// A writer that can be read afterwards.
+#[derive(Default)]
+struct Paper(std::sync::Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a person who types `lines` does after `history` of tic_tac_toe, and what the terminal shows.
+fn talk(name: &str, history: &[u32], lines: &str) -> (Move, String) {
+    let g = game(name);
+    let state = after(&g, history);
+    let seat = state.turn().seats().iter().next().unwrap();
+    let paper = Paper::default();
+    let shown = paper.0.clone();
+    let human = Human::new(Cursor::new(lines.to_owned()), paper);
+    assert!(!human.reproducible());
+    let legal = legal_list(&*state, seat);
+    let mv = human.act(&Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])), None).unwrap().mv;
+    let text = String::from_utf8(shown.lock().unwrap().clone()).unwrap();
+    (mv, text)
+}
+
+#[test]
+fn a_person_sees_the_board_and_moves() {
+    let (mv, shown) = talk("tic_tac_toe", &[4], "o(0,0)\n");
+    assert_eq!(mv, Move::Id(0));
+    assert!(shown.contains("...\n.x.\n...") && shown.contains("o to move: o(0,0), o(0,1)"), "{shown}");
+    assert_eq!(talk("tic_tac_toe", &[4], "  A3 \n").0, Move::Id(0));
+    assert_eq!(talk("connect_four", &[], "6\n").0, Move::Id(6));
+}
+
+#[test]
+fn bad_input_is_asked_again_with_the_reason() {
+    let (mv, shown) = talk("tic_tac_toe", &[4], "\nhello\n4\n12\n-3\n1e9\n{\"a\":1}\n?\no(0,2)\n");
+    assert_eq!(mv, Move::Id(2));
+    for reason in ["\"hello\" names no legal action", "the square is taken", "12 is no action", "takes no proposals"] {
+        assert!(shown.contains(reason), "{reason} in {shown}");
+    }
+    assert_eq!(shown.matches("o(2,2)").count(), 2, "listed at first and again on ?: {shown}");
+    let (_, shown) = talk("connect_four", &[0, 0, 0, 0, 0, 0], "0\n1\n");
+    assert!(shown.contains("column 0 is full"), "{shown}");
+}
+
+#[test]
+fn quit_and_the_end_of_input_resign() {
+    assert_eq!(talk("tic_tac_toe", &[], "quit\n").0, Move::Resign);
+    assert_eq!(talk("tic_tac_toe", &[], "what\n").0, Move::Resign);
+}

@@ -1,0 +1,87 @@
+//! A small host for agents.
+#![allow(dead_code)] // Every test file uses its own part of it.
+
+use std::sync::Arc;
+
+use ludex_agents::{Agent, Move, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, Draw, DynState, GameRef, Outcomes, Seat, Turn, Viewer, load};
+
+/// A game by its string.
+pub fn game(text: &str) -> GameRef {
+    load(text).unwrap()
+}
+
+/// The state after these actions of the seats to move, chance outcomes included.
+pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
+    let mut state = game.start();
+    for &a in actions {
+        match state.turn() {
+            Turn::Chance => state.play_chance(a).unwrap(),
+            Turn::Seat(seat) => state.play(seat, a).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+    state
+}
+
+fn id(mv: Move) -> Action {
+    match mv {
+        Move::Id(a) => a,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The agent's action for `seat`, asked as an in-process agent.
+pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
+    let legal = legal_list(state, seat);
+    let mut ask = Ask::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
+    if agent.peeks() {
+        ask = ask.with_peek();
+    }
+    id(agent.act(&ask, None).unwrap().mv)
+}
+
+/// The agent's action for `seat`, asked as a remote agent: from the view's serde form.
+pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
+    let legal = legal_list(state, seat);
+    let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
+    let key = draw.other("agent");
+    id(agent.act(&Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap().mv)
+}
+
+/// Plays an episode to its end; the agents' actions in order, and the returns.
+pub fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<f64>) {
+    let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
+    let (mut turns, mut moves, mut outcomes) = (vec![0; agents.len()], Vec::new(), Outcomes::new());
+    loop {
+        match state.turn() {
+            Turn::Over => return (moves, state.returns()),
+            Turn::Chance => {
+                state.chance(&mut outcomes);
+                let a = draw.pick(&outcomes).unwrap();
+                state.play_chance(a).unwrap();
+            }
+            Turn::Seat(seat) => {
+                let a = near(&*agents[seat], &*state, seat, turns[seat], &draw);
+                turns[seat] += 1;
+                moves.push(a);
+                state.play(seat, a).unwrap();
+            }
+            Turn::Together(set) => {
+                let mut joint = vec![None; agents.len()];
+                for seat in set.iter() {
+                    joint[seat] = Some(near(&*agents[seat], &*state, seat, turns[seat], &draw));
+                    turns[seat] += 1;
+                }
+                moves.extend(joint.iter().flatten());
+                state.play_together(&joint).unwrap();
+            }
+        }
+    }
+}
+
+/// Agents for every seat from their specs.
+pub fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
+    specs.iter().map(|s| build(s, game).unwrap()).collect()
+}

@@ -1,0 +1,193 @@
+//! `mcts`: strength, proofs, determinism, and what it may know.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{after, far, game, near, play, seats};
+use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Draw, DynState, Viewer};
+use serde_json::Value;
+
+#[test]
+fn never_loses_tic_tac_toe_to_random() {
+    let g = game("tic_tac_toe");
+    for seed in 0..20 {
+        let (_, r) = play(&g, &seats(&g, &["mcts sims=1000", "random"]), seed);
+        assert!(r[0] >= 0.0, "seed {seed} as x: {r:?}");
+        let (_, r) = play(&g, &seats(&g, &["random", "mcts sims=1000"]), seed);
+        assert!(r[1] >= 0.0, "seed {seed} as o: {r:?}");
+    }
+}
+
+#[test]
+fn beats_random_at_connect_four() {
+    let g = game("connect_four");
+    let wins = (0..10)
+        .filter(|&seed| {
+            let first = seed % 2 == 0;
+            let specs = if first { ["mcts sims=200", "random"] } else { ["random", "mcts sims=200"] };
+            play(&g, &seats(&g, &specs), seed).1[usize::from(!first)] == 1.0
+        })
+        .count();
+    assert!(wins >= 9, "{wins} of 10");
+}
+
+/// The note of `mcts` on its answer in `state`.
+fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
+    let seat = state.turn().seats().iter().next().unwrap();
+    let legal = legal_list(state, seat);
+    let ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
+    build(spec, g).unwrap().act(&ask, None).unwrap().notes.remove(name).unwrap_or_default()
+}
+
+#[test]
+fn the_solver_proves_wins_and_stops() {
+    let g = game("tic_tac_toe");
+    // x in two corners, o beside them: 4 makes two threats, and 6 as well as 8 decides in two more plies.
+    let state = after(&g, &[0, 1, 2, 3]);
+    assert_eq!(note("mcts sims=100000", &g, &*state, "value"), 1.0);
+    let made = note("mcts sims=100000", &g, &*state, "sims").as_u64().unwrap();
+    assert!(made < 20_000, "a proven position needs no more simulations, made {made}");
+    assert_eq!(note("mcts sims=5000 solve=false", &g, &*state, "sims"), 5000);
+    // OpenSpiel's own case of a position that is proven a draw.
+    let state = after(&g, &[4, 0, 8]);
+    assert_eq!(note("mcts sims=10000", &g, &*state, "value"), 0.0);
+    assert!(note("mcts sims=10000", &g, &*state, "sims").as_u64().unwrap() < 10_000);
+}
+
+#[test]
+fn takes_a_win_and_blocks_one_at_connect_four() {
+    let g = game("connect_four");
+    let draw = Draw::new(g.id(), 1, 0);
+    let mcts = build("mcts sims=400", &g).unwrap();
+    for turn in 0..20 {
+        assert_eq!(near(&*mcts, &*after(&g, &[3, 0, 3, 0, 3, 6]), 0, turn, &draw), 3, "the win");
+        assert_eq!(near(&*mcts, &*after(&g, &[3, 0, 3, 0, 3]), 1, turn, &draw), 3, "the block");
+    }
+}
+
+#[test]
+fn same_key_same_moves_near_and_far() {
+    for (name, history) in [("connect_four", &[3, 3][..]), ("kuhn_poker", &[0, 2][..]), ("tic_tac_toe", &[])] {
+        let g = game(name);
+        let (state, draw) = (after(&g, history), Draw::new(g.id(), 9, 0));
+        let (a, b) = (build("mcts sims=100", &g).unwrap(), build("mcts sims=100", &g).unwrap());
+        for turn in 0..10 {
+            let first = near(&*a, &*state, 0, turn, &draw);
+            assert_eq!(first, near(&*b, &*state, 0, turn, &draw));
+            assert_eq!(first, far(&*b, &g, &*state, 0, turn, &draw));
+        }
+    }
+}
+
+#[test]
+fn another_key_another_search() {
+    let g = game("connect_four");
+    let state = g.start();
+    let moves = |spec: &str| -> Vec<u32> {
+        let agent = build(spec, &g).unwrap();
+        (0..20).map(|seed| near(&*agent, &*state, 0, 0, &Draw::new(g.id(), seed, 0))).collect()
+    };
+    let free = moves("mcts sims=30");
+    assert!(free.iter().any(|a| *a != free[0]), "{free:?}");
+    let fixed = moves("mcts sims=30 seed=1");
+    assert!(fixed.iter().all(|a| *a == fixed[0]), "{fixed:?}");
+}
+
+#[test]
+fn hidden_cards_are_not_used() {
+    // Seat 0 holds card 1 and cannot tell whether seat 1 holds 0 or 2.
+    let g = game("kuhn_poker");
+    let draw = Draw::new(g.id(), 5, 0);
+    let mcts = build("mcts sims=50", &g).unwrap();
+    for (moves, seat) in [(&[][..], 0), (&[0, 1][..], 0)] {
+        let worlds = [0, 2].map(|hidden| after(&g, &[&[1, hidden], moves].concat()));
+        for turn in 0..40 {
+            let [low, high] = worlds.each_ref().map(|w| near(&*mcts, &**w, seat, turn, &draw));
+            assert_eq!(low, high, "turn {turn} after {moves:?}");
+        }
+    }
+}
+
+#[test]
+fn peeking_uses_them_and_says_so() {
+    let g = game("kuhn_poker");
+    let draw = Draw::new(g.id(), 5, 0);
+    let peek = build("mcts sims=200 peek=true", &g).unwrap();
+    assert!(peek.peeks());
+    // Called with the middle card: folds to the king, calls the jack.
+    let answers = [0, 2].map(|hidden| near(&*peek, &*after(&g, &[1, hidden, 0, 1]), 0, 1, &draw));
+    assert_eq!(answers, [1, 0]);
+    let (state, legal) = (after(&g, &[1, 0]), [0, 1]);
+    let refused = peek.act(&Ask::on_view(&*state.view(Viewer::Seat(0)), 0, 0, &legal, AgentKey::Own(&[0; 32])), None);
+    assert_eq!(refused.unwrap_err().kind, ErrorKind::Failed);
+}
+
+#[test]
+fn plays_the_king_and_throws_the_jack() {
+    // What every sampled world agrees on: with the king a bet is called, with the jack it is not.
+    let g = game("kuhn_poker");
+    let mcts = build("mcts sims=200", &g).unwrap();
+    let draw = Draw::new(g.id(), 3, 0);
+    for turn in 0..10 {
+        assert_eq!(near(&*mcts, &*after(&g, &[0, 2, 1]), 1, turn, &draw), 1);
+        assert_eq!(near(&*mcts, &*after(&g, &[2, 0, 1]), 1, turn, &draw), 0);
+    }
+}
+
+#[test]
+fn three_seats_and_joint_moves() {
+    let g = game("kuhn_poker(players=3)");
+    let (_, r) = play(&g, &seats(&g, &["mcts sims=60", "random", "mcts sims=60"]), 4);
+    assert_eq!(r.iter().sum::<f64>(), 0.0);
+    let g = game("iterated_prisoners_dilemma(num_repetitions=5)");
+    // Defecting is dominant in the last round.
+    let mcts = build("mcts sims=500", &g).unwrap();
+    let mut state = g.start();
+    for _ in 0..4 {
+        state.play_together(&[Some(0), Some(0)]).unwrap();
+    }
+    for turn in 0..10 {
+        assert_eq!(near(&*mcts, &*state, 0, turn, &Draw::new(g.id(), 2, 0)), 1);
+    }
+}
+
+#[test]
+fn chance_inside_the_tree() {
+    let g = game("iterated_prisoners_dilemma(termination_probability=1)");
+    let (moves, r) = play(&g, &seats(&g, &["mcts sims=200", "mcts sims=200"]), 8);
+    assert_eq!((moves, r), (vec![1, 1], vec![1.0, 1.0]));
+}
+
+#[test]
+fn budgets_and_time() {
+    let budget = |text: &str| AgentSpec::parse(text).unwrap().budget();
+    assert_eq!(budget("mcts"), Budget { sims: Some(1000), ..Budget::default() });
+    assert_eq!(budget("mcts ms=50"), Budget { ms: Some(50), ..Budget::default() });
+    assert_eq!(budget("mcts ms=50 sims=7"), Budget { ms: Some(50), sims: Some(7), depth: None });
+    let timed = AgentSpec::parse("mcts ms=5").unwrap();
+    assert!(!timed.reproducible() && AgentSpec::parse("mcts").unwrap().reproducible());
+    assert_eq!(timed.full(), "mcts ms=5 c=2 solve=true worlds=16 peek=false");
+    let g = game("connect_four");
+    let agent = timed.build(&g).unwrap();
+    assert!(!agent.reproducible());
+    near(&*agent, &*g.start(), 0, 0, &Draw::new(g.id(), 0, 0));
+}
+
+#[test]
+fn a_deadline_cuts_the_search_and_is_noted() {
+    for name in ["connect_four", "kuhn_poker"] {
+        let g = game(name);
+        let state = if name == "kuhn_poker" { after(&g, &[0, 1]) } else { g.start() };
+        let legal = legal_list(&*state, 0);
+        let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+        let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
+        let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
+        assert_eq!(answer.notes["cut"], true);
+        // One that has passed still gets a legal move.
+        let answer = agent.act(&ask, Some(Instant::now())).unwrap();
+        assert!(matches!(answer.mv, ludex_agents::Move::Id(a) if legal.contains(&a)));
+    }
+}

@@ -1,0 +1,114 @@
+//! What is checked before anything moves.
+
+use serde_json::Value;
+
+use super::episode::{Batch, KEPT_MASK, Status};
+use super::{Autoreset, BatchCode, BatchError, OnIllegal};
+use crate::erased::held;
+use crate::game::{Action, Game, Outcomes, Seat, SeatSet, Turn};
+
+impl<G: Game> Batch<G> {
+    pub(super) fn over(&self, i: usize, at: usize) -> BatchError {
+        let message = match self.hot[i].status {
+            Status::New => format!("environment {i} was never reset: reset it first"),
+            _ => format!("environment {i} is finished: reset it first"),
+        };
+        BatchError { at: Some(at), got: (i as u64).into(), ..BatchError::new(BatchCode::EnvOver, "actions", message) }
+    }
+
+    #[inline]
+    pub(super) fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
+        if a < 0 || a as usize >= self.actions {
+            return false;
+        }
+        if self.keep_masks && self.hot[i].turn == Turn::Seat(seat) {
+            return self.masks[i * self.actions + a as usize] == 1;
+        }
+        self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
+    }
+
+    pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> BatchError {
+        let state = held(&self.of, self.hot[i].state.clone());
+        let spec = &self.of.spec;
+        let (why, allowed): (String, Value) = match seat {
+            None => {
+                let mut outcomes = Outcomes::new();
+                state.chance(&mut outcomes);
+                let ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
+                (format!("{a} is no outcome of this chance node"), ids.into())
+            }
+            Some(_) if a < 0 || a as usize >= self.actions => {
+                (format!("{a} is no action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))
+            }
+            Some(p) => (self.of.game.why_not(&self.hot[i].state, p, a as u32), self.allowed(i, seat)),
+        };
+        let e = BatchError::new(BatchCode::IllegalAction, "actions", format!("environment {i}: {why}"));
+        BatchError { at: Some(at), got: a.into(), allowed, ..e }
+    }
+
+    pub(super) fn allowed(&self, i: usize, seat: Option<Seat>) -> Value {
+        let mut legal = Vec::new();
+        if let Some(seat) = seat {
+            self.of.game.legal(&self.hot[i].state, seat, &mut legal);
+        }
+        // A refusal stays small: thousands of ids help nobody.
+        legal.truncate(KEPT_MASK as usize);
+        legal.into()
+    }
+
+    /// Checks one row of ids. `Ok(Some(seat))` names an offender where illegal actions lose.
+    pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, BatchError> {
+        let h = &self.hot[i];
+        if row.iter().all(|&a| a == -1) {
+            return if h.status == Status::New { Err(self.over(i, at)) } else { Ok(None) };
+        }
+        match h.status {
+            Status::New => return Err(self.over(i, at)),
+            Status::Terminated | Status::Truncated => {
+                return if self.config.autoreset == Autoreset::NextStep { Ok(None) } else { Err(self.over(i, at)) };
+            }
+            Status::Live => {}
+        }
+        let lose = self.config.on_illegal == OnIllegal::Lose;
+        let column = |seat: Seat| if row.len() == 1 { 0 } else { seat };
+        let mut used = SeatSet(0);
+        match h.turn {
+            Turn::Seat(seat) => {
+                used = SeatSet(1 << column(seat));
+                let a = row[column(seat)];
+                if !self.is_legal(i, seat, a) {
+                    return if lose && a != -1 { Ok(Some(seat)) } else { Err(self.illegal(i, Some(seat), a, at)) };
+                }
+            }
+            Turn::Chance => {
+                used = SeatSet(1);
+                let mut outcomes = Outcomes::new();
+                self.of.game.chance(&h.state, &mut outcomes);
+                if !outcomes.items().iter().any(|o| i64::from(o.0) == i64::from(row[0])) {
+                    return Err(self.illegal(i, None, row[0], at));
+                }
+            }
+            Turn::Together(set) => {
+                for seat in set.iter().filter(|&s| self.player(i, s).is_none()) {
+                    used.0 |= 1 << column(seat);
+                    let a = row[column(seat)];
+                    if !self.is_legal(i, seat, a) {
+                        return if lose && a != -1 { Ok(Some(seat)) } else { Err(self.illegal(i, Some(seat), a, at)) };
+                    }
+                }
+            }
+            Turn::Over => {}
+        }
+        for (c, &a) in row.iter().enumerate() {
+            if a != -1 && !used.has(c) {
+                let e = BatchError::new(
+                    BatchCode::IllegalAction,
+                    "actions",
+                    format!("environment {i}: seat {c} does not act, its column holds -1"),
+                );
+                return Err(BatchError { at: Some(at), got: a.into(), allowed: (-1).into(), ..e });
+            }
+        }
+        Ok(None)
+    }
+}

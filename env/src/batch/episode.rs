@@ -1,0 +1,402 @@
+//! One row of a batch: its state, its episode, and whoever plays it besides the client.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use ludex_protocol::spec::{Dynamics, RewardModel};
+
+use super::{BatchCode, BatchConfig, BatchError, Layout, Observer, Player, Rotate, check_seats, forfeit};
+use crate::columns::{Columns, obs_spec};
+use crate::draw::{Draw, scale};
+use crate::erased::{Loaded, held};
+use crate::game::{Action, Game, Outcomes, Seat, Turn};
+use crate::policy::{AgentKey, Ask, Policy};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// Never reset.
+    New,
+    /// The client is to act.
+    Live,
+    /// Over by the rules.
+    Terminated,
+    /// Over by the step limit.
+    Truncated,
+}
+
+/// What every step touches.
+#[derive(Clone)]
+pub(super) struct Hot<S> {
+    pub(super) state: S,
+    pub(super) turn: Turn,
+    pub(super) status: Status,
+    pub(super) length: u32,
+}
+
+/// What only some steps touch.
+#[derive(Clone)]
+pub(super) struct Cold {
+    pub(super) draw: Draw,
+    /// Who plays this episode; empty = every seat is the client's.
+    pub(super) seats: Arc<[Player]>,
+    /// Rotation: seat k is played by entry (k + shift) mod P.
+    pub(super) shift: usize,
+    /// Who made the last move, for the view of a finished episode.
+    pub(super) last: Option<Seat>,
+    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
+    pub(super) history: Vec<u32>,
+    pub(super) said: Vec<Value>,
+    /// Returns at the client's last action.
+    pub(super) base: Vec<f64>,
+    /// Returns that a forfeit fixed.
+    pub(super) forfeit: Option<Vec<f64>>,
+    /// Moves by seat, as agents count their turns.
+    pub(super) turns: Vec<u32>,
+}
+
+pub(super) const SAID: u32 = 1 << 31;
+pub(super) const NONE: u32 = u32::MAX;
+const SKIP_LIMIT: u32 = 1_000;
+/// Up to this many actions the masks of a batch are kept for the legality check of the next step.
+pub(super) const KEPT_MASK: u32 = 512;
+
+/// A typed batch.
+pub(crate) struct Batch<G: Game> {
+    pub(super) of: Arc<Loaded<G>>,
+    pub(super) config: BatchConfig,
+    /// Who plays the episodes that begin from now on; empty = every seat is the client's.
+    pub(super) seats: Arc<[Player]>,
+    /// How many seats are the client's, for as long as the batch lives.
+    pub(super) client_seats: usize,
+    pub(super) players: usize,
+    pub(super) actions: usize,
+    pub(super) obs_bytes: usize,
+    pub(super) hot: Vec<Hot<G::State>>,
+    pub(super) cold: Vec<Cold>,
+    /// Masks of the acting seats as last shown, `count * actions` bytes, where they are kept.
+    pub(super) masks: Vec<u8>,
+    pub(super) keep_masks: bool,
+    /// Whether nothing can happen between two actions of the client but the end.
+    pub(super) plain: bool,
+    /// Whether returns can be other than zero before the end.
+    pub(super) step_rewards: bool,
+    pub(super) outcomes: Outcomes,
+    pub(super) scratch: Vec<Action>,
+}
+
+impl<G: Game> Batch<G> {
+    pub(crate) fn new(of: Arc<Loaded<G>>, config: BatchConfig) -> Result<Self, BatchError> {
+        let spec = &of.spec;
+        let players = spec.players as usize;
+        if config.count == 0 {
+            return Err(BatchError::new(BatchCode::BadField, "count", "count must be at least 1"));
+        }
+        if config.max_steps == Some(0) {
+            return Err(BatchError::new(BatchCode::BadField, "max_steps", "max_steps must be at least 1"));
+        }
+        check_seats(&config.seats, players)?;
+        let v = &config.views;
+        let lacks = |what: &str| {
+            let e = BatchError::new(BatchCode::BadField, "views", format!("{} has no view {what:?}", spec.game));
+            Err(BatchError { got: what.into(), ..e })
+        };
+        if v.tensor && spec.views.tensor.is_none() {
+            return lacks("tensor");
+        }
+        if v.info && spec.views.info.is_none() {
+            return lacks("info");
+        }
+        if config.layout == Layout::OpenSpiel && of.game.facts().openspiel.is_none() {
+            return Err(BatchError::new(
+                BatchCode::BadField,
+                "layout",
+                format!("{} has no layout \"openspiel\"", spec.game),
+            ));
+        }
+        let obs_bytes = obs_spec(spec, &of.game.facts(), config.layout).map_or(0, |t| t.bytes());
+        let keep_masks = spec.actions <= KEPT_MASK && config.observer == Observer::Acting;
+        let start = Hot { state: of.game.start(), turn: Turn::Over, status: Status::New, length: 0 };
+        let seats: Arc<[Player]> = players_of(&config);
+        let cold = |i: usize| Cold {
+            seats: seats.clone(),
+            draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
+            shift: 0,
+            last: None,
+            history: Vec::new(),
+            said: Vec::new(),
+            base: vec![0.0; players],
+            forfeit: None,
+            turns: vec![0; players],
+        };
+        Ok(Batch {
+            players,
+            actions: spec.actions as usize,
+            obs_bytes,
+            hot: vec![start; config.count],
+            cold: (0..config.count).map(cold).collect(),
+            masks: if keep_masks { vec![0; config.count * spec.actions as usize] } else { Vec::new() },
+            keep_masks,
+            plain: seats.is_empty()
+                && (spec.max_chance == 0 || config.client_chance)
+                && spec.dynamics == Dynamics::Sequential,
+            step_rewards: spec.rewards == RewardModel::Step,
+            outcomes: Outcomes::new(),
+            scratch: Vec::new(),
+            client_seats: client_seats(&config, players),
+            seats,
+            of: of.clone(),
+            config,
+        })
+    }
+
+    /// Who plays `seat` in row `i`.
+    pub(super) fn player(&self, i: usize, seat: Seat) -> Option<&Arc<dyn Policy>> {
+        let c = &self.cold[i];
+        if c.seats.is_empty() {
+            return None;
+        }
+        c.seats[(seat + c.shift) % self.players].as_ref()
+    }
+
+    /// The client's seat in row `i`, if it has exactly one.
+    #[inline]
+    pub(super) fn only_seat(&self, i: usize) -> Option<Seat> {
+        if self.client_seats != 1 {
+            return None;
+        }
+        (0..self.players).find(|&seat| self.player(i, seat).is_none())
+    }
+
+    pub(super) fn rows<'r>(&self, rows: Option<&'r [u32]>) -> Result<Rows<'r>, BatchError> {
+        let count = self.hot.len();
+        match rows {
+            None => Ok(Rows::All(count)),
+            Some(list) => {
+                let mut seen = vec![false; count];
+                for (at, &i) in list.iter().enumerate() {
+                    let twice = seen.get_mut(i as usize).map(|s| std::mem::replace(s, true));
+                    if twice != Some(false) {
+                        let what = if twice.is_none() { "does not exist" } else { "is named twice" };
+                        let e = BatchError::new(BatchCode::BadField, "envs", format!("environment {i} {what}"));
+                        return Err(BatchError {
+                            at: Some(at),
+                            got: i.into(),
+                            allowed: format!("0..{count}, each once").into(),
+                            ..e
+                        });
+                    }
+                }
+                Ok(Rows::Some(list))
+            }
+        }
+    }
+
+    /// Starts the next episode of row `i`, going on while episodes end before the client can act.
+    pub(super) fn begin(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
+        for _ in 0..SKIP_LIMIT {
+            self.fresh(i);
+            self.advance(i);
+            let over = matches!(self.hot[i].status, Status::Terminated | Status::Truncated);
+            if !over {
+                return Ok(());
+            }
+            let mut returns = vec![0.0; self.players];
+            self.returns(i, &mut returns);
+            out.skip(pos, &returns);
+            self.next_episode(i);
+        }
+        let message = format!("environment {i}: {SKIP_LIMIT} episodes in a row ended before the client could act");
+        Err(BatchError::new(BatchCode::Limit, "envs", message))
+    }
+
+    pub(super) fn next_episode(&mut self, i: usize) {
+        let c = &mut self.cold[i];
+        c.draw = Draw::new(G::ID, c.draw.seed(), c.draw.episode() + 1);
+    }
+
+    /// The first position under the row's draw.
+    pub(super) fn fresh(&mut self, i: usize) {
+        let state = self.of.game.start();
+        let turn = self.of.game.turn(&state);
+        self.hot[i] = Hot { state, turn, status: Status::Live, length: 0 };
+        let players = self.players;
+        let c = &mut self.cold[i];
+        c.history.clear();
+        c.said.clear();
+        c.base.fill(0.0);
+        c.forfeit = None;
+        c.last = None;
+        c.turns.fill(0);
+        if !self.plain {
+            c.seats = self.seats.clone();
+        }
+        c.shift = match self.config.rotate {
+            Rotate::None => 0,
+            Rotate::Cycle => (c.draw.episode() % players as u64) as usize,
+            Rotate::Random => {
+                let key = c.draw.other("rotate");
+                scale(crate::draw::block(&key, 0), players as u64) as usize
+            }
+        };
+    }
+
+    /// Plays on until the client is to act or the episode is over.
+    pub(super) fn advance(&mut self, i: usize) {
+        loop {
+            let turn = self.of.game.turn(&self.hot[i].state);
+            let h = &mut self.hot[i];
+            h.turn = turn;
+            if turn == Turn::Over {
+                h.status = Status::Terminated;
+                return;
+            }
+            if self.config.max_steps.is_some_and(|max| h.length >= max) {
+                h.status = Status::Truncated;
+                return;
+            }
+            if self.plain {
+                return;
+            }
+            match turn {
+                Turn::Chance if !self.config.client_chance => {
+                    self.outcomes.clear();
+                    self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
+                    let a = self.cold[i].draw.pick(&self.outcomes).unwrap_or(0);
+                    self.move_chance(i, a);
+                }
+                Turn::Seat(seat) if self.player(i, seat).is_some() => match self.ask(i, seat) {
+                    Some(a) => self.move_seat(i, seat, a),
+                    None => return self.lose(i, seat),
+                },
+                Turn::Together(set) if set.iter().all(|seat| self.player(i, seat).is_some()) => {
+                    let mut joint = [NONE; 16];
+                    for seat in set.iter() {
+                        match self.ask(i, seat) {
+                            Some(a) => joint[seat] = a,
+                            None => return self.lose(i, seat),
+                        }
+                    }
+                    self.move_together(i, &joint);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// The answer of the server's agent on `seat`; `None` if it is not legal.
+    pub(super) fn ask(&mut self, i: usize, seat: Seat) -> Option<Action> {
+        let policy = self.player(i, seat)?.clone();
+        let mut legal = std::mem::take(&mut self.scratch);
+        legal.clear();
+        self.of.game.legal(&self.hot[i].state, seat, &mut legal);
+        let state = held(&self.of, self.hot[i].state.clone());
+        let c = &self.cold[i];
+        let mut ask = Ask::on_state(&*state, seat, c.turns[seat], &legal, AgentKey::Episode(&c.draw));
+        if policy.peeks() {
+            ask = ask.with_peek();
+        }
+        let a = policy.choose(&ask);
+        let answer = legal.contains(&a).then_some(a);
+        self.scratch = legal;
+        answer
+    }
+
+    #[inline]
+    pub(super) fn move_seat(&mut self, i: usize, seat: Seat, a: Action) {
+        let h = &mut self.hot[i];
+        self.of.game.play_unchecked(&mut h.state, a);
+        h.length += 1;
+        let c = &mut self.cold[i];
+        c.history.push(a);
+        c.last = Some(seat);
+        c.turns[seat] += 1;
+    }
+
+    pub(super) fn move_chance(&mut self, i: usize, a: Action) {
+        self.of.game.play_unchecked(&mut self.hot[i].state, a);
+        let c = &mut self.cold[i];
+        c.history.push(a);
+        c.last = None;
+    }
+
+    pub(super) fn move_together(&mut self, i: usize, joint: &[u32; 16]) {
+        let players = self.players;
+        let c = &mut self.cold[i];
+        c.history.extend_from_slice(&joint[..players]);
+        c.last = None;
+        let mut ids = [0; 16];
+        for seat in 0..players {
+            if joint[seat] != NONE {
+                ids[seat] = joint[seat];
+                c.turns[seat] += 1;
+            }
+        }
+        let h = &mut self.hot[i];
+        self.of.game.play_together_unchecked(&mut h.state, &ids[..players]);
+        h.length += 1;
+    }
+
+    pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
+        let h = &mut self.hot[i];
+        self.of.game.play_said(&mut h.state, seat, &said);
+        h.length += 1;
+        let c = &mut self.cold[i];
+        c.history.push(SAID | c.said.len() as u32);
+        c.said.push(said);
+        c.last = Some(seat);
+        c.turns[seat] += 1;
+    }
+
+    /// Ends row `i` against `seat`.
+    pub(super) fn lose(&mut self, i: usize, seat: Seat) {
+        let mut returns = vec![0.0; self.players];
+        self.returns(i, &mut returns);
+        forfeit(&self.of.spec, seat, &mut returns);
+        self.cold[i].forfeit = Some(returns);
+        self.cold[i].last = Some(seat);
+        self.hot[i].status = Status::Terminated;
+        self.hot[i].turn = Turn::Over;
+    }
+
+    pub(super) fn returns(&self, i: usize, out: &mut [f64]) {
+        match &self.cold[i].forfeit {
+            Some(fixed) => out.copy_from_slice(fixed),
+            None => self.of.game.returns(&self.hot[i].state, out),
+        }
+    }
+}
+
+/// Rows of a call: all, or a checked list.
+#[derive(Clone, Copy)]
+pub(super) enum Rows<'a> {
+    All(usize),
+    Some(&'a [u32]),
+}
+
+impl Rows<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Rows::All(n) => *n,
+            Rows::Some(list) => list.len(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, pos: usize) -> usize {
+        match self {
+            Rows::All(_) => pos,
+            Rows::Some(list) => list[pos] as usize,
+        }
+    }
+}
+
+/// The players of `config`, or none if every seat is the client's.
+pub(super) fn players_of(config: &BatchConfig) -> Arc<[Player]> {
+    if config.seats.iter().all(Option::is_none) { Arc::new([]) } else { config.seats.as_slice().into() }
+}
+
+/// How many seats of `config` are the client's.
+pub(super) fn client_seats(config: &BatchConfig, players: usize) -> usize {
+    if config.seats.is_empty() { players } else { config.seats.iter().filter(|p| p.is_none()).count() }
+}

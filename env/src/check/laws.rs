@@ -1,0 +1,265 @@
+//! Laws of one position.
+
+use std::collections::HashSet;
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, TensorSpec};
+
+use super::print::{Print, Sight, info, mask, openspiel, tensor, viewers};
+use super::{Fault, garbage, law, same};
+use crate::draw::Stream;
+use crate::erased::{DynState, DynView, GameRef, Given, legal_list};
+use crate::game::{Action, Heard, Outcomes, Seat, Turn, Viewer};
+
+/// The cheap laws, checked at every position.
+pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    let spec = s.spec();
+    let turn = s.turn();
+    law(turn != Turn::Chance || spec.chance != ChanceMode::Deterministic, || "chance moves in a game without".into())?;
+    let together = matches!(turn, Turn::Together(_));
+    law(!together || spec.dynamics != Dynamics::Sequential, || "a joint move in a sequential game".into())?;
+    law(!matches!(turn, Turn::Seat(_)) || spec.dynamics != Dynamics::Simultaneous, || {
+        "a single move in a simultaneous game".into()
+    })?;
+    law(s.returns().iter().all(|r| r.is_finite()), || format!("returns {:?}", s.returns()))?;
+    for seat in 0..spec.players as Seat {
+        let legal = legal_list(s, seat);
+        let acts = turn.seats().has(seat);
+        law(acts || legal.is_empty(), || format!("seat {seat} does not act but may {legal:?}"))?;
+        law(!acts || !legal.is_empty() || spec.proposals.is_some(), || format!("seat {seat} acts but may nothing"))?;
+        law(legal.windows(2).all(|w| w[0] < w[1]), || format!("legal {legal:?} is not ascending"))?;
+        law(legal.last().is_none_or(|&a| a < spec.actions), || format!("legal {legal:?} beyond {}", spec.actions))?;
+        let mut wanted = vec![0; spec.actions as usize];
+        legal.iter().for_each(|&a| wanted[a as usize] = 1);
+        same(&mask(s, seat), &wanted, || format!("mask of seat {seat}"))?;
+        if !legal.is_empty() {
+            let (random, default) = (s.random_action(seat, rng), s.default_action(seat));
+            law(legal.contains(&random), || format!("random action {random} is not legal"))?;
+            law(legal.contains(&default), || format!("default action {default} is not legal"))?;
+        }
+    }
+    chance(s)
+}
+
+fn chance(s: &dyn DynState) -> Result<(), Fault> {
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    if s.turn() != Turn::Chance {
+        return law(outcomes.items().is_empty(), || "chance outcomes where chance is not to move".into());
+    }
+    let ids: HashSet<Action> = outcomes.items().iter().map(|o| o.0).collect();
+    law(!ids.is_empty(), || "a chance node without outcomes".into())?;
+    law(ids.len() == outcomes.items().len(), || format!("repeated outcomes {:?}", outcomes.items()))?;
+    law(ids.iter().all(|&a| a < s.spec().max_chance), || format!("outcomes {ids:?} beyond {}", s.spec().max_chance))?;
+    let sum: f64 = outcomes.probabilities().map(|o| o.1).sum();
+    law((sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum}"))
+}
+
+/// The costly laws.
+pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    names(s, rng)?;
+    arrays(s)?;
+    copies(game, s)?;
+    round_trips(game, s, rng)?;
+    refusals(s, rng)?;
+    unchecked(s, rng);
+    guesses(s)
+}
+
+/// Names of actions are unique and read back, in every way in which a host reads them.
+fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    for seat in s.turn().seats().iter() {
+        let (view, legal) = (s.view(Viewer::Seat(seat)), legal_list(s, seat));
+        let mut seen = HashSet::new();
+        let skip = (legal.len() / 40).max(1);
+        for &a in legal.iter().skip(rng.below(skip)).step_by(skip) {
+            let name = view.action_text(seat, a);
+            law(seen.insert(name.clone()), || format!("two actions are called {name:?}"))?;
+            same(&view.parse(seat, &legal, &name), &Some(a), || format!("parse({name:?})"))?;
+            same(&s.read(seat, &Given::Text(name.clone())), &Ok(Heard::Action(a)), || format!("read({name:?})"))?;
+            same(&s.read(seat, &Given::Id(a.into())), &Ok(Heard::Action(a)), || format!("read({a})"))?;
+            law(s.is_legal(seat, a), || format!("{a} is listed and not legal"))?;
+        }
+    }
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    for &(a, _) in outcomes.items().iter().take(40) {
+        let given = Given::Text(s.outcome_text(a));
+        same(&s.read_outcome(&given), &Ok(a), || format!("the outcome {given:?}"))?;
+    }
+    Ok(())
+}
+
+/// Arrays fill all of their space, whatever was in it, within their bounds.
+fn arrays(s: &dyn DynState) -> Result<(), Fault> {
+    let views = &s.spec().views;
+    let first = |t: &Option<std::collections::BTreeMap<String, TensorSpec>>| {
+        t.as_ref().and_then(|t| t.values().next().cloned())
+    };
+    for who in viewers(s) {
+        type Read = fn(&dyn DynState, Viewer, u8) -> Vec<u8>;
+        let both: [(&str, Option<TensorSpec>, Read); 2] =
+            [("tensor", first(&views.tensor), tensor), ("info", first(&views.info), info)];
+        for (what, t, read) in both {
+            let Some(t) = t else { continue };
+            let values = read(s, who, 0);
+            same(&values, &read(s, who, 0xa5), || format!("{what} of {who:?} over other bytes"))?;
+            let inside = |v: f64| (t.low..=t.high).contains(&v);
+            let out = values.iter().find(|&&v| t.bytes() == t.len() && !inside(f64::from(v)));
+            law(out.is_none(), || format!("{what} of {who:?} holds {out:?}, outside {}..={}", t.low, t.high))?;
+        }
+        if let Viewer::Seat(seat) = who {
+            law(openspiel(s, seat).iter().all(|v| v.is_finite()), || "layout openspiel is not finite".into())?;
+        }
+    }
+    Ok(())
+}
+
+fn copies(game: &GameRef, s: &dyn DynState) -> Result<(), Fault> {
+    let print = Print::of(s);
+    Print::of(&*s.boxed()).same(&print, "a copy")?;
+    same(&s.boxed().hash(), &s.hash(), || "hash of a copy".into())?;
+    let mut other = game.start();
+    other.copy_from(s);
+    Print::of(&*other).same(&print, "copy_from")
+}
+
+/// A view survives the wire; a view that somebody bent does no harm.
+fn round_trips(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    for who in viewers(s) {
+        let view = s.view(who);
+        let value = view.value();
+        let text = serde_json::to_string(&value).map_err(|e| e.to_string())?;
+        let back = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+        let read = game.read_view(&back).map_err(|e| format!("the view {} was not read: {e}", value))?;
+        same(&read.value(), &value, || "a view read back".into())?;
+        same(&read.text(), &view.text(), || "the text of a view read back".into())?;
+        let world = read.world(rng);
+        Sight::of(&*world, who).same(&Sight::of(s, who), "a world of a view read back")?;
+        let mut bent = value;
+        bend(&mut bent, rng);
+        harmless(game.read_view(&bent).ok(), rng);
+    }
+    let [a, ..] = garbage();
+    garbage().iter().for_each(|value| harmless(game.read_view(value).ok(), rng));
+    law(game.read_view(&a).is_err(), || "null was read as a view".into())
+}
+
+/// Replaces one random leaf of a value by something else of its kind.
+fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
+    use serde_json::Value;
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            let k = rng.below(map.len());
+            if let Some((_, inner)) = map.iter_mut().nth(k) {
+                bend(inner, rng);
+            }
+        }
+        Value::Array(list) if !list.is_empty() => {
+            let k = rng.below(list.len());
+            bend(&mut list[k], rng);
+        }
+        Value::Number(_) => *value = [0, 1, 77, 255, 1u64 << 40][rng.below(5)].into(),
+        Value::String(text) => *value = [String::new(), text.repeat(3), "?".into()][rng.below(3)].clone().into(),
+        other => *other = Value::from("bent"),
+    }
+}
+
+/// Uses what a bent view allows; nothing may panic.
+fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
+    if let Some(view) = view {
+        let _ = view.text();
+        let world = view.world(rng);
+        let _ = world.turn();
+    }
+}
+
+/// Whatever is illegal is refused with a reason, and nothing moves.
+fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    let spec = s.spec();
+    let print = Print::of(s);
+    let mut t = s.boxed();
+    let refused = |done: Result<(), crate::Refusal>, what: &dyn Fn() -> String| match done {
+        Ok(()) => Err(format!("{} was accepted", what())),
+        Err(r) => law(!r.message.is_empty(), || format!("{} was refused without a reason", what())),
+    };
+    let players = spec.players as Seat;
+    for seat in 0..players {
+        let legal = legal_list(s, seat);
+        let some = (0..8).map(|_| rng.below(spec.actions.max(1) as usize) as Action);
+        for a in some.chain([0, spec.actions, Action::MAX]) {
+            if !legal.contains(&a) || !matches!(s.turn(), Turn::Seat(_)) {
+                refused(t.play(seat, a), &|| format!("action {a} of seat {seat}"))?;
+                law(legal.contains(&a) || s.read(seat, &Given::Id(a.into())).is_err(), || format!("{a} was read"))?;
+            }
+        }
+        law(s.read(seat, &Given::Id(-1)).is_err(), || "action -1 was read".into())?;
+        law(s.read(seat, &Given::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
+        for value in garbage() {
+            let read = s.read(seat, &Given::Proposal(value.clone()));
+            law(read.is_err() || spec.proposals.is_some(), || format!("{value} was read as a move"))?;
+        }
+        let odd = s.read(seat, &Given::Text("no such move \u{0}".into()));
+        law(odd.is_err() || spec.proposals.is_some(), || "nonsense was read as a move".into())?;
+    }
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    for a in [0, 1, spec.max_chance, Action::MAX] {
+        if !outcomes.items().iter().any(|o| o.0 == a) {
+            refused(t.play_chance(a), &|| format!("chance outcome {a}"))?;
+        }
+    }
+    let acting = s.turn().seats();
+    let right = |seat| acting.has(seat).then(|| s.default_action(seat));
+    let joint: Vec<Option<Action>> = (0..players).map(right).collect();
+    if let Turn::Together(_) = s.turn() {
+        for seat in 0..players {
+            let mut wrong = joint.clone();
+            wrong[seat] = if acting.has(seat) { None } else { Some(0) };
+            refused(t.play_together(&wrong), &|| format!("the joint move {wrong:?}"))?;
+            wrong[seat] = Some(spec.actions);
+            refused(t.play_together(&wrong), &|| format!("the joint move {wrong:?}"))?;
+        }
+        refused(t.play_together(&joint[1..]), &|| "a short joint move".into())?;
+    } else {
+        refused(t.play_together(&joint), &|| "a joint move out of turn".into())?;
+    }
+    Print::of(&*t).same(&print, "after refused moves")
+}
+
+/// Unchecked moves with any id in range do not panic.
+fn unchecked(s: &dyn DynState, rng: &mut Stream) {
+    let spec = s.spec();
+    let mut t = s.boxed();
+    for _ in 0..3 {
+        match s.turn() {
+            Turn::Chance => t.play_unchecked(rng.below(spec.max_chance as usize) as Action),
+            Turn::Together(_) => {
+                let ids: Vec<Action> = (0..spec.players).map(|_| rng.below(spec.actions as usize) as Action).collect();
+                t.play_together_unchecked(&ids);
+            }
+            Turn::Seat(_) | Turn::Over => t.play_unchecked(rng.below(spec.actions as usize) as Action),
+        }
+    }
+}
+
+/// Evaluations stay within the bounds of returns.
+fn guesses(s: &dyn DynState) -> Result<(), Fault> {
+    let spec = s.spec();
+    for seat in 0..spec.players as Seat {
+        let guess = s.evaluate(seat);
+        law(guess.is_none_or(|v| (spec.min_return..=spec.max_return).contains(&v)), || {
+            format!("evaluation {guess:?} of seat {seat}")
+        })?;
+    }
+    Ok(())
+}
+
+/// A rollout ends, or stops where it is told to.
+pub(super) fn rollout(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    let mut t = s.boxed();
+    let played = t.rollout(rng, 3);
+    law(played <= 3, || format!("a rollout of 3 played {played}"))?;
+    let limit = 4 * s.spec().max_length as usize + 1_000;
+    let played = s.boxed().rollout(rng, limit);
+    law(played < limit, || format!("a rollout did not end within {limit}"))
+}

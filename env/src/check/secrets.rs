@@ -1,0 +1,119 @@
+//! Hidden information: worlds that a viewer cannot tell apart, and what events tell.
+
+use ludex_protocol::spec::{Information, RewardModel};
+use serde_json::Value;
+
+use super::print::{Print, Sight, viewers};
+use super::walk::Event;
+use super::{Fault, law, same};
+use crate::draw::Stream;
+use crate::erased::{DynState, legal_list};
+use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+
+/// What a viewer knows fits every world made from it, in every form in which it is shown.
+pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
+    let spec = s.spec();
+    for who in viewers(s) {
+        let world = s.view(who).world(rng);
+        let what = format!("a world of {who:?}");
+        Sight::of(&*world, who).same(&Sight::of(s, who), &what)?;
+        if spec.information == Information::Perfect {
+            Print::of(&*world).same(&Print::of(s), &what)?;
+            same(&world.hash(), &s.hash(), || format!("{what}: hash"))?;
+            let outcomes = |s: &dyn DynState| {
+                let mut out = Outcomes::new();
+                s.chance(&mut out);
+                out
+            };
+            same(&outcomes(&*world), &outcomes(s), || format!("{what}: chance"))?;
+        }
+        // Sums are told to everybody: at the end, or with every reward.
+        if s.turn() == Turn::Over || spec.rewards == RewardModel::Step {
+            same(&world.returns(), &s.returns(), || format!("{what}: returns"))?;
+        }
+    }
+    Ok(())
+}
+
+/// All that a viewer is told of one step: the event of each mover, and what is laid open after it.
+type Told = (Vec<Seen>, Vec<(String, Value)>);
+
+fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer) -> Told {
+    let seen = match event {
+        Event::Chance(a) => vec![before.seen(who, Mover::Chance, *a)],
+        Event::Move(seat, a) => vec![before.seen(who, Mover::Seat(*seat), *a)],
+        Event::Together(joint) => {
+            let acting = joint.iter().enumerate().filter_map(|(seat, a)| a.map(|a| (seat, a)));
+            acting.map(|(seat, a)| before.seen(who, Mover::Seat(seat), a)).collect()
+        }
+        Event::Said(seat, said) => vec![before.seen_said(who, *seat, said)],
+    };
+    (seen, after.reveals(who))
+}
+
+/// Events tell a viewer exactly what its view gains: in two worlds that it cannot tell apart before, it is told the same
+/// if and only if it cannot tell them apart after. (Where nothing is hidden, different moves may lead to equal positions.)
+pub(super) fn events(
+    before: &dyn DynState,
+    event: &Event,
+    after: &dyn DynState,
+    rng: &mut Stream,
+) -> Result<(), Fault> {
+    let perfect = before.spec().information == Information::Perfect;
+    for who in viewers(before) {
+        let here = told(before, event, after, who);
+        ids(event, &here.0, who, perfect)?;
+        let world = before.view(who).world(rng);
+        let other = elsewhere(&*world, event, rng);
+        let mut next = world.boxed();
+        other.play(&mut *next).map_err(|f| format!("in a world of {who:?}: {f}"))?;
+        let there = told(&*world, &other, &*next, who);
+        let equal = after.view(who).value() == next.view(who).value();
+        law(perfect || !equal || here == there, || {
+            format!("{who:?} is told {here:?} or {there:?}, by which it could tell worlds apart that its view does not")
+        })?;
+        law(equal || here != there, || {
+            format!("{who:?} is told {here:?} in two worlds, but its view afterwards tells them apart")
+        })?;
+    }
+    Ok(())
+}
+
+/// The ids in events are the true ones; movers see their own, and everybody sees all of them where nothing is hidden.
+fn ids(event: &Event, seen: &[Seen], who: Viewer, perfect: bool) -> Result<(), Fault> {
+    let moves: Vec<(Option<Seat>, Action)> = match event {
+        Event::Chance(a) => vec![(None, *a)],
+        Event::Move(seat, a) => vec![(Some(*seat), *a)],
+        Event::Together(joint) => joint.iter().enumerate().filter_map(|(p, a)| a.map(|a| (Some(p), a))).collect(),
+        Event::Said(..) => return Ok(()),
+    };
+    for ((by, a), seen) in moves.into_iter().zip(seen) {
+        let own = by.is_some_and(|p| who == Viewer::Seat(p));
+        law(seen.action.is_none_or(|id| id == a), || format!("{who:?} sees {:?} where {a} was played", seen.action))?;
+        law(!(own || perfect) || seen.action == Some(a), || format!("{who:?} does not see {a}, played by {by:?}"))?;
+        law(seen.action.is_none() || seen.text.is_some(), || format!("{who:?} sees {a} without words"))?;
+    }
+    Ok(())
+}
+
+/// The same event in another world, or one like it where it is impossible there.
+fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
+    let other = |seat: Seat, a: Action| {
+        let legal = legal_list(world, seat);
+        if legal.contains(&a) || legal.is_empty() { a } else { legal[rng.clone().below(legal.len())] }
+    };
+    match event {
+        Event::Move(seat, a) => Event::Move(*seat, other(*seat, *a)),
+        Event::Together(joint) => {
+            Event::Together(joint.iter().enumerate().map(|(seat, a)| a.map(|a| other(seat, a))).collect())
+        }
+        Event::Said(..) => event.clone(),
+        Event::Chance(a) => {
+            let mut outcomes = Outcomes::new();
+            world.chance(&mut outcomes);
+            // Another outcome as often as the same: a viewer that does not see it must not notice.
+            let same = outcomes.items().iter().any(|o| o.0 == *a) && rng.below(2) == 0;
+            Event::Chance(if same { *a } else { rng.pick(&outcomes).unwrap_or(*a) })
+        }
+    }
+}

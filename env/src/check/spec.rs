@@ -1,0 +1,48 @@
+//! Laws of what a game tells about itself.
+
+use serde_json::Value;
+
+use ludex_protocol::spec::{ChanceMode, TensorSpec};
+
+use super::{Fault, law, same};
+use crate::erased::DynGame;
+use crate::registry::{entry, load};
+
+pub(super) fn laws(game: &dyn DynGame) -> Result<(), Fault> {
+    let spec = game.spec();
+    law(spec.min_return < spec.max_return, || format!("returns {}..={}", spec.min_return, spec.max_return))?;
+    same(&spec.seats.len(), &(spec.players as usize), || "names of seats".into())?;
+    let [low, high] = spec.player_range;
+    law((low..=high).contains(&spec.players) && spec.players <= 16, || format!("{} players", spec.players))?;
+    law(spec.actions > 0 && spec.max_length > 0, || "no actions or no moves".into())?;
+    let chance = spec.chance != ChanceMode::Deterministic;
+    same(&(spec.max_chance > 0), &chance, || format!("max_chance {} under {:?}", spec.max_chance, spec.chance))?;
+    law(spec.views.tensor.as_ref().is_none_or(|t| t.len() == 1), || "more than one observation array".into())?;
+    let arrays = [&spec.views.tensor, &spec.views.info];
+    for (name, t) in arrays.into_iter().flatten().flat_map(|t| t.iter()) {
+        parts(name, t)?;
+    }
+    law(spec.params_schema["properties"].is_object() || spec.params.is_empty(), || "no schema of parameters".into())?;
+    law(game.page().starts_with("# "), || "the page has no title".into())?;
+    let zero = spec.anchors.iter().find(|a| a.level == 0).map(|a| a.agent.as_str());
+    same(&zero, &Some("random"), || "level 0 of the ladder".into())?;
+    if entry(&spec.game).is_some() {
+        let again = load(&spec.string).map_err(|e| format!("its own string was refused: {e}"))?;
+        same(&again.spec().hash, &spec.hash, || "hash of its own string".into())?;
+        same(&again.spec().string, &spec.string, || "its own string".into())?;
+        let text = serde_json::to_string(&Value::Object(spec.params.clone())).map_err(|e| e.to_string())?;
+        law(serde_json::from_str::<Value>(&text).is_ok(), || "parameters are no JSON".into())?;
+    }
+    Ok(())
+}
+
+/// The named parts cover the first axis in order.
+fn parts(name: &str, t: &TensorSpec) -> Result<(), Fault> {
+    let mut at = 0;
+    for part in &t.parts {
+        same(&part.at, &at, || format!("{name}: part {} begins", part.name))?;
+        at += part.len;
+    }
+    same(&Some(&at), &t.s.first(), || format!("{name}: parts end"))?;
+    law(t.low < t.high, || format!("{name}: {}..={}", t.low, t.high))
+}

@@ -1,0 +1,167 @@
+//! One random episode, with the laws at its positions.
+
+use serde_json::Value;
+
+use ludex_protocol::spec::{RewardModel, Utility};
+
+use super::print::Print;
+use super::{Fault, Proposer, law, laws, same, secrets};
+use crate::draw::{Draw, Stream};
+use crate::erased::{DynState, GameRef, Given, legal_list};
+use crate::game::{Action, Heard, Outcomes, Seat, Turn};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Event {
+    Chance(Action),
+    Move(Seat, Action),
+    Together(Vec<Option<Action>>),
+    Said(Seat, Value),
+}
+
+impl Event {
+    /// Plays it, checked.
+    pub(super) fn play(&self, s: &mut dyn DynState) -> Result<(), Fault> {
+        let done = match self {
+            Event::Chance(a) => s.play_chance(*a),
+            Event::Move(seat, a) => s.play(*seat, *a),
+            Event::Together(joint) => s.play_together(joint),
+            Event::Said(seat, said) => s.play_said(*seat, said),
+        };
+        done.map_err(|refusal| format!("{self:?} was refused: {refusal}"))
+    }
+
+    /// Plays it, unchecked where there is such a form.
+    fn play_unchecked(&self, s: &mut dyn DynState) -> Result<(), Fault> {
+        match self {
+            Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),
+            Event::Together(joint) => {
+                let ids: Vec<Action> = joint.iter().map(|a| a.unwrap_or(0)).collect();
+                s.play_together_unchecked(&ids);
+            }
+            Event::Said(..) => return self.play(s),
+        }
+        Ok(())
+    }
+}
+
+/// What happens next in `s`, at random; `None` at the end, or where a seat has nothing but proposals and makes none.
+fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'_>) -> Result<Option<Event>, Fault> {
+    Ok(match s.turn() {
+        Turn::Over => None,
+        Turn::Chance => {
+            let mut outcomes = Outcomes::new();
+            s.chance(&mut outcomes);
+            draw.pick(&outcomes).map(Event::Chance)
+        }
+        Turn::Together(set) => {
+            let joint = (0..s.spec().players as Seat).map(|seat| set.has(seat).then(|| s.random_action(seat, rng)));
+            Some(Event::Together(joint.collect()))
+        }
+        Turn::Seat(seat) => match propose(s, seat, rng) {
+            Some(given) => Some(said(s, seat, &given)?),
+            None if legal_list(s, seat).is_empty() => None,
+            None => Some(Event::Move(seat, s.random_action(seat, rng))),
+        },
+    })
+}
+
+/// The event of a proposal, which must be understood and stay what it is in canonical form.
+fn said(s: &dyn DynState, seat: Seat, given: &Given) -> Result<Event, Fault> {
+    match s.read(seat, given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))? {
+        Heard::Action(a) => Ok(Event::Move(seat, a)),
+        Heard::Said(value) => {
+            let again = s.read(seat, &Given::Proposal(value.clone())).map_err(|r| r.message);
+            same(&again, &Ok(Heard::Said(value.clone())), || "a canonical saying, read again".into())?;
+            Ok(Event::Said(seat, value))
+        }
+    }
+}
+
+/// Whether the costly laws are checked at ply `k`: at the beginning, at powers of two, and now and then.
+fn thorough(k: usize, rng: &mut Stream) -> bool {
+    k < 6 || k.is_power_of_two() || rng.below(12) == 0
+}
+
+/// Plays one episode under `seed` and checks it.
+pub(super) fn episode(game: &GameRef, seed: u64, propose: Proposer<'_>) -> Result<(), Fault> {
+    let mut rng = Stream::named(&format!("ludex.v1:check:{}:{seed}", game.id()));
+    let mut draw = Draw::new(game.id(), seed, 0);
+    let mut s = game.start();
+    let mut history: Vec<Event> = Vec::new();
+    let mut marks: Vec<(usize, Print)> = Vec::new();
+    let spec = s.spec().clone();
+    laws::rollout(&*s, &mut rng)?;
+    for k in 0.. {
+        let at = |f: Fault| format!("ply {k}: {f}");
+        laws::position(&*s, &mut rng).map_err(at)?;
+        let full = thorough(k, &mut rng) || s.turn() == Turn::Over;
+        if full {
+            laws::thorough(game, &*s, &mut rng).map_err(at)?;
+            secrets::worlds(&*s, &mut rng).map_err(at)?;
+            marks.push((k, Print::of(&*s)));
+        }
+        let Some(event) = next(&*s, &mut draw, &mut rng, propose).map_err(at)? else {
+            break;
+        };
+        let before = full.then(|| (s.boxed(), Print::of(&*s)));
+        let mut unchecked = full.then(|| s.boxed());
+        event.play(&mut *s).map_err(at)?;
+        if let Some(other) = &mut unchecked {
+            event.play_unchecked(&mut **other).map_err(at)?;
+            Print::of(&**other).same(&Print::of(&*s), "unchecked play").map_err(at)?;
+        }
+        if let Some((before, print)) = before {
+            Print::of(&*before).same(&print, "a copy after the original moved on").map_err(at)?;
+            secrets::events(&*before, &event, &*s, &mut rng).map_err(at)?;
+        }
+        if spec.rewards == RewardModel::Terminal && s.turn() != Turn::Over {
+            law(s.returns().iter().all(|&r| r == 0.0), || format!("returns {:?} before the end", s.returns()))
+                .map_err(at)?;
+        }
+        history.push(event);
+    }
+    if s.turn() != Turn::Over {
+        return Ok(());
+    }
+    let moves = history.iter().filter(|e| !matches!(e, Event::Chance(_))).count();
+    law(moves <= spec.max_length as usize, || format!("{moves} moves, more than max_length {}", spec.max_length))?;
+    ended(&*s)?;
+    replayed(game, &history, &marks)
+}
+
+/// The returns of a finished episode.
+fn ended(s: &dyn DynState) -> Result<(), Fault> {
+    let (spec, returns) = (s.spec(), s.returns());
+    let inside = returns.iter().all(|r| (spec.min_return..=spec.max_return).contains(r));
+    law(inside, || format!("returns {returns:?} outside {}..={}", spec.min_return, spec.max_return))?;
+    let sum: f64 = returns.iter().sum();
+    match spec.utility {
+        Utility::ZeroSum => law(sum.abs() < 1e-6, || format!("returns {returns:?} do not sum to zero")),
+        Utility::Identical => {
+            law(returns.windows(2).all(|w| w[0] == w[1]), || format!("returns {returns:?} are not identical"))
+        }
+        Utility::ConstantSum => {
+            let (low, high) = (spec.min_return, spec.max_return);
+            law(sum >= low && sum <= high * returns.len() as f64, || format!("returns {returns:?} sum to {sum}"))
+        }
+        Utility::GeneralSum => Ok(()),
+    }
+}
+
+/// The record leads through the same positions again.
+fn replayed(game: &GameRef, history: &[Event], marks: &[(usize, Print)]) -> Result<(), Fault> {
+    let mut s = game.start();
+    let mut marks = marks.iter();
+    let mut mark = marks.next();
+    for k in 0..=history.len() {
+        if let Some((_, print)) = mark.filter(|m| m.0 == k) {
+            Print::of(&*s).same(print, &format!("replay at ply {k}"))?;
+            mark = marks.next();
+        }
+        if let Some(event) = history.get(k) {
+            event.play(&mut *s).map_err(|f| format!("replay at ply {k}: {f}"))?;
+        }
+    }
+    Ok(())
+}

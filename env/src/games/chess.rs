@@ -1,0 +1,270 @@
+#![doc = include_str!("chess.md")]
+
+mod evaluation;
+mod ids;
+mod moves;
+mod notation;
+mod state;
+#[cfg(test)]
+mod tests;
+mod view;
+mod why;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use shakmaty::{Chess as Board, Color, Position};
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::params::ParamError;
+use crate::registry::Entry;
+
+pub use ids::{ACTIONS, LONG, SHORT};
+pub use notation::pgn;
+pub use state::{End, State};
+pub use view::View;
+
+use moves::Scan;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<Chess>(&[]);
+
+/// The rules from one start position.
+pub struct Chess {
+    params: Params,
+    start: State,
+    /// FEN of the start.
+    fen: String,
+}
+
+/// The start and the automatic draws.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Start position as FEN; the usual one when absent.
+    pub fen: Option<String>,
+    /// Draw after so many plies without a capture or a pawn move; 0 = never (then `max_plies` is needed).
+    #[schemars(range(min = 0, max = 1000))]
+    pub draw_after: u32,
+    /// Draw when a position stands on the board for this time; 0 = never.
+    #[schemars(range(min = 0, max = 1000))]
+    pub repetition: u32,
+    /// Draw when neither side could mate by any moves.
+    pub insufficient_material: bool,
+    /// Draw after so many plies in all; 0 = no limit.
+    #[schemars(range(min = 0, max = 20_000))]
+    pub max_plies: u32,
+    /// OpenSpiel's parameter; only `false` is played here.
+    pub chess960: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { fen: None, draw_after: 100, repetition: 3, insufficient_material: true, max_plies: 0, chess960: false }
+    }
+}
+
+/// OpenSpiel's bound on the plies of a game, which holds for the 75-move rule.
+const LONGEST: u32 = 17_695;
+/// At most this often is a capture or a pawn move made: 96 pawn moves, 30 captures, 8 of them by pawns that pass.
+const ZEROING: u32 = 118;
+/// From here on a limit is part of the hash.
+const NEAR: u32 = 20;
+
+impl Chess {
+    /// Plies that can still be played before a limit, where it is near.
+    fn near_limit(&self, s: &State) -> u32 {
+        let left = |limit: u32, now: u32| if limit == 0 { NEAR } else { limit.saturating_sub(now).min(NEAR) };
+        let counter = left(self.params.draw_after, s.pos.halfmoves());
+        counter * (NEAR + 1) + left(self.params.max_plies, s.plies() as u32)
+    }
+
+    fn seen_by(who: Viewer) -> Color {
+        if who == Viewer::Seat(0) { Color::Black } else { Color::White }
+    }
+
+    /// The position of a view, for notation; a view from elsewhere may hold any text.
+    fn position(view: &View) -> Option<Board> {
+        notation::position(&view.fen).ok()
+    }
+}
+
+impl Game for Chess {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "chess";
+    const TITLE: &'static str = "Chess";
+    const PAGE: &'static str = include_str!("chess.md");
+    const PRESETS: &'static [PresetText] = &[
+        (
+            "botzone",
+            r#"{"draw_after": 50, "repetition": 0, "insufficient_material": false}"#,
+            "Botzone and BotzoneBench: a draw after 50 plies without capture or pawn move, none by repetition or material",
+        ),
+        ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
+    ];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "alphabeta depth=1"), (2, 1, "alphabeta depth=2"), (3, 1, "alphabeta depth=3")];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        let ranges = [
+            ("draw_after", params.draw_after, 1000),
+            ("repetition", params.repetition, 1000),
+            ("max_plies", params.max_plies, 20_000),
+        ];
+        if let Some((name, got, most)) = ranges.into_iter().find(|r| r.1 > r.2) {
+            return Err(ParamError::value(name, got, format!("0 to {most}")));
+        }
+        if params.repetition == 1 {
+            return Err(ParamError::value("repetition", 1, "0 (never) or at least 2"));
+        }
+        if params.draw_after == 0 && params.max_plies == 0 {
+            return Err(ParamError::value("draw_after", 0, "at least 1, or 0 with max_plies, so that every game ends"));
+        }
+        if params.chess960 {
+            return Err(ParamError::value("chess960", true, "false: shuffled starts are not played here"));
+        }
+        let refused = |why: String| ParamError::value("fen", params.fen.clone(), why);
+        let pos = params.fen.as_deref().map_or_else(|| Ok(Board::new()), notation::position).map_err(refused)?;
+        let fen = notation::fen(&pos);
+        let start = State::new(pos, &params);
+        if let Some(end) = start.end {
+            return Err(refused(format!("a position in which the game is not over already ({})", end.text())));
+        }
+        Ok(Chess { params, start, fen })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let Params { draw_after, max_plies, .. } = self.params;
+        let longest = if draw_after == 0 { max_plies } else { LONGEST.max((ZEROING + 1) * draw_after) };
+        Facts {
+            seats: vec!["black".into(), "white".into()],
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: if max_plies == 0 { longest } else { longest.min(max_plies) },
+            actions: ACTIONS,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: Some(("board", view::tensor_spec(draw_after))),
+            info: None,
+            openspiel: Some(view::openspiel_spec()),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        self.start.clone()
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if s.end.is_some() { Turn::Over } else { Turn::Seat(s.mover()) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat)
+            && let Some(scan) = Scan::new(&s.pos)
+        {
+            scan.legal(out);
+        }
+    }
+
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.turn(s) == Turn::Seat(seat) && Scan::new(&s.pos).is_some_and(|scan| scan.is_legal(a))
+    }
+
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        Scan::new(&s.pos).map_or(0, |scan| scan.random(rng))
+    }
+
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        s.play(a, &self.params);
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.fill(0.0);
+        if s.end == Some(state::End::Checkmate) {
+            let loser = s.mover();
+            out[loser] = -1.0;
+            out[1 - loser] = 1.0;
+        }
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        view::view(&self.fen, s)
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        let mut s = if view.start == self.fen {
+            self.start()
+        } else {
+            notation::position(&view.start).map_or_else(|_| self.start(), |pos| State::new(pos, &self.params))
+        };
+        for text in &view.moves {
+            match notation::from_uci(&s.pos, text) {
+                Some(a) => s.play(a, &self.params),
+                None => break,
+            }
+        }
+        s
+    }
+
+    fn text(&self, view: &View) -> String {
+        view::text(view)
+    }
+
+    /// SAN for the side to move; UCI where the id is not legal or the seat is not to move.
+    fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {
+        let color = if seat == 0 { Color::Black } else { Color::White };
+        match Self::position(view) {
+            Some(pos) if pos.turn() == color => notation::san(&pos, a),
+            _ => notation::uci(color, a),
+        }
+    }
+
+    /// Knows SAN (strict or loose, castling with letters or zeros), UCI and the bare id.
+    fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        notation::parse(&Self::position(view)?, legal, text)
+    }
+
+    fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
+        why::why_not(&s.pos, a)
+    }
+
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        view::tensor(s, Self::seen_by(who), self.params.draw_after, out);
+    }
+
+    fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
+        view::openspiel(s, out);
+    }
+
+    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
+        let white = match s.end {
+            Some(state::End::Checkmate) => s.pos.turn().fold_wb(-1.0, 1.0),
+            Some(_) => 0.0,
+            None => evaluation::guess(s),
+        };
+        Some(if seat == 1 { white } else { -white })
+    }
+
+    /// Pieces, side to move, castling rights, en passant, how often the position has stood on the board, and the plies
+    /// left to a limit once they are 20 or fewer. Left out: which other positions may repeat, and counters that are
+    /// far from their limits.
+    fn hash(&self, s: &State) -> Option<u64> {
+        let rest = u64::from(s.seen) << 32 | u64::from(self.near_limit(s));
+        Some(s.key ^ rest.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+}

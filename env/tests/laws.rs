@@ -1,0 +1,82 @@
+//! Every game of the registry keeps every law, under every preset and some other parameters.
+
+use ludex_env::check;
+
+mod common;
+
+use common::offers::{offers, propose};
+
+/// Parameters worth a check of their own, besides defaults and presets.
+const MORE: &[&str] = &[
+    "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=true)",
+    "connect_four(rows=1,columns=2,x_in_row=2)",
+    "connect_four(rows=4,columns=15)",
+    "kuhn_poker(players=3)",
+    "kuhn_poker(players=10)",
+    "iterated_prisoners_dilemma(max_game_length=3,termination_probability=0.3,recall=5)",
+    "iterated_prisoners_dilemma(termination_probability=0,max_game_length=200)",
+    "iterated_prisoners_dilemma(termination_probability=1)",
+    "iterated_prisoners_dilemma(preset=years,num_repetitions=7,recall=7)",
+    "iterated_prisoners_dilemma(num_repetitions=150,payoffs=[3.5,-1,2,0.25])",
+];
+
+fn keeps_the_laws(string: &str) {
+    let game = ludex_env::load(string).unwrap_or_else(|e| panic!("{string}: {e}"));
+    if let Err(faults) = check::game(&game, 0..check::scaled(10)) {
+        panic!("{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn games_keep_the_laws() {
+    for entry in ludex_env::games() {
+        keeps_the_laws(entry.id);
+    }
+}
+
+#[test]
+fn presets_keep_the_laws() {
+    for entry in ludex_env::games() {
+        for (preset, ..) in entry.presets {
+            keeps_the_laws(&format!("{}(preset={preset})", entry.id));
+        }
+    }
+}
+
+#[test]
+fn other_parameters_keep_the_laws() {
+    MORE.iter().for_each(|string| keeps_the_laws(string));
+}
+
+#[test]
+fn a_game_of_proposals_keeps_the_laws() {
+    if let Err(faults) = check::game_with(&offers(""), 0..check::scaled(60), &propose) {
+        panic!("{}", faults.join("\n"));
+    }
+}
+
+/// The suite is not blind: each of these flaws is found, and named.
+#[test]
+fn flaws_are_found() {
+    const FLAWS: &[(&str, &str)] = &[
+        ("early_reward", "before the end"),
+        ("bounds", "outside"),
+        ("length", "max_length"),
+        ("legal_leak", "legal actions"),
+        ("order", "ascending"),
+        ("names", "two actions are called"),
+        ("hears_illegal", "was refused"),
+        ("not_canonical", "read again"),
+        ("forgets_answer", "turn"),
+        ("event_leak", "tell worlds apart"),
+        ("text_leak", "tell worlds apart"),
+        ("no_reveal", "its view afterwards tells them apart"),
+        ("tensor_holes", "over other bytes"),
+        ("tensor_leak", "tensor"),
+        ("tensor_range", "holds"),
+    ];
+    for (flaw, word) in FLAWS {
+        let faults = check::game_with(&offers(flaw), 0..60, &propose).err().unwrap_or_default().join("\n");
+        assert!(faults.contains(word), "the flaw {flaw} was not found for what it is: {faults:?}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Mean return: what the game paid.
+
+use super::{Measure, Metric, Sample, mean};
+
+/// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
+///
+/// Unit: the game's own (chips, points, years). Source: the returns of OpenSpiel and Gymnasium, undiscounted.
+pub const MEAN_RETURN: Metric = Metric {
+    id: "mean_return",
+    title: "Mean return",
+    unit: "the game's points",
+    digits: 3,
+    formula: "sum of the seat's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
+    source: "undiscounted return, as in OpenSpiel and Gymnasium",
+    of: mean_return,
+};
+
+fn mean_return(samples: &[Sample]) -> Option<Measure> {
+    let returns: Vec<f64> =
+        samples.iter().filter_map(|s| s.game.record().footer.returns.get(s.seat).copied()).collect();
+    mean(&returns)
+}

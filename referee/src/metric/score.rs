@@ -1,0 +1,35 @@
+//! Score rate: the share of the points.
+
+use super::{Measure, Metric, Sample};
+use crate::rating::table::Tally;
+use crate::scale::played;
+
+/// `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a comparison.
+///
+/// Unit: share of the points, 0 to 1. Source: E. B. Wilson, *JASA* 22 (1927), for the interval.
+pub const SCORE_RATE: Metric = Metric {
+    id: "score_rate",
+    title: "Score",
+    unit: "share of points",
+    digits: 3,
+    formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat is a comparison; Wilson interval",
+    source: "E. B. Wilson, JASA 22 (1927)",
+    of: score_rate,
+};
+
+fn score_rate(samples: &[Sample]) -> Option<Measure> {
+    let mut tally = Tally::default();
+    for sample in samples {
+        // Every seat a player of its own, so that a game against oneself counts from both sides.
+        let seats = sample.game.record().header.seats.len();
+        for duel in played(sample.game, (0..seats).collect(), None).duels() {
+            if duel.a == sample.seat {
+                tally.add(duel.score);
+            } else if duel.b == sample.seat {
+                tally.add(1.0 - duel.score);
+            }
+        }
+    }
+    let i = tally.score()?;
+    Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n: tally.games() })
+}

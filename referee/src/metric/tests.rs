@@ -1,0 +1,79 @@
+use ludex_protocol::error::ErrorCode;
+use ludex_protocol::record::{IllegalPolicy, Reason, Record, Try};
+
+use super::*;
+use crate::read::Source;
+use crate::testing::{break_off, parts, play, seal};
+use crate::verify::Verifier;
+
+fn verified(record: Record) -> Verified {
+    Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap()
+}
+
+fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
+    let own = record.events.iter_mut().filter_map(|e| match e {
+        RecordEvent::Move(m) => Some(m),
+        RecordEvent::Chance(_) => None,
+    });
+    own.collect()
+}
+
+fn refused(action: i64) -> Try {
+    Try { action: Some(action), text: None, proposal: None, code: ErrorCode::IllegalAction, ms: 1, notes: None }
+}
+
+#[test]
+fn every_metric_by_hand() {
+    // Three moves, then seat 1 gives up.
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 3, Reason::Resign, Some(1));
+    for (m, ms) in moves(&mut record).into_iter().zip([10, 500, 30]) {
+        m.ms = ms;
+    }
+    moves(&mut record)[2].tries = vec![refused(99), refused(-1)];
+    let game = verified(record);
+    let of = |seat: usize, metric: Metric| (metric.of)(&[Sample { game: &game, seat }]).map(|m| (m.value, m.n));
+    assert_eq!(of(0, SCORE_RATE), Some((1.0, 1)));
+    assert_eq!(of(1, SCORE_RATE), Some((0.0, 1)));
+    assert_eq!(of(0, MEAN_RETURN), Some((1.0, 1)));
+    assert_eq!(of(1, MEAN_RETURN), Some((-1.0, 1)));
+    assert_eq!(of(0, LENGTH), Some((3.0, 1)));
+    assert_eq!(of(0, ILLEGAL_RATE), Some((0.5, 4)));
+    assert_eq!(of(1, ILLEGAL_RATE), Some((0.0, 1)));
+    assert_eq!(of(0, TIME_PER_MOVE), Some((20.0, 2)));
+    assert_eq!(of(1, TIME_PER_MOVE), Some((500.0, 1)));
+}
+
+#[test]
+fn nothing_to_measure_is_absent() {
+    assert!(METRICS.iter().all(|m| (m.of)(&[]).is_none()));
+    // A seat that never moved has no time and no attempts, but a score.
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 1, Reason::Timeout, Some(1));
+    let game = verified(record);
+    let sample = [Sample { game: &game, seat: 1 }];
+    assert!((TIME_PER_MOVE.of)(&sample).is_none() && (ILLEGAL_RATE.of)(&sample).is_none());
+    assert!((SCORE_RATE.of)(&sample).is_some());
+}
+
+#[test]
+fn forced_moves_are_neither_attempts_nor_thought() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    record.header.illegal.policy = IllegalPolicy::Random;
+    let m = moves(&mut record).remove(0);
+    (m.forced, m.ms, m.tries) = (true, 9000, vec![refused(50), refused(51), refused(52)]);
+    let count = moves(&mut record).iter().filter(|m| m.seat == 0).count() as u64;
+    let game = verified(record);
+    let sample = [Sample { game: &game, seat: 0 }];
+    let illegal = (ILLEGAL_RATE.of)(&sample).unwrap();
+    assert_eq!((illegal.n, illegal.value), (count + 2, 3.0 / (count + 2) as f64));
+    assert_eq!((TIME_PER_MOVE.of)(&sample).unwrap().n, count - 1);
+}
+
+#[test]
+fn a_mean_has_an_interval_from_two_on() {
+    assert_eq!(mean(&[4.0]).unwrap(), Measure { value: 4.0, low: None, high: None, n: 1 });
+    let two = mean(&[1.0, 3.0]).unwrap();
+    // s = sqrt(2), so that the half width is 1.96.
+    assert!((two.high.unwrap() - 3.96).abs() < 1e-4 && (two.low.unwrap() - 0.04).abs() < 1e-4);
+}

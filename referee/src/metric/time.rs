@@ -1,0 +1,21 @@
+//! Time per move: how long the agent thinks.
+
+use super::{Measure, Metric, Sample, mean};
+
+/// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out.
+///
+/// Unit: milliseconds of the server's clock, network included. Source: `ms` of `docs/protocol.md`.
+pub const TIME_PER_MOVE: Metric = Metric {
+    id: "time_per_move",
+    title: "Time per move",
+    unit: "ms",
+    digits: 1,
+    formula: "sum of the recorded milliseconds of the agent's own moves / moves; mean +- 1.96 s / sqrt(moves)",
+    source: "ms, docs/protocol.md",
+    of: time_per_move,
+};
+
+fn time_per_move(samples: &[Sample]) -> Option<Measure> {
+    let own = samples.iter().flat_map(Sample::turns).filter(|m| !m.forced && (m.action.is_some() || m.said.is_some()));
+    mean(&own.map(|m| m.ms as f64).collect::<Vec<_>>())
+}

@@ -1,0 +1,391 @@
+//! The rating to quote: batch maximum likelihood with some players' ratings held constant.
+//!
+//! **Model.** Davidson's extension of Bradley-Terry to draws (R. R. Davidson, *JASA* 65, 1970): with strengths
+//! `pi = exp(theta)`,
+//!
+//! ```text
+//! P(a wins) = pi_a / D    P(draw) = nu sqrt(pi_a pi_b) / D    P(b wins) = pi_b / D    D = pi_a + pi_b + nu sqrt(pi_a pi_b)
+//! ```
+//!
+//! Davidson and not Rao-Kupper, because here a player's points (a draw is half a point) are all that his rating depends
+//! on, and because the likelihood is concave. `nu` is estimated with the strengths; `nu / (2 + nu)` is the share of
+//! draws between equals.
+//!
+//! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` makes a point of rating mean what
+//! it means in Elo whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`.
+//! Without it, a game full of draws would have its ratings doubled.
+//!
+//! **Prior.** Each free player has half a win and half a loss more than he scored, spread over his opponents as his
+//! games are. So whoever won or lost everything has a finite rating; with one opponent this is Jeffreys' prior.
+//!
+//! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are drawn anew
+//! from Gamma(1/2) (so that a player who won everything, whose games are all alike, has an interval too: with one
+//! opponent it is Jeffreys' interval), and `nu` keeps its estimate.
+
+use ludex_env::Stream;
+use rayon::prelude::*;
+
+use super::Played;
+use super::table::Interval;
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Anchored {
+    /// Players whose rating is a constant, and which; in Elo points.
+    pub fixed: Vec<(usize, f64)>,
+    /// How many times the games are resampled for the intervals; 0 for none.
+    pub resamples: usize,
+    /// Seed of the resampling.
+    pub seed: u64,
+}
+
+impl Default for Anchored {
+    /// No fixed player, 1,000 resamples, seed 0.
+    fn default() -> Self {
+        Anchored { fixed: Vec::new(), resamples: 1000, seed: 0 }
+    }
+}
+
+/// What the results say about one player.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rating {
+    /// In Elo points.
+    pub rating: f64,
+    /// 95 % interval; `None` for a constant, and without resamples.
+    pub interval: Option<Interval>,
+    /// Whether the rating was given, not estimated.
+    pub fixed: bool,
+    /// Whether a chain of games leads to a fixed player. Otherwise the rating is relative: the mean of all players that
+    /// are so connected is 0.
+    pub anchored: bool,
+}
+
+/// Ratings of all players.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratings {
+    /// By player; `None` for a player without comparisons and without a given rating.
+    pub players: Vec<Option<Rating>>,
+    /// Share of draws between players of equal strength.
+    pub draws: f64,
+}
+
+/// Rates `players` by all games at once: the order of the games does not matter.
+///
+/// Games of more than two seats count as the comparisons of [`Played::duels`].
+///
+/// # Panics
+/// If a game or a setting names a player outside `0..players`.
+pub fn anchored(players: usize, games: &[Played], settings: &Anchored) -> Ratings {
+    let mut problem = Problem::new(players, games, &settings.fixed);
+    problem.load(&vec![1; problem.units.len()], &|_| (0.5, 0.5));
+    let nu = problem.best_nu();
+    let scale = scale(nu);
+    let theta = problem.solve(nu, problem.start(nu));
+    let samples: Vec<Vec<f64>> = (0..settings.resamples)
+        .into_par_iter()
+        .map_init(
+            || problem.clone(),
+            |problem, k| {
+                let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
+                let mut times = vec![0; problem.units.len()];
+                for _ in 0..times.len() {
+                    times[rng.below(problem.units.len())] += 1;
+                }
+                let prior: Vec<(f64, f64)> =
+                    (0..players).map(|_| (gamma_half(&mut rng), gamma_half(&mut rng))).collect();
+                problem.load(&times, &|p| prior[p]);
+                problem.solve(nu, theta.clone())
+            },
+        )
+        .collect();
+    let rating = |p: usize| {
+        let fixed = problem.fixed[p].is_some();
+        let group = problem.group[p]?;
+        let value = problem.fixed[p].unwrap_or(theta[p] * scale);
+        let interval = (!fixed && !samples.is_empty()).then(|| {
+            let mut all: Vec<f64> = samples.iter().map(|s| s[p] * scale).collect();
+            all.sort_by(f64::total_cmp);
+            Interval { value, low: quantile(&all, 0.025), high: quantile(&all, 0.975) }
+        });
+        Some(Rating { rating: value, interval, fixed, anchored: problem.held[group] })
+    };
+    Ratings { players: (0..players).map(rating).collect(), draws: nu / (2.0 + nu) }
+}
+
+/// Elo points per unit of theta.
+fn scale(nu: f64) -> f64 {
+    400.0 / std::f64::consts::LN_10 * 2.0 / (2.0 + nu)
+}
+
+/// Gamma with shape 1/2: half the square of a normal deviate (Box-Muller).
+fn gamma_half(rng: &mut Stream) -> f64 {
+    let (u, v) = (1.0 - rng.unit(), rng.unit());
+    -u.ln() * (std::f64::consts::TAU * v).cos().powi(2)
+}
+
+/// Quantile of sorted values, linear between neighbours.
+fn quantile(sorted: &[f64], q: f64) -> f64 {
+    let at = q * (sorted.len() - 1) as f64;
+    let (low, part) = (at.floor() as usize, at.fract());
+    sorted[low] + part * (sorted[(low + 1).min(sorted.len() - 1)] - sorted[low])
+}
+
+/// Two players who met, and how often each result came about; fractions come from the prior.
+#[derive(Clone, Debug)]
+struct Edge {
+    a: usize,
+    b: usize,
+    wins: f64,
+    draws: f64,
+    losses: f64,
+    /// Of all games of `a`, and of `b`, which share is on this edge. Zero for a fixed player: he needs no prior.
+    share: (f64, f64),
+}
+
+#[derive(Clone)]
+struct Problem {
+    /// Given ratings.
+    fixed: Vec<Option<f64>>,
+    edges: Vec<Edge>,
+    /// What is resampled: a pair, or a game that belongs to none, as (edge, score of `a`).
+    units: Vec<Vec<(usize, f64)>>,
+    /// Which connected group a player belongs to; `None` if he met nobody and is not fixed.
+    group: Vec<Option<usize>>,
+    /// Whether a group has a fixed player.
+    held: Vec<bool>,
+}
+
+impl Problem {
+    fn new(players: usize, games: &[Played], given: &[(usize, f64)]) -> Self {
+        let mut fixed = vec![None; players];
+        for &(p, rating) in given {
+            fixed[p] = Some(rating);
+        }
+        let mut edges: Vec<Edge> = Vec::new();
+        let mut index = std::collections::HashMap::new();
+        let mut pairs = std::collections::HashMap::new();
+        let mut units: Vec<Vec<(usize, f64)>> = Vec::new();
+        let mut met = vec![0.0; players];
+        for game in games {
+            let mut unit = Vec::new();
+            for duel in game.duels() {
+                let (a, b, score) =
+                    if duel.a < duel.b { (duel.a, duel.b, duel.score) } else { (duel.b, duel.a, 1.0 - duel.score) };
+                let edge = *index.entry((a, b)).or_insert(edges.len());
+                if edge == edges.len() {
+                    edges.push(Edge { a, b, wins: 0.0, draws: 0.0, losses: 0.0, share: (0.0, 0.0) });
+                }
+                edges[edge].share = (edges[edge].share.0 + 1.0, edges[edge].share.1 + 1.0);
+                met[a] += 1.0;
+                met[b] += 1.0;
+                unit.push((edge, score));
+            }
+            match game.pair {
+                Some(id) => {
+                    let at = *pairs.entry(id).or_insert(units.len());
+                    if at == units.len() {
+                        units.push(Vec::new());
+                    }
+                    units[at].append(&mut unit);
+                }
+                None => units.push(unit),
+            }
+        }
+        for e in &mut edges {
+            let share = |p: usize, games: f64| if fixed[p].is_some() { 0.0 } else { games / met[p] };
+            e.share = (share(e.a, e.share.0), share(e.b, e.share.1));
+        }
+        let (group, held) = groups(&fixed, &edges);
+        Problem { fixed, edges, units, group, held }
+    }
+
+    /// Fills the edges: unit `u` counts `times[u]` times; `prior` gives a player's extra wins and losses.
+    fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
+        for e in &mut self.edges {
+            let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
+            e.wins = e.share.0 * wa + e.share.1 * lb;
+            e.losses = e.share.0 * la + e.share.1 * wb;
+            e.draws = 0.0;
+        }
+        for (unit, &n) in self.units.iter().zip(times) {
+            for &(edge, score) in unit {
+                let e = &mut self.edges[edge];
+                let count = match score {
+                    s if s > 0.5 => &mut e.wins,
+                    s if s < 0.5 => &mut e.losses,
+                    _ => &mut e.draws,
+                };
+                *count += f64::from(n);
+            }
+        }
+    }
+
+    /// Strengths to begin with: constants where given, else 0.
+    fn start(&self, nu: f64) -> Vec<f64> {
+        self.fixed.iter().map(|f| f.unwrap_or(0.0) / scale(nu)).collect()
+    }
+
+    /// The `nu` of greatest likelihood, by golden section over the share of draws between equals.
+    fn best_nu(&self) -> f64 {
+        if self.edges.iter().all(|e| e.draws == 0.0) {
+            return 0.0;
+        }
+        let ratio = (5f64.sqrt() - 1.0) / 2.0;
+        let nu = |share: f64| 2.0 * share / (1.0 - share);
+        let value = |share: f64| {
+            let nu = nu(share);
+            self.likelihood(&self.solve(nu, self.start(nu)), nu)
+        };
+        let (mut low, mut high) = (0.0, 0.999);
+        let (mut x, mut y) = (high - ratio * (high - low), low + ratio * (high - low));
+        let (mut fx, mut fy) = (value(x), value(y));
+        while high - low > 1e-7 {
+            if fx > fy {
+                (high, y, fy) = (y, x, fx);
+                x = high - ratio * (high - low);
+                fx = value(x);
+            } else {
+                (low, x, fx) = (x, y, fy);
+                y = low + ratio * (high - low);
+                fy = value(y);
+            }
+        }
+        nu((low + high) / 2.0)
+    }
+
+    /// Logarithm of the likelihood, the prior's games included.
+    fn likelihood(&self, theta: &[f64], nu: f64) -> f64 {
+        let edge = |e: &Edge| {
+            // With t = exp(-|d| / 2): D / max(pi_a, pi_b) = 1 + t^2 + nu t, which cannot overflow.
+            let d = theta[e.a] - theta[e.b];
+            let t = (-d.abs() / 2.0).exp();
+            let whole = (1.0 + t * t + nu * t).ln();
+            let drawn = if e.draws > 0.0 { e.draws * (nu.ln() - d.abs() / 2.0) } else { 0.0 };
+            let lost = if d > 0.0 { e.losses } else { e.wins };
+            drawn - lost * d.abs() - (e.wins + e.draws + e.losses) * whole
+        };
+        self.edges.iter().map(edge).sum()
+    }
+
+    /// The strengths of greatest likelihood for a given `nu`, by Newton's method; groups without a fixed player are
+    /// moved to mean 0.
+    fn solve(&self, nu: f64, mut theta: Vec<f64>) -> Vec<f64> {
+        let free: Vec<usize> =
+            (0..theta.len()).filter(|&p| self.fixed[p].is_none() && self.group[p].is_some()).collect();
+        let mut place = vec![None; theta.len()];
+        for (i, &p) in free.iter().enumerate() {
+            place[p] = Some(i);
+        }
+        let mut best = self.likelihood(&theta, nu);
+        for _ in 0..200 {
+            let step = self.newton_step(nu, &theta, &place, free.len());
+            let longest = step.iter().fold(0.0f64, |m, s| m.max(s.abs()));
+            // Far from the top the quadratic model reaches too far.
+            let mut length = (3.0 / longest).min(1.0);
+            loop {
+                let mut next = theta.clone();
+                free.iter().zip(&step).for_each(|(&p, s)| next[p] += length * s);
+                let value = self.likelihood(&next, nu);
+                if value >= best || length * longest < 1e-9 {
+                    (theta, best) = (next, value);
+                    break;
+                }
+                length /= 2.0;
+            }
+            if longest < 1e-8 {
+                break;
+            }
+        }
+        self.centre(&mut theta);
+        theta
+    }
+
+    /// Solves `H step = gradient`, H the negative second derivative. A tiny ridge makes it regular for groups that only
+    /// differences hold; it does not change where the gradient is zero.
+    fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Vec<f64> {
+        let mut g = vec![0.0; n];
+        let mut h = vec![vec![0.0; n]; n];
+        for e in &self.edges {
+            let d = theta[e.a] - theta[e.b];
+            let t = (-d.abs() / 2.0).exp();
+            let whole = 1.0 + t * t + nu * t;
+            let games = e.wins + e.draws + e.losses;
+            let slope = 0.5 * (e.wins - e.losses) - games * 0.5 * d.signum() * (1.0 - t * t) / whole;
+            let bend = games * 0.25 * (4.0 * t * t + nu * t * (1.0 + t * t)) / (whole * whole);
+            for (p, sign) in [(e.a, 1.0), (e.b, -1.0)] {
+                if let Some(i) = place[p] {
+                    g[i] += sign * slope;
+                    h[i][i] += bend;
+                }
+            }
+            if let (Some(i), Some(j)) = (place[e.a], place[e.b]) {
+                h[i][j] -= bend;
+                h[j][i] -= bend;
+            }
+        }
+        for (i, row) in h.iter_mut().enumerate() {
+            row[i] += 1e-9 + 1e-9 * row[i];
+        }
+        cholesky_solve(h, g)
+    }
+
+    fn centre(&self, theta: &mut [f64]) {
+        for (group, _) in self.held.iter().enumerate().filter(|(_, held)| !**held) {
+            let members: Vec<usize> = (0..theta.len()).filter(|&p| self.group[p] == Some(group)).collect();
+            let mean = members.iter().map(|&p| theta[p]).sum::<f64>() / members.len() as f64;
+            members.iter().for_each(|&p| theta[p] -= mean);
+        }
+    }
+}
+
+/// Connected groups of players, and whether each holds a fixed one. All fixed players are one group: their distances
+/// are known.
+fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<bool>) {
+    let mut links = vec![Vec::new(); fixed.len()];
+    for e in edges {
+        links[e.a].push(e.b);
+        links[e.b].push(e.a);
+    }
+    let mut group = vec![None; fixed.len()];
+    let mut held = Vec::new();
+    let anchors: Vec<usize> = (0..fixed.len()).filter(|&p| fixed[p].is_some()).collect();
+    let starts = std::iter::once(anchors).chain((0..fixed.len()).map(|p| vec![p]));
+    for mut stack in starts {
+        stack.retain(|&p| group[p].is_none() && (fixed[p].is_some() || !links[p].is_empty()));
+        if stack.is_empty() {
+            continue;
+        }
+        held.push(fixed[stack[0]].is_some());
+        let id = held.len() - 1;
+        while let Some(p) = stack.pop() {
+            if group[p].is_none() {
+                group[p] = Some(id);
+                stack.extend(&links[p]);
+            }
+        }
+    }
+    (group, held)
+}
+
+/// Solves `h x = g` for a symmetric positive definite `h`.
+fn cholesky_solve(mut h: Vec<Vec<f64>>, mut g: Vec<f64>) -> Vec<f64> {
+    let n = g.len();
+    for j in 0..n {
+        for i in j..n {
+            let dot: f64 = (0..j).map(|k| h[i][k] * h[j][k]).sum();
+            h[i][j] = if i == j { (h[j][j] - dot).max(f64::MIN_POSITIVE).sqrt() } else { (h[i][j] - dot) / h[j][j] };
+        }
+    }
+    for i in 0..n {
+        let dot: f64 = (0..i).map(|k| h[i][k] * g[k]).sum();
+        g[i] = (g[i] - dot) / h[i][i];
+    }
+    for i in (0..n).rev() {
+        let dot: f64 = (i + 1..n).map(|k| h[k][i] * g[k]).sum();
+        g[i] = (g[i] - dot) / h[i][i];
+    }
+    g
+}
+
+#[cfg(test)]
+mod tests;

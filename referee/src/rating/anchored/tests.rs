@@ -1,0 +1,183 @@
+use super::*;
+
+fn repeat(a: usize, b: usize, score: f64, n: usize) -> Vec<Played> {
+    (0..n).map(|_| Played::two(a, b, score)).collect()
+}
+
+fn quick(fixed: &[(usize, f64)]) -> Anchored {
+    Anchored { fixed: fixed.to_vec(), resamples: 0, seed: 0 }
+}
+
+fn values(r: &Ratings) -> Vec<f64> {
+    r.players.iter().map(|p| p.unwrap().rating).collect()
+}
+
+#[track_caller]
+fn near(got: f64, want: f64, within: f64) {
+    assert!((got - want).abs() <= within, "{got} is not {want} +- {within}");
+}
+
+#[test]
+fn two_players_by_hand() {
+    // 30 : 10 with half a win and half a loss more: 400 log10(30.5 / 10.5), which is 185.2.
+    let games = [repeat(1, 0, 1.0, 30), repeat(1, 0, 0.0, 10)].concat();
+    let r = anchored(2, &games, &quick(&[(0, 0.0)]));
+    near(values(&r)[1], 400.0 * (30.5f64 / 10.5).log10(), 1e-6);
+    assert_eq!((values(&r)[0], r.draws), (0.0, 0.0));
+    assert!(r.players[0].unwrap().fixed && r.players[1].unwrap().anchored);
+    // An anchor elsewhere moves everything with it.
+    near(values(&anchored(2, &games, &quick(&[(0, 700.0)])))[1], 700.0 + 400.0 * (30.5f64 / 10.5).log10(), 1e-6);
+}
+
+#[test]
+fn two_players_with_draws_by_hand() {
+    // The model fits three counts exactly: theta = ln(w / l), nu = d / sqrt(w l).
+    let games = [repeat(1, 0, 1.0, 50), repeat(1, 0, 0.5, 25), repeat(1, 0, 0.0, 25)].concat();
+    let r = anchored(2, &games, &quick(&[(0, 0.0)]));
+    let (w, l, d) = (50.5f64, 25.5f64, 25.0);
+    let nu = d / (w * l).sqrt();
+    near(r.draws, nu / (2.0 + nu), 1e-5);
+    near(values(&r)[1], 400.0 * (w / l).log10() * 2.0 / (2.0 + nu), 1e-2);
+    // And it is what plain Elo says of 62.5 %, to a point or two.
+    near(values(&r)[1], 400.0 * (0.625f64 / 0.375).log10(), 2.0);
+}
+
+#[test]
+fn perfect_scores_are_finite_and_have_intervals() {
+    let games = repeat(1, 0, 1.0, 20);
+    let r = anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 2000, seed: 1 });
+    let p = r.players[1].unwrap();
+    near(p.rating, 400.0 * (20.5f64 / 0.5).log10(), 1e-6);
+    // Jeffreys' interval for 20 of 20: the win rate is Beta(20.5, 0.5), whose 2.5 % quantile is 0.8827.
+    let i = p.interval.unwrap();
+    near(i.low, 400.0 * (0.8827f64 / 0.1173).log10(), 25.0);
+    assert!(i.high > 1200.0 && i.high.is_finite(), "{i:?}");
+    // Lost everything, never drew: the mirror image.
+    let lost = anchored(2, &repeat(1, 0, 0.0, 20), &quick(&[(0, 0.0)]));
+    near(values(&lost)[1], -p.rating, 1e-6);
+    // Nothing but draws.
+    let level = anchored(2, &repeat(1, 0, 0.5, 20), &quick(&[(0, 0.0)]));
+    near(values(&level)[1], 0.0, 1e-6);
+    assert!(level.draws > 0.9 && level.draws < 1.0);
+}
+
+/// Results of the model itself: every two players meet `pairs` times on each side.
+fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<Played> {
+    let nu = 2.0 * draws / (1.0 - draws);
+    let mut rng = Stream::named(&format!("simulate:{seed}"));
+    let mut games = Vec::new();
+    for a in 0..strength.len() {
+        for b in a + 1..strength.len() {
+            for k in 0..pairs {
+                for (a, b) in [(a, b), (b, a)] {
+                    let d = (strength[a] - strength[b]) / scale(nu);
+                    let (win, loss) = ((d / 2.0).exp(), (-d / 2.0).exp());
+                    let u = rng.unit() * (win + loss + nu);
+                    let score = if u < win { 1.0 } else { if u < win + loss { 0.0 } else { 0.5 } };
+                    let pair = Some(1000 * (a.min(b) * strength.len() + a.max(b)) + k);
+                    games.push(Played { pair, ..Played::two(a, b, score) });
+                }
+            }
+        }
+    }
+    games
+}
+
+#[test]
+fn known_strengths_come_back() {
+    let truth = [0.0, 150.0, 310.0, 450.0, 520.0];
+    for (draws, seed) in [(0.0, 1), (0.3, 2), (0.7, 3)] {
+        let r = anchored(5, &simulate(&truth, draws, 800, seed), &quick(&[(0, 0.0)]));
+        near(r.draws, draws, 0.02);
+        for (got, want) in values(&r).iter().zip(truth) {
+            near(*got, want, 30.0);
+        }
+    }
+}
+
+#[test]
+fn several_anchors_hold() {
+    let truth = [0.0, 200.0, 400.0, 300.0];
+    let games = simulate(&truth, 0.4, 600, 9);
+    let r = anchored(4, &games, &quick(&[(0, 0.0), (2, 400.0)]));
+    assert_eq!((values(&r)[0], values(&r)[2]), (0.0, 400.0));
+    near(values(&r)[1], 200.0, 25.0);
+    near(values(&r)[3], 300.0, 25.0);
+}
+
+#[test]
+fn intervals_cover() {
+    let truth = [0.0, 120.0, 260.0];
+    let (mut inside, mut all) = (0, 0);
+    for seed in 0..60 {
+        let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 200, seed };
+        let r = anchored(3, &simulate(&truth, 0.2, 40, 100 + seed), &settings);
+        for (player, truth) in r.players.iter().zip(truth).skip(1) {
+            let i = player.unwrap().interval.unwrap();
+            all += 1;
+            inside += usize::from(i.low <= truth && truth <= i.high);
+            assert!(i.low < i.value && i.value < i.high);
+        }
+    }
+    // 95 % of 120 is 114; fewer than 104 would be a three-sigma surprise of a 92 % interval.
+    assert!(inside >= 104, "{inside} of {all}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interval() {
+    let games = simulate(&[0.0, 100.0], 0.1, 30, 5);
+    let rate = |seed| anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 100, seed });
+    assert_eq!(rate(3), rate(3));
+    assert_ne!(rate(3), rate(4));
+}
+
+#[test]
+fn pairs_are_resampled_whole() {
+    // Whoever moves first wins: every pair is 1 : 1, so that resampling pairs changes nothing but the prior's part.
+    let mut games = Vec::new();
+    for k in 0..100 {
+        games.push(Played { pair: Some(k), ..Played::two(0, 1, 1.0) });
+        games.push(Played { pair: Some(k), ..Played::two(1, 0, 1.0) });
+    }
+    let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 300, seed: 0 };
+    let width = |games: &[Played]| {
+        let i = anchored(2, games, &settings).players[1].unwrap().interval.unwrap();
+        i.high - i.low
+    };
+    let paired = width(&games);
+    games.iter_mut().for_each(|g| g.pair = None);
+    assert!(paired < 10.0 && width(&games) > 60.0, "{paired} {}", width(&games));
+}
+
+#[test]
+fn groups_without_an_anchor_are_relative() {
+    // 0 (fixed) and 1 meet; 2 and 3 meet only each other; 4 meets nobody.
+    let games = [repeat(0, 1, 0.5, 4), repeat(2, 3, 1.0, 3), repeat(2, 3, 0.0, 1)].concat();
+    let r = anchored(5, &games, &quick(&[(0, 0.0)]));
+    let [_, one, two, three, four] = r.players[..] else { panic!() };
+    assert!(one.unwrap().anchored && !two.unwrap().anchored && four.is_none());
+    near(two.unwrap().rating + three.unwrap().rating, 0.0, 1e-9);
+    assert!(two.unwrap().rating > three.unwrap().rating);
+}
+
+#[test]
+fn no_games_no_ratings() {
+    let r = anchored(2, &[], &Anchored { fixed: vec![(0, 0.0)], resamples: 10, seed: 0 });
+    assert!(r.players[0].unwrap().fixed && r.players[1].is_none());
+}
+
+#[test]
+fn equal_points_against_the_same_field_are_equal_ratings() {
+    // Davidson's property: 10 wins and 10 losses are worth what 20 draws are.
+    let games = [
+        repeat(1, 0, 1.0, 10),
+        repeat(1, 0, 0.0, 10),
+        repeat(2, 0, 0.5, 20),
+        repeat(3, 0, 1.0, 15),
+        repeat(3, 0, 0.0, 5),
+    ]
+    .concat();
+    let v = values(&anchored(4, &games, &quick(&[(0, 0.0)])));
+    near(v[1], v[2], 1e-6);
+    assert!(v[3] > v[1] + 50.0);
+}

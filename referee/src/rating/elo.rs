@@ -1,0 +1,70 @@
+//! Sequential Elo: familiar, but it depends on the order of the games. Not the rating to quote.
+
+use super::Played;
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elo {
+    /// The rating of a player who has not played.
+    pub start: f64,
+    /// The most that a rating can move in one game.
+    pub k: f64,
+}
+
+impl Default for Elo {
+    fn default() -> Self {
+        Elo { start: 1500.0, k: 32.0 }
+    }
+}
+
+/// What a player is expected to score against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, 1978).
+pub fn expected(ra: f64, rb: f64) -> f64 {
+    1.0 / (1.0 + 10f64.powf((rb - ra) / 400.0))
+}
+
+/// The rating of each of `players` after all games, in Elo points.
+///
+/// In a game of `n` seats every pair of seats is a game of its own with K divided by `n - 1`, all judged by the
+/// ratings before the game.
+///
+/// # Panics
+/// If a game names a player outside `0..players`.
+pub fn elo(players: usize, games: &[Played], settings: Elo) -> Vec<f64> {
+    let mut ratings = vec![settings.start; players];
+    for game in games {
+        let k = settings.k / (game.seats.len().max(2) - 1) as f64;
+        let before = ratings.clone();
+        for duel in game.duels() {
+            let change = k * (duel.score - expected(before[duel.a], before[duel.b]));
+            ratings[duel.a] += change;
+            ratings[duel.b] -= change;
+        }
+    }
+    ratings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_win_moves_half_of_k() {
+        assert_eq!(elo(2, &[Played::two(0, 1, 1.0)], Elo::default()), [1516.0, 1484.0]);
+        assert_eq!(elo(2, &[Played::two(0, 1, 0.5)], Elo { start: 1000.0, k: 10.0 }), [1000.0, 1000.0]);
+    }
+
+    #[test]
+    fn order_matters_and_points_are_kept() {
+        let games = [Played::two(0, 1, 1.0), Played::two(1, 0, 1.0)];
+        let r = elo(2, &games, Elo::default());
+        // After 1516/1484 the second player's expectation is 1 / (1 + 10^(32/400)) = 0.454078.
+        assert!((r[1] - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3, "{r:?}");
+        assert!((r[0] + r[1] - 3000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn three_seats_share_k() {
+        let game = Played { seats: vec![0, 1, 2], scores: vec![3.0, 2.0, 1.0], ..Played::default() };
+        assert_eq!(elo(3, &[game], Elo::default()), [1516.0, 1500.0, 1484.0]);
+    }
+}

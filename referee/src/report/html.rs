@@ -1,0 +1,133 @@
+//! The HTML page, made from `report.html` by minijinja, which escapes everything that came from records.
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{Environment, UndefinedBehavior, context};
+use serde::Serialize;
+
+use super::Report;
+use crate::metric::METRICS;
+use crate::rating::table::Tally;
+use crate::scale::Scale;
+
+pub(super) fn page(report: &Report) -> String {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
+    env.add_filter("num", number);
+    let metrics: Vec<_> = METRICS
+        .iter()
+        .map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
+        .collect();
+    let pictures: Vec<Picture> = report.scales.iter().map(picture).collect();
+    let cells: Vec<Vec<Vec<Cell>>> =
+        report.scales.iter().map(|s| s.crosstable.iter().map(|r| r.iter().map(cell).collect()).collect()).collect();
+    let context = context! {
+        report => Value::from(Serde(report)),
+        pictures => Value::from(Serde(pictures)),
+        cells => Value::from(Serde(cells)),
+        metrics,
+    };
+    // The template is part of the program and a test renders it: an error here is one of ours, shown instead of a page.
+    env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
+}
+
+/// A number for people: a true minus sign, never `-0`; an en dash where there is none.
+fn number(value: Option<f64>, digits: usize) -> String {
+    match value {
+        Some(v) if v.is_finite() => {
+            let text = format!("{v:.digits$}");
+            match text.strip_prefix('-') {
+                Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
+                Some(rest) => format!("\u{2212}{rest}"),
+                None => text,
+            }
+        }
+        _ => "\u{2013}".to_owned(),
+    }
+}
+
+/// A cell of a crosstable.
+#[derive(Serialize)]
+struct Cell {
+    #[serde(flatten)]
+    tally: Tally,
+    games: u64,
+    /// Per cent of the points, with the ends of the interval.
+    score: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+fn cell(tally: &Tally) -> Cell {
+    let score = tally.score();
+    let part = |of: fn(crate::rating::table::Interval) -> f64| score.map(|s| 100.0 * of(s));
+    Cell { tally: *tally, games: tally.games(), score: part(|s| s.value), low: part(|s| s.low), high: part(|s| s.high) }
+}
+
+/// The ratings of a scale as a drawing: every agent a row, its interval a bar. Lengths in px of the view box.
+#[derive(Serialize)]
+struct Picture {
+    height: f64,
+    ticks: Vec<Tick>,
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Tick {
+    x: f64,
+    label: f64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    y: f64,
+    x: f64,
+    low: f64,
+    high: f64,
+    fixed: bool,
+}
+
+const LEFT: f64 = 190.0;
+const RIGHT: f64 = 700.0;
+const TOP: f64 = 12.0;
+const STEP: f64 = 26.0;
+
+fn picture(scale: &Scale) -> Picture {
+    let shown: Vec<_> = scale.agents.iter().filter_map(|a| Some((a, a.rating?))).collect();
+    let ends = shown.iter().flat_map(|(a, r)| [a.low.unwrap_or(*r), a.high.unwrap_or(*r)]);
+    let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    if !(low.is_finite() && high.is_finite()) {
+        return Picture { height: 0.0, ticks: Vec::new(), rows: Vec::new() };
+    }
+    let gap = [25.0, 50.0, 100.0, 200.0, 400.0, 1000.0].into_iter().find(|g| (high - low) / g <= 8.0).unwrap_or(2500.0);
+    let (first, last) = ((low / gap).floor(), (high / gap).ceil().max((low / gap).floor() + 1.0));
+    let x = |rating: f64| round(LEFT + (RIGHT - LEFT) * (rating / gap - first) / (last - first));
+    let ticks = (0..=(last - first) as usize).map(|k| (first + k as f64) * gap);
+    let rows = shown.iter().enumerate().map(|(k, (a, r))| Row {
+        name: shorten(&a.name),
+        y: TOP + STEP * (k as f64 + 0.5),
+        x: x(*r),
+        low: x(a.low.unwrap_or(*r)),
+        high: x(a.high.unwrap_or(*r)),
+        fixed: a.fixed,
+    });
+    Picture {
+        height: TOP + STEP * shown.len() as f64,
+        ticks: ticks.map(|label| Tick { x: x(label), label }).collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn round(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0
+}
+
+fn shorten(name: &str) -> String {
+    match name.char_indices().nth(24) {
+        Some((cut, _)) => format!("{}\u{2026}", &name[..cut]),
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,137 @@
+use ludex_protocol::record::{Reason, Record};
+
+use super::*;
+use crate::read::Source;
+use crate::testing::{break_off, parts, play, seal};
+use crate::verify::Verifier;
+
+fn verified(records: Vec<Record>) -> Vec<Verified> {
+    let verifier = Verifier::new();
+    records.into_iter().map(|r| verifier.verify(&parts(&seal(r)), Source::default()).unwrap()).collect()
+}
+
+fn sample() -> Report {
+    let mut records = Vec::new();
+    for seed in 0..6 {
+        for names in [["<b>&co", "random"], ["random", "<b>&co"], ["mcts, 100", "random"], ["<b>&co", "mcts, 100"]] {
+            records.push(play("tic_tac_toe", &names, seed));
+            records.push(play("kuhn_poker", &names, seed));
+        }
+    }
+    break_off(&mut records[0], 1, Reason::NoShow, None);
+    let source = Source { file: "bad.jsonl".into(), line: 3 };
+    let refused = vec![Refused { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
+    let about = About { title: "A <test>".into(), command: "ludex report x.jsonl".into(), secret: None };
+    let options = Options { resamples: 100, ..Options::default() };
+    Report::build(&verified(records), refused, options, about)
+}
+
+#[test]
+fn the_page_is_whole_and_escaped() {
+    let html = sample().to_html();
+    assert!(html.starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"), "{html}");
+    for text in [
+        "A &lt;test&gt;",
+        "&lt;b&gt;&amp;co",
+        "bad.jsonl:3",
+        "m_x: events[2]: no",
+        "no_show",
+        "ludex report x.jsonl",
+        "Mean over games",
+        "Kuhn",
+        "prefers-color-scheme: dark",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
+    assert!(!html.contains("<b>"), "names are escaped");
+    for outside in ["http:", "https:", "src=", "<link", "<script", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}: the page loads nothing");
+    }
+    // Every table cell belongs to a row, and every opened element is closed.
+    for tag in ["table", "thead", "tbody", "tr", "td", "th", "div", "section", "svg", "dl", "ul", "p", "small"] {
+        let opened = html.matches(&format!("<{tag} ")).count() + html.matches(&format!("<{tag}>")).count();
+        assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    assert_eq!(
+        html.matches("scope=\"row\"").count() + html.matches("scope=\"col\"").count(),
+        html.matches("<th ").count()
+    );
+}
+
+#[test]
+fn the_three_forms_have_the_same_numbers() {
+    let report = sample();
+    let (html, csv, json) = (report.to_html(), report.to_csv(), report.to_json());
+    let head: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    assert_eq!(&head[..6], ["scale", "agent", "kind", "rating", "low", "high"]);
+    assert_eq!(csv.lines().count(), 1 + report.scales.iter().map(|s| s.agents.len()).sum::<usize>());
+    for (s, scale) in report.scales.iter().enumerate() {
+        for (k, a) in scale.agents.iter().enumerate() {
+            let rating = a.rating.unwrap();
+            assert_eq!(json["scales"][s]["agents"][k]["rating"].as_f64(), Some(rating));
+            assert!(csv.contains(&format!("{rating:.4}")), "{rating}");
+            let shown = format!("{:.0}", rating.abs());
+            assert!(html.contains(&shown), "{shown}");
+        }
+    }
+    // Commas and quotes in names are kept apart from those of the format.
+    assert!(csv.contains(",\"mcts, 100\",bot,"), "{csv}");
+    let cross = report.crosstable_csv();
+    let cells: usize =
+        report.scales.iter().flat_map(|s| s.crosstable.iter().flatten()).filter(|t| t.games() > 0).count();
+    assert_eq!(cross.lines().count(), 1 + cells);
+}
+
+#[test]
+fn the_same_records_give_the_same_bytes() {
+    assert_eq!(sample().to_html(), sample().to_html());
+    assert_eq!(sample().to_json().to_string(), sample().to_json().to_string());
+}
+
+#[test]
+fn the_headline_is_the_mean_over_games() {
+    let report = sample();
+    assert_eq!(report.headline.len(), 3);
+    for row in &report.headline {
+        let of = |game: &str| {
+            let scale = report.scales.iter().find(|s| s.game == game).unwrap();
+            scale.agents.iter().find(|a| a.name == row.name).unwrap()
+        };
+        let (t, k) = (of("tic_tac_toe"), of("kuhn_poker"));
+        assert!((row.rating - (t.rating.unwrap() + k.rating.unwrap()) / 2.0).abs() < 1e-9);
+        assert!(row.complete);
+        if !t.fixed {
+            let half = |a: &crate::scale::AgentRow| (a.high.unwrap() - a.low.unwrap()) / 2.0;
+            let together = (half(t).powi(2) + half(k).powi(2)).sqrt() / 2.0;
+            assert!((row.high.unwrap() - row.rating - together).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn discards_stand_by_agent() {
+    let report = sample();
+    let shown: Vec<(&str, u64)> = report.discards.iter().map(|d| (&*d.name, d.reasons["no_show"])).collect();
+    assert_eq!(shown, [("<b>&co", 1), ("random", 1)]);
+    assert_eq!(report.records, 48);
+}
+
+#[test]
+fn an_empty_report_is_a_page_too() {
+    let report = Report::build(&[], Vec::new(), Options::default(), About::default());
+    assert!(report.to_html().contains("nothing to rate"));
+    assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
+}
+
+#[test]
+fn from_lines_to_the_report() {
+    let good: Vec<String> = (0..3).map(|k| play("tic_tac_toe", &["a", "random"], k).to_line().unwrap()).collect();
+    let changed = good[2].replace("\"ms\":", "\"ms\":1");
+    let text = [&good[0][..], &good[1], "{", &changed].join("\n");
+    let mut lines = crate::read::read_lines("x.jsonl", text.as_bytes());
+    lines.append(Lines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
+    let report = Report::verify(lines, Options { resamples: 0, ..Options::default() }, About::default());
+    let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
+    assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
+    assert_eq!(report.scales[0].games, 3);
+}

@@ -1,0 +1,284 @@
+//! Rating scales: verified records sorted by game and rules, each group rated by itself.
+//!
+//! A rating means something only on its scale: the same game with the same parameters, the same rules, and the same
+//! constants. The scale's name, `game@rules/ladder-digest`, says all three, and ratings of different scales are never
+//! mixed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ludex_protocol::record::AgentKind;
+use ludex_protocol::spec::Utility;
+use serde::Serialize;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::metric::{METRICS, Measure, Sample};
+use crate::rating::Played;
+use crate::rating::anchored::{Anchored, anchored};
+use crate::rating::elo::{Elo, elo};
+use crate::rating::table::{Tally, crosstable, total};
+use crate::rating::trueskill::trueskill;
+use crate::verify::Verified;
+
+/// How to rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Options {
+    /// Agents whose rating is a constant, by name or spec; in Elo points. The default is `random` at 0.
+    pub fixed: BTreeMap<String, f64>,
+    /// Resamples for the intervals.
+    pub resamples: usize,
+    /// Seed of the resampling.
+    pub seed: u64,
+    /// K of the sequential Elo.
+    pub elo_k: f64,
+    /// Start of the sequential Elo.
+    pub elo_start: f64,
+    /// Whether episodes count that were not rated, or carry flags.
+    pub unrated: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let Elo { start, k } = Elo::default();
+        let fixed = BTreeMap::from([("random".to_owned(), 0.0)]);
+        Options { fixed, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
+    }
+}
+
+impl Options {
+    /// Why an episode does not count, if it does not.
+    pub fn discards(&self, game: &Verified) -> Option<String> {
+        let header = &game.record().header;
+        if !game.reason().counts() {
+            return serde_json::to_value(game.reason()).ok()?.as_str().map(str::to_owned);
+        }
+        if self.unrated {
+            return None;
+        }
+        header.flags.first().cloned().or_else(|| (!header.rated).then(|| "unrated".to_owned()))
+    }
+}
+
+/// A rating scale and everything on it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scale {
+    /// `game@rules/ladder-digest`, the game with its parameters.
+    pub name: String,
+    /// Game id.
+    pub game: String,
+    /// Title of the game.
+    pub title: String,
+    /// Canonical game string.
+    pub string: String,
+    /// Rules version.
+    pub rules: u32,
+    /// Hash of rules, parameters, actions and views.
+    pub hash: String,
+    /// Episodes that count.
+    pub games: usize,
+    /// Blocks of episodes on one seed; an episode that belongs to none is a block by itself.
+    pub blocks: usize,
+    /// Estimated share of draws between equals.
+    pub draws: f64,
+    /// Points by seat, whoever sat there.
+    pub seats: Vec<SeatRow>,
+    /// The agents, best rating first.
+    pub agents: Vec<AgentRow>,
+    /// `crosstable[a][b]`: what agent `a` did against agent `b`, in the order of `agents`.
+    pub crosstable: Vec<Vec<Tally>>,
+}
+
+/// What a seat is worth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SeatRow {
+    /// The seat's name.
+    pub seat: String,
+    /// Its wins, draws and losses against the other seats.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// An agent on a scale.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgentRow {
+    /// Its name; where several agents have one name, with the spec or `remote`.
+    pub name: String,
+    /// What it is.
+    pub kind: AgentKind,
+    /// The rating to quote, Elo points; absent where nobody can be beaten.
+    pub rating: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Whether the rating is a constant.
+    pub fixed: bool,
+    /// Whether games connect the agent with a constant; otherwise the rating is relative to those it is connected with.
+    pub anchored: bool,
+    /// Sequential Elo.
+    pub elo: Option<f64>,
+    /// TrueSkill mean.
+    pub mu: Option<f64>,
+    /// TrueSkill deviation.
+    pub sigma: Option<f64>,
+    /// Episodes, a mirror match once.
+    pub games: u64,
+    /// Wins, draws and losses against others.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// All metrics by id.
+    pub metrics: BTreeMap<&'static str, Measure>,
+}
+
+/// Who an agent is: its name, and its spec if the server played it. A client cannot pass for the server's `random` by
+/// taking its name.
+pub(crate) type AgentKey = (String, Option<String>);
+
+/// The agents of an episode, by seat.
+pub(crate) fn keys(game: &Verified) -> impl Iterator<Item = AgentKey> + '_ {
+    game.record().header.seats.iter().map(|s| (s.name.clone(), s.spec.clone()))
+}
+
+/// A name for every agent: its own, or with what tells it from others of that name.
+pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a Verified>) -> BTreeMap<AgentKey, String> {
+    let mut all: BTreeMap<AgentKey, String> = games.into_iter().flat_map(keys).map(|k| (k, String::new())).collect();
+    let mut shared: HashMap<String, u32> = HashMap::new();
+    all.keys().for_each(|(name, _)| *shared.entry(name.clone()).or_default() += 1);
+    for ((name, spec), label) in &mut all {
+        *label = match (shared[name], spec) {
+            (1, _) => name.clone(),
+            (_, Some(spec)) if spec == name => name.clone(),
+            (_, Some(spec)) => format!("{name} ({spec})"),
+            (_, None) => format!("{name} (remote)"),
+        };
+    }
+    all
+}
+
+/// Rates all records that count ([`Options::discards`]): one scale for each game string and rules hash, ascending.
+pub fn rate(games: &[Verified], options: &Options) -> Vec<Scale> {
+    let labels = labels(games);
+    let mut groups: BTreeMap<(&str, &str), Vec<&Verified>> = BTreeMap::new();
+    for game in games.iter().filter(|g| options.discards(g).is_none()) {
+        groups.entry((&game.spec().string, &game.spec().hash)).or_default().push(game);
+    }
+    groups.into_values().map(|group| scale(group, &labels, options)).collect()
+}
+
+/// The plain result of an episode whose seats were taken by `players`.
+pub(crate) fn played(game: &Verified, players: Vec<usize>, pair: Option<usize>) -> Played {
+    let scores = game.record().footer.returns.clone();
+    Played { seats: players, scores, teams: Vec::new(), forfeit: game.at_fault(), pair }
+}
+
+fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options: &Options) -> Scale {
+    let order = |g: &Verified| {
+        let r = g.record();
+        (r.footer.ended.clone(), r.header.started.clone(), r.header.episode.clone(), g.digest().to_owned())
+    };
+    games.sort_by_cached_key(|g| order(g));
+    let mut agents: Vec<AgentKey> = games.iter().flat_map(|g| keys(g)).collect();
+    agents.sort();
+    agents.dedup();
+    let index: HashMap<&AgentKey, usize> = agents.iter().enumerate().map(|(k, a)| (a, k)).collect();
+    let mut pairs = HashMap::new();
+    let all: Vec<Played> = games
+        .iter()
+        .map(|game| {
+            let footer = &game.record().footer;
+            let next = pairs.len();
+            let pair = footer.pair.as_ref().map(|p| *pairs.entry((footer.run.clone(), p.clone())).or_insert(next));
+            played(game, keys(game).map(|k| index[&k]).collect(), pair)
+        })
+        .collect();
+    let spec = games[0].spec();
+    let fixed = constants(&agents, labels, options);
+    let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &all };
+    let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
+    let ratings = anchored(agents.len(), contested, &settings);
+    let elos = elo(agents.len(), contested, Elo { start: options.elo_start, k: options.elo_k });
+    let skills = trueskill(agents.len(), contested);
+    let table = crosstable(agents.len(), contested);
+    let rows = agents.iter().enumerate().map(|(k, key)| {
+        let samples: Vec<Sample> = games
+            .iter()
+            .flat_map(|game| keys(game).enumerate().map(move |(seat, of)| (Sample { game, seat }, of)))
+            .filter(|(_, of)| of == key)
+            .map(|(sample, _)| sample)
+            .collect();
+        let seat_of = |s: &Sample| s.game.record().header.seats[s.seat].kind;
+        let (rating, tally) = (ratings.players[k], total(&table[k]));
+        let interval = rating.and_then(|r| r.interval);
+        let met = tally.games() > 0;
+        AgentRow {
+            name: labels[key].clone(),
+            kind: samples.last().map(seat_of).unwrap_or_default(),
+            rating: rating.map(|r| r.rating),
+            low: interval.map(|i| i.low),
+            high: interval.map(|i| i.high),
+            fixed: rating.is_some_and(|r| r.fixed),
+            anchored: rating.is_some_and(|r| r.anchored),
+            elo: met.then(|| elos[k]),
+            mu: met.then(|| skills[k].mu),
+            sigma: met.then(|| skills[k].sigma),
+            games: games.iter().filter(|g| keys(g).any(|of| of == *key)).count() as u64,
+            tally,
+            metrics: METRICS.iter().filter_map(|m| Some((m.id, (m.of)(&samples)?))).collect(),
+        }
+    });
+    let mut rows: Vec<(usize, AgentRow)> = rows.enumerate().collect();
+    rows.sort_by(|(_, a), (_, b)| {
+        let of = |r: &AgentRow| r.rating.unwrap_or(f64::NEG_INFINITY);
+        let paid = |r: &AgentRow| r.metrics.get("mean_return").map_or(f64::NEG_INFINITY, |m| m.value);
+        of(b).total_cmp(&of(a)).then(paid(b).total_cmp(&paid(a))).then_with(|| a.name.cmp(&b.name))
+    });
+    let order: Vec<usize> = rows.iter().map(|(k, _)| *k).collect();
+    let unpaired = all.iter().filter(|g| g.pair.is_none()).count();
+    Scale {
+        name: format!("{}@{}/{}", spec.string, spec.rules, ladder_digest(spec, &agents, &fixed)),
+        game: spec.game.clone(),
+        title: spec.title.clone(),
+        string: spec.string.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        games: games.len(),
+        blocks: pairs.len() + unpaired,
+        draws: ratings.draws,
+        seats: seat_rows(spec, contested),
+        agents: rows.into_iter().map(|(_, row)| row).collect(),
+        crosstable: order.iter().map(|&a| order.iter().map(|&b| table[a][b]).collect()).collect(),
+    }
+}
+
+fn seat_rows(spec: &ludex_protocol::Spec, games: &[Played]) -> Vec<SeatRow> {
+    let seats = spec.players as usize;
+    let by_seat: Vec<Played> = games.iter().map(|g| Played { seats: (0..seats).collect(), ..g.clone() }).collect();
+    let table = crosstable(seats, &by_seat);
+    let row = |(seat, name): (usize, &String)| SeatRow { seat: name.clone(), tally: total(&table[seat]) };
+    spec.seats.iter().enumerate().map(row).collect()
+}
+
+/// Which agents are constants: named by label, spec or name; of several the server's own.
+fn constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, options: &Options) -> Vec<(usize, f64)> {
+    let mut out = Vec::new();
+    for (wanted, &rating) in &options.fixed {
+        let named = |key: &&AgentKey| labels[*key] == *wanted || key.1.as_ref() == Some(wanted) || key.0 == *wanted;
+        let able: Vec<&AgentKey> = agents.iter().filter(named).collect();
+        let served = able.iter().any(|key| key.1.is_some());
+        let chosen = agents.iter().enumerate().filter(|(_, key)| able.contains(key) && key.1.is_some() == served);
+        out.extend(chosen.map(|(k, _)| (k, rating)));
+    }
+    out
+}
+
+/// First 8 hex digits of SHA-256 over canonical JSON of the game's ladder and the constants that were used.
+fn ladder_digest(spec: &ludex_protocol::Spec, agents: &[AgentKey], fixed: &[(usize, f64)]) -> String {
+    let constants: BTreeMap<&str, f64> =
+        fixed.iter().map(|&(k, r)| (agents[k].1.as_deref().unwrap_or(&agents[k].0), r)).collect();
+    let ladder: Vec<_> = spec.anchors.iter().map(|a| json!([a.level, a.bot, a.agent, a.rating])).collect();
+    let text = crate::digest::canonical(&json!({"ladder": ladder, "constants": constants})).unwrap_or_default();
+    hex::encode(&Sha256::digest(text)[..4])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Records for tests: random play through the erased games, written as a server would.
+
+use ludex_env::{Draw, GameRef, Outcomes, Stream, Turn};
+use ludex_protocol::record::{
+    AgentKind, ChanceRecord, Clock, Footer, Header, Illegal, MoveRecord, Parts, Reason, Record, RecordEvent, RecordSeat,
+};
+use ludex_protocol::spec::Spec;
+use serde_json::Value;
+
+use crate::digest::{digest, seed_commit};
+use crate::outcome::outcomes;
+
+/// Random play of `game` to its end; the record is complete and true.
+pub fn play(game: &str, names: &[&str], seed: u64) -> Record {
+    let game = ludex_env::load(game).unwrap();
+    let mut record = Record { header: header(&game, names, seed), ..Record::default() };
+    let mut draw = Draw::new(game.id(), seed, 0);
+    let mut rng = Stream::named(&format!("testing:{seed}"));
+    let mut state = game.start();
+    let mut turns = vec![0; names.len()];
+    loop {
+        let mut entry = |seat: usize, action: u32, more: bool| {
+            let turn = turns[seat];
+            turns[seat] += 1;
+            let ms = u64::from(action) + 1;
+            let m = MoveRecord { seat: seat as u32, turn, action: Some(action), ms, more, ..MoveRecord::default() };
+            record.events.push(RecordEvent::Move(m));
+        };
+        match state.turn() {
+            Turn::Over => break,
+            Turn::Chance => {
+                let mut all = Outcomes::new();
+                state.chance(&mut all);
+                let action = draw.pick(&all).unwrap();
+                state.play_chance(action).unwrap();
+                record.events.push(RecordEvent::Chance(ChanceRecord { action: Some(action) }));
+            }
+            Turn::Seat(seat) => {
+                let action = state.random_action(seat, &mut rng);
+                entry(seat, action, false);
+                state.play(seat, action).unwrap();
+            }
+            Turn::Together(acting) => {
+                let mut joint = vec![None; names.len()];
+                let last = acting.iter().last().unwrap();
+                for seat in acting.iter() {
+                    let action = state.random_action(seat, &mut rng);
+                    entry(seat, action, seat != last);
+                    joint[seat] = Some(action);
+                }
+                state.play_together(&joint).unwrap();
+            }
+        }
+    }
+    close(&mut record, game.spec(), state.returns(), Reason::Finished, None);
+    record.footer.seed = Some(seed.to_string());
+    record.footer.salt = Some(hex::encode(SALT));
+    seal(record)
+}
+
+const SALT: [u8; 16] = [7; 16];
+
+fn header(game: &GameRef, names: &[&str], seed: u64) -> Header {
+    let spec = game.spec();
+    let seat = |name: &&str| RecordSeat {
+        name: (*name).into(),
+        version: None,
+        kind: AgentKind::Bot,
+        spec: (*name == "random").then(|| "random".into()),
+    };
+    Header {
+        ludex: 1,
+        episode: format!("m_{seed}_{}", names.join("_")),
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        server: "ludex/test".into(),
+        seats: names.iter().map(seat).collect(),
+        rated: true,
+        clock: Clock::of_join(),
+        illegal: Illegal::default(),
+        seed_commit: Some(seed_commit(&SALT, seed)),
+        started: format!("2026-11-20T20:00:{:02}.000Z", seed % 60),
+        ..Header::default()
+    }
+}
+
+/// Writes result and reason.
+pub fn close(record: &mut Record, spec: &Spec, mut returns: Vec<f64>, reason: Reason, at_fault: Option<usize>) {
+    if let Some(offender) = at_fault {
+        ludex_env::batch::forfeit(spec, offender, &mut returns);
+    }
+    record.footer = Footer {
+        outcome: outcomes(spec, &returns, reason, at_fault),
+        returns,
+        reason: Some(reason),
+        ended: Some("2026-11-20T20:01:00.000Z".into()),
+        ..std::mem::take(&mut record.footer)
+    };
+}
+
+/// Takes away everything from event `keep` on, as if the match had been broken off there; returns are set for the
+/// position that is left.
+pub fn break_off(record: &mut Record, keep: usize, reason: Reason, at_fault: Option<usize>) {
+    let game = ludex_env::load_with(&record.header.game, &record.header.params).unwrap();
+    record.events.truncate(keep);
+    let mut state = game.start();
+    let mut joint = vec![None; record.header.seats.len()];
+    for event in &record.events {
+        match event {
+            RecordEvent::Chance(c) => state.play_chance(c.action.unwrap()).unwrap(),
+            RecordEvent::Move(m) => match state.turn() {
+                Turn::Together(_) => {
+                    joint[m.seat as usize] = m.action;
+                    if !m.more {
+                        state.play_together(&joint).unwrap();
+                        joint.fill(None);
+                    }
+                }
+                _ => state.play(m.seat as usize, m.action.unwrap()).unwrap(),
+            },
+        }
+    }
+    close(record, game.spec(), state.returns(), reason, at_fault);
+}
+
+/// The record with its digest made anew.
+pub fn seal(mut record: Record) -> Record {
+    record.footer.digest = Some(digest(&parts(&record)).unwrap());
+    record
+}
+
+/// The plain JSON form.
+pub fn parts(record: &Record) -> Parts {
+    Parts::parse(&record.to_line().unwrap()).unwrap()
+}
+
+/// The plain JSON form, changed and sealed anew.
+pub fn altered(record: &Record, change: impl FnOnce(&mut Value)) -> Parts {
+    let mut value: Value = serde_json::from_str(&record.to_line().unwrap()).unwrap();
+    change(&mut value);
+    let mut parts = Parts::from_map(value.as_object().unwrap().clone()).unwrap();
+    let sealed = digest(&parts).unwrap();
+    parts.footer.insert("digest".into(), sealed.into());
+    parts
+}

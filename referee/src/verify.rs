@@ -1,0 +1,328 @@
+//! Verification: a record counts only if playing it again, by the rules of this program, gives the same result.
+
+mod replay;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use ludex_env::GameRef;
+use ludex_protocol::record::{Header, Outcome, Parts, Reason, Record};
+use ludex_protocol::spec::Spec;
+use rayon::prelude::*;
+
+use crate::digest::{digest, seed_commit};
+use crate::outcome::{is_forfeit, outcomes};
+use crate::read::{Found, Refused, Source};
+use replay::{Ending, replay};
+
+/// A record that was played again and found true. Only [`Verifier`] makes one.
+#[derive(Clone)]
+pub struct Verified {
+    record: Record,
+    game: GameRef,
+    source: Source,
+    reason: Reason,
+    moves: u32,
+    at_fault: Option<usize>,
+    seed: Option<u64>,
+    digest: String,
+}
+
+impl Verified {
+    /// The record.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// What its game tells about itself.
+    pub fn spec(&self) -> &Spec {
+        self.game.spec()
+    }
+
+    /// The game with its parameters, for those who want to play the record again.
+    pub fn game(&self) -> &GameRef {
+        &self.game
+    }
+
+    /// Where it was found.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Why the episode ended.
+    pub fn reason(&self) -> Reason {
+        self.reason
+    }
+
+    /// Moves that were played: a joint move is one, chance none.
+    pub fn moves(&self) -> u32 {
+        self.moves
+    }
+
+    /// The seat that forfeited.
+    pub fn at_fault(&self) -> Option<usize> {
+        self.at_fault
+    }
+
+    /// The seed, when it was released; then every chance outcome was compared with its draws.
+    pub fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    /// The record's digest, lower-case hex.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+/// What kind of untruth a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// It is no record: a field is missing or wrong.
+    Damaged,
+    /// There is no such game, or its parameters are wrong.
+    Game,
+    /// It was played by other rules than this program's.
+    Rules,
+    /// A move that could not be played, or that was refused without reason.
+    Move,
+    /// A chance outcome that could not come, or that the seed does not give.
+    Chance,
+    /// Returns, outcome or reason do not follow from the events.
+    Result,
+    /// The seed is not the one committed to.
+    Seed,
+    /// The digest does not fit the record.
+    Digest,
+}
+
+/// Why a record is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What kind of untruth.
+    pub kind: FaultKind,
+    /// The event at fault, from 0.
+    pub event: Option<usize>,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Fault {
+    fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+        Fault { kind, event: None, message: message.into() }
+    }
+
+    fn at(event: usize, kind: FaultKind, message: impl Into<String>) -> Self {
+        Fault { kind, event: Some(event), message: message.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(event) = self.event {
+            write!(f, "events[{event}]: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Plays records again. Keeps the games that it has seen, so that a thousand records of one game load it once.
+#[derive(Default)]
+pub struct Verifier {
+    games: Mutex<HashMap<String, GameRef>>,
+}
+
+impl Verifier {
+    /// A verifier that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Verifies one record.
+    ///
+    /// The game, its parameters and the rules' hash are those of this program; every move is legal where it stands and
+    /// every refused attempt was illegal; chance is what the seed gives, where the seed is known; returns, outcome and
+    /// reason follow from the events; the seed is the one committed to; the digest fits.
+    ///
+    /// # Errors
+    /// The first untruth, in this order; it names the event where there is one.
+    pub fn verify(&self, parts: &Parts, source: Source) -> Result<Verified, Fault> {
+        let record = parts.clone().record().map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
+        let game = self.game(&record.header)?;
+        let seed = seed_of(&record)?;
+        let reason = record.footer.reason.ok_or_else(|| Fault::new(FaultKind::Result, "the episode is not over"))?;
+        let ending = replay(&game, &record, reason, seed)?;
+        let at_fault = result(game.spec(), &record, reason, &ending, named_fault(parts)?)?;
+        let digest = digest(parts).map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
+        match &record.footer.digest {
+            None => return Err(Fault::new(FaultKind::Digest, "it has no digest")),
+            Some(written) if *written != digest => {
+                return Err(Fault::new(
+                    FaultKind::Digest,
+                    format!("the digest is {digest}, not {written}: it was changed"),
+                ));
+            }
+            Some(_) => {}
+        }
+        Ok(Verified { record, game, source, reason, moves: ending.moves, at_fault, seed, digest })
+    }
+
+    /// Verifies many records on all cores. Both lists keep the order; a record that was given twice counts once.
+    pub fn verify_all(&self, found: &[Found]) -> (Vec<Verified>, Vec<Refused>) {
+        let checked: Vec<_> = found.par_iter().map(|f| self.verify(&f.parts, f.source.clone())).collect();
+        let (mut good, mut refused): (Vec<Verified>, Vec<Refused>) = Default::default();
+        let mut seen: HashMap<String, Source> = HashMap::new();
+        for (found, checked) in found.iter().zip(checked) {
+            let message = match checked {
+                Ok(v) => match seen.get(&v.digest) {
+                    None => {
+                        seen.insert(v.digest.clone(), v.source.clone());
+                        good.push(v);
+                        continue;
+                    }
+                    Some(first) => format!("the same episode as {first}"),
+                },
+                Err(fault) => fault.to_string(),
+            };
+            let episode = found.parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned);
+            refused.push(Refused { source: found.source.clone(), episode, message });
+        }
+        (good, refused)
+    }
+
+    fn game(&self, header: &Header) -> Result<GameRef, Fault> {
+        let key = format!("{}{}", header.game, serde_json::Value::Object(header.params.clone()));
+        // A lock that a panic left behind guards a map that is whole all the same.
+        let mut games = self.games.lock().unwrap_or_else(|broken| broken.into_inner());
+        let game = match games.get(&key) {
+            Some(game) => Arc::clone(game),
+            None => {
+                let game = ludex_env::load_with(&header.game, &header.params)
+                    .map_err(|e| Fault::new(FaultKind::Game, e.to_string()))?;
+                games.insert(key, Arc::clone(&game));
+                game
+            }
+        };
+        drop(games);
+        let spec = game.spec();
+        if header.game != spec.game {
+            let message = format!("{:?} is not the game's id, which is {}", header.game, spec.game);
+            return Err(Fault::new(FaultKind::Game, message));
+        }
+        if (header.rules, &header.hash) != (spec.rules, &spec.hash) {
+            let message = format!(
+                "played by rules {} with hash {} of {}, this program has rules {} with hash {}",
+                header.rules, header.hash, header.game, spec.rules, spec.hash
+            );
+            return Err(Fault::new(FaultKind::Rules, message));
+        }
+        if header.seats.len() != spec.players as usize {
+            let message = format!("{} seats in a game of {}", header.seats.len(), spec.players);
+            return Err(Fault::new(FaultKind::Game, message));
+        }
+        Ok(game)
+    }
+}
+
+/// The seed, if it is there; it must be the one committed to.
+fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
+    let wrong = |message: String| Err(Fault::new(FaultKind::Seed, message));
+    let Some(text) = &record.footer.seed else { return Ok(None) };
+    let Ok(seed) = text.parse::<u64>() else {
+        return wrong(format!("seed {text:?} is no number below 2^64"));
+    };
+    let Some(commit) = &record.header.seed_commit else { return Ok(Some(seed)) };
+    let Some(salt) = &record.footer.salt else {
+        return wrong("the seed was committed to, but its salt is missing".into());
+    };
+    let mut bytes = [0; 16];
+    if hex::decode_to_slice(salt, &mut bytes).is_err() {
+        return wrong(format!("salt {salt:?} is not 16 bytes in hex"));
+    }
+    if seed_commit(&bytes, seed) != *commit {
+        return wrong(format!("seed {seed} is not the one committed to"));
+    }
+    Ok(Some(seed))
+}
+
+/// `at_fault`, where the record names it.
+fn named_fault(parts: &Parts) -> Result<Option<usize>, Fault> {
+    match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
+        None => Ok(None),
+        Some(value) => match value.as_u64().and_then(|seat| usize::try_from(seat).ok()) {
+            Some(seat) => Ok(Some(seat)),
+            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is no seat"))),
+        },
+    }
+}
+
+/// Checks returns and outcome against the replay; who forfeited.
+fn result(
+    spec: &Spec,
+    record: &Record,
+    reason: Reason,
+    ending: &Ending,
+    named: Option<usize>,
+) -> Result<Option<usize>, Fault> {
+    let wrong = |message: String| Err(Fault::new(FaultKind::Result, message));
+    let (returns, outcome) = (&record.footer.returns, &record.footer.outcome);
+    if !reason.counts() {
+        return Ok(named);
+    }
+    let seats = spec.players as usize;
+    if returns.len() != seats || outcome.len() != seats {
+        return wrong(format!("{} returns and {} outcomes for {seats} seats", returns.len(), outcome.len()));
+    }
+    let expected = |offender: Option<usize>| {
+        let mut returns = ending.returns.clone();
+        if let Some(offender) = offender {
+            ludex_env::batch::forfeit(spec, offender, &mut returns);
+        }
+        returns
+    };
+    let at_fault = if is_forfeit(reason) {
+        let offender = named.or(ending.unanswered).or_else(|| match seats {
+            1 => Some(0),
+            2 => outcome.iter().position(|o| *o == Outcome::Loss),
+            _ => {
+                let mut able = (0..seats).filter(|&seat| same(&expected(Some(seat)), returns));
+                able.next().filter(|_| able.next().is_none())
+            }
+        });
+        match offender {
+            Some(seat) if seat < seats => Some(seat),
+            Some(seat) => return wrong(format!("seat {seat} is at fault, and there is no such seat")),
+            None => return wrong(format!("a forfeit ({}) that names no offender", name(reason))),
+        }
+    } else {
+        None
+    };
+    let (expected, by) = (expected(at_fault), at_fault.map_or(String::new(), |s| format!(" after seat {s}'s forfeit")));
+    if !same(&expected, returns) {
+        return wrong(format!("returns {returns:?}, but the events give {expected:?}{by}"));
+    }
+    let decided = outcomes(spec, &expected, reason, at_fault);
+    if decided != *outcome {
+        return wrong(format!("outcome {}, but returns {returns:?} give {}{by}", names(outcome), names(&decided)));
+    }
+    Ok(at_fault)
+}
+
+/// Equal but for what a decimal text may lose.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
+}
+
+fn name(value: impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn names(outcome: &[Outcome]) -> String {
+    outcome.iter().map(name).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests;

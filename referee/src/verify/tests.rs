@@ -1,0 +1,314 @@
+use ludex_protocol::error::ErrorCode;
+use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Try};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::testing::{altered, break_off, parts, play, seal};
+
+fn verify(parts: &Parts) -> Result<Verified, Fault> {
+    Verifier::new().verify(parts, Source::default())
+}
+
+#[track_caller]
+fn refuse(parts: &Parts, kind: FaultKind, event: Option<usize>) -> String {
+    let fault = verify(parts).map(|_| ()).unwrap_err();
+    assert_eq!((fault.kind, fault.event), (kind, event), "{fault}");
+    fault.to_string()
+}
+
+fn index(record: &Record, wanted: impl Fn(&MoveRecord) -> bool) -> usize {
+    record.events.iter().position(|e| matches!(e, RecordEvent::Move(m) if wanted(m))).unwrap()
+}
+
+fn attempt(action: i64) -> Try {
+    Try { action: Some(action), text: None, proposal: None, code: ErrorCode::IllegalAction, ms: 1, notes: None }
+}
+
+fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
+    match &mut record.events[at] {
+        RecordEvent::Move(m) => m,
+        RecordEvent::Chance(_) => panic!("{at} is chance"),
+    }
+}
+
+#[test]
+fn true_records_of_every_game_verify() {
+    for entry in ludex_env::games() {
+        let game = ludex_env::load(entry.id).unwrap();
+        let names: Vec<String> = (0..game.spec().players).map(|k| format!("p{k}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for seed in 0..5 {
+            let record = play(entry.id, &names, seed);
+            let good = verify(&parts(&record)).unwrap_or_else(|e| panic!("{}: {e}", entry.id));
+            assert_eq!(good.seed(), Some(seed));
+            assert_eq!(good.record(), &record);
+            assert!(good.moves() > 0 && good.moves() <= good.spec().max_length, "{}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn any_single_change_is_found() {
+    // Changed and not sealed anew: whatever else a change does, the digest tells.
+    let line: Value = serde_json::from_str(&play("kuhn_poker", &["a", "b"], 3).to_line().unwrap()).unwrap();
+    let mut paths = Vec::new();
+    collect(&line, String::new(), &mut paths);
+    assert!(paths.len() > 20);
+    for path in paths {
+        let mut changed = line.clone();
+        let leaf = changed.pointer_mut(&path).unwrap();
+        *leaf = match leaf {
+            Value::Number(n) => json!(n.as_f64().unwrap() + 1.0),
+            Value::Bool(b) => json!(!*b),
+            Value::String(s) => json!(format!("{s}0")),
+            _ => json!("changed"),
+        };
+        let parts = Parts::from_map(changed.as_object().unwrap().clone()).unwrap();
+        assert!(verify(&parts).is_err(), "{path}");
+    }
+}
+
+fn collect(value: &Value, path: String, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(k, v)| collect(v, format!("{path}/{k}"), out)),
+        Value::Array(list) => list.iter().enumerate().for_each(|(k, v)| collect(v, format!("{path}/{k}"), out)),
+        _ => out.push(path),
+    }
+}
+
+#[test]
+fn an_illegal_move_names_its_event() {
+    let record = play("tic_tac_toe", &["a", "b"], 1);
+    let first = record.events.iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).next().unwrap();
+    let message = refuse(&altered(&record, |v| v["events"][2]["action"] = first), FaultKind::Move, Some(2));
+    assert!(message.starts_with("events[2]: seat 0"), "{message}");
+    refuse(&altered(&record, |v| v["events"][1]["seat"] = json!(0)), FaultKind::Move, Some(1));
+    refuse(&altered(&record, |v| v["events"][3]["turn"] = json!(2)), FaultKind::Move, Some(3));
+    refuse(&altered(&record, |v| v["events"][3]["more"] = json!(true)), FaultKind::Move, Some(3));
+    refuse(
+        &altered(&record, |v| drop(v["events"][3].as_object_mut().unwrap().remove("action"))),
+        FaultKind::Move,
+        Some(3),
+    );
+    let last = record.events.len();
+    refuse(&altered(&record, |v| push(v, json!({"kind": "chance", "action": 0}))), FaultKind::Move, Some(last));
+    refuse(&altered(&record, |v| v["events"][0] = json!({"kind": "chance", "action": 0})), FaultKind::Chance, Some(0));
+}
+
+fn push(record: &mut Value, event: Value) {
+    record["events"].as_array_mut().unwrap().push(event);
+}
+
+#[test]
+fn chance_is_what_the_seed_gives() {
+    let record = play("kuhn_poker", &["a", "b"], 42);
+    // The protocol's golden cards.
+    let cards: Vec<Value> =
+        record.events[..2].iter().map(|e| serde_json::to_value(e).unwrap()["action"].clone()).collect();
+    assert_eq!(cards, [json!(1), json!(0)]);
+    let message = refuse(&altered(&record, |v| v["events"][0]["action"] = json!(2)), FaultKind::Chance, Some(0));
+    assert!(message.contains("the seed draws"), "{message}");
+    // Without the seed any possible card is believed, an impossible one is not.
+    let unseeded = |v: &mut Value| drop(v.as_object_mut().unwrap().remove("seed"));
+    assert!(verify(&altered(&record, unseeded)).unwrap().seed().is_none());
+    let twice = |v: &mut Value| {
+        unseeded(v);
+        v["events"][1]["action"] = json!(1);
+    };
+    refuse(&altered(&record, twice), FaultKind::Chance, Some(1));
+    refuse(&altered(&record, |v| v["events"][1] = json!({"kind": "chance"})), FaultKind::Chance, Some(1));
+}
+
+#[test]
+fn the_seed_is_the_one_committed_to() {
+    let record = play("tic_tac_toe", &["a", "b"], 1);
+    refuse(&altered(&record, |v| v["seed"] = json!("2")), FaultKind::Seed, None);
+    refuse(&altered(&record, |v| v["seed"] = json!("-1")), FaultKind::Seed, None);
+    refuse(&altered(&record, |v| v["salt"] = json!("00")), FaultKind::Seed, None);
+    refuse(&altered(&record, |v| drop(v.as_object_mut().unwrap().remove("salt"))), FaultKind::Seed, None);
+}
+
+#[test]
+fn another_game_or_other_rules_are_refused() {
+    let record = play("connect_four", &["a", "b"], 1);
+    let message = refuse(&altered(&record, |v| v["game"] = json!("conect_four")), FaultKind::Game, None);
+    assert!(message.contains("connect_four"), "{message}");
+    refuse(&altered(&record, |v| v["game"] = json!("connect_four()")), FaultKind::Game, None);
+    refuse(&altered(&record, |v| v["params"]["rows"] = json!("many")), FaultKind::Game, None);
+    refuse(&altered(&record, |v| v["params"]["rows"] = json!(7)), FaultKind::Rules, None);
+    refuse(&altered(&record, |v| v["hash"] = json!("00")), FaultKind::Rules, None);
+    refuse(&altered(&record, |v| v["rules"] = json!(99)), FaultKind::Rules, None);
+    refuse(&altered(&record, |v| drop(v["seats"].as_array_mut().unwrap().pop())), FaultKind::Game, None);
+    refuse(&altered(&record, |v| v["ludex"] = json!(2)), FaultKind::Damaged, None);
+    refuse(&altered(&record, |v| v["events"][0]["kind"] = json!("dance")), FaultKind::Damaged, None);
+}
+
+#[test]
+fn results_follow_from_the_events() {
+    let record = play("tic_tac_toe", &["a", "b"], 2);
+    refuse(&altered(&record, |v| v["returns"] = json!([0.5, -0.5])), FaultKind::Result, None);
+    refuse(&altered(&record, |v| v["returns"] = json!([])), FaultKind::Result, None);
+    refuse(&altered(&record, |v| v["outcome"] = json!(["none", "none"])), FaultKind::Result, None);
+    refuse(&altered(&record, |v| v["reason"] = json!("truncated")), FaultKind::Result, None);
+    refuse(&altered(&record, |v| drop(v["events"].as_array_mut().unwrap().pop())), FaultKind::Result, None);
+    refuse(&altered(&record, |v| drop(v.as_object_mut().unwrap().remove("reason"))), FaultKind::Result, None);
+    let mut bare = parts(&record);
+    bare.footer.remove("digest");
+    refuse(&bare, FaultKind::Digest, None);
+}
+
+#[test]
+fn a_forfeit_gives_the_least_return() {
+    for (reason, text) in [(Reason::Timeout, "timeout"), (Reason::Resign, "resign"), (Reason::Disconnect, "disconnect")]
+    {
+        let mut record = play("tic_tac_toe", &["a", "b"], 1);
+        break_off(&mut record, 3, reason, Some(0));
+        let record = seal(record);
+        assert_eq!(record.footer.returns, [-1.0, 1.0]);
+        let good = verify(&parts(&record)).unwrap();
+        assert_eq!((good.at_fault(), good.reason()), (Some(0), reason));
+        refuse(&altered(&record, |v| v["returns"] = json!([0, 0])), FaultKind::Result, None);
+        let swapped = altered(&record, |v| v["outcome"] = json!(["win", "loss"]));
+        let message = refuse(&swapped, FaultKind::Result, None);
+        assert!(message.contains("seat 1's forfeit"), "{text}: {message}");
+    }
+    // A truncated episode keeps its sums and is decided by them.
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 3, Reason::Truncated, None);
+    assert_eq!(verify(&parts(&seal(record))).unwrap().record().footer.outcome, [Outcome::Draw; 2]);
+}
+
+#[test]
+fn among_three_the_offender_is_known() {
+    let mut record = play("kuhn_poker(players=3)", &["a", "b", "c"], 5);
+    let at = index(&record, |m| m.seat == 1);
+    break_off(&mut record, at, Reason::Timeout, Some(1));
+    assert_eq!(record.footer.outcome, [Outcome::None; 3]);
+    let good = verify(&parts(&seal(record.clone()))).unwrap();
+    assert_eq!(good.at_fault(), Some(1));
+    let wrong = altered(&record, |v| v["at_fault"] = json!(2));
+    refuse(&wrong, FaultKind::Result, None);
+    refuse(&altered(&record, |v| v["at_fault"] = json!(3)), FaultKind::Result, None);
+    refuse(&altered(&record, |v| v["at_fault"] = json!("b")), FaultKind::Damaged, None);
+}
+
+#[test]
+fn refused_attempts_were_illegal() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 4);
+    let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
+    let taken = i64::from(first.action.unwrap());
+    move_at(&mut record, 1).tries = vec![attempt(taken), attempt(99)];
+    assert!(verify(&parts(&seal(record.clone()))).is_ok());
+    // One more would have been the last.
+    move_at(&mut record, 1).tries.push(attempt(-5));
+    refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
+    // A legal move that was refused.
+    let legal = i64::from(move_at(&mut record, 1).action.unwrap());
+    move_at(&mut record, 1).tries = vec![attempt(legal)];
+    let message = refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
+    assert!(message.contains("is legal"), "{message}");
+}
+
+#[test]
+fn forced_moves_need_a_cause() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 4);
+    let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
+    let taken = i64::from(first.action.unwrap());
+    let m = move_at(&mut record, 1);
+    (m.forced, m.tries) = (true, vec![attempt(taken); 3]);
+    // Under the policy `forfeit` nothing is ever forced.
+    refuse(&parts(&seal(record.clone())), FaultKind::Move, Some(1));
+    record.header.illegal.policy = IllegalPolicy::Random;
+    assert!(verify(&parts(&seal(record.clone()))).is_ok());
+    move_at(&mut record, 1).tries.pop();
+    refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
+}
+
+#[test]
+fn a_move_without_a_choice_may_be_skipped() {
+    // Nine moves fill the board: the last had no alternative.
+    let mut record = (0..).map(|seed| play("tic_tac_toe", &["a", "b"], seed)).find(|r| r.events.len() == 9).unwrap();
+    move_at(&mut record, 8).forced = true;
+    assert!(verify(&parts(&seal(record.clone()))).is_ok());
+    move_at(&mut record, 7).forced = true;
+    refuse(&parts(&seal(record)), FaultKind::Move, Some(7));
+}
+
+#[test]
+fn a_forced_default_is_the_games_own() {
+    let default = ludex_env::load("tic_tac_toe").unwrap().start().default_action(0);
+    let forced = |seed| {
+        let mut record = play("tic_tac_toe", &["a", "b"], seed);
+        record.header.illegal.policy = IllegalPolicy::Default;
+        let m = move_at(&mut record, 0);
+        (m.forced, m.tries) = (true, vec![attempt(99); 3]);
+        (m.action == Some(default), parts(&seal(record)))
+    };
+    let (good, bad): (Vec<_>, Vec<_>) = (0..40).map(forced).partition(|(default, _)| *default);
+    assert!(verify(&good[0].1).is_ok());
+    refuse(&bad[0].1, FaultKind::Move, Some(0));
+}
+
+#[test]
+fn the_last_turn_may_hold_nothing_but_refusals() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 2, Reason::Illegal, Some(0));
+    let tries = vec![attempt(77); 3];
+    record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
+    assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
+    // By the other seat, or in the middle, it is no turn.
+    refuse(&altered(&record, |v| v["events"][2]["seat"] = json!(1)), FaultKind::Move, Some(2));
+    refuse(
+        &altered(&record, |v| push(v, json!({"kind": "move", "seat": 0, "turn": 2, "action": 0}))),
+        FaultKind::Move,
+        Some(2),
+    );
+}
+
+#[test]
+fn joint_moves_are_whole() {
+    let record = play("iterated_prisoners_dilemma", &["a", "b"], 1);
+    refuse(
+        &altered(&record, |v| drop(v["events"][0].as_object_mut().unwrap().remove("more"))),
+        FaultKind::Move,
+        Some(0),
+    );
+    refuse(&altered(&record, |v| v["events"].as_array_mut().unwrap().swap(0, 1)), FaultKind::Move, Some(0));
+    refuse(&altered(&record, |v| drop(v["events"].as_array_mut().unwrap().remove(1))), FaultKind::Move, Some(1));
+    refuse(&altered(&record, |v| v["events"][1]["action"] = json!(5)), FaultKind::Move, Some(1));
+    // One seat has answered when the other's time is up: half a joint move, and the sums so far.
+    let mut half = record.clone();
+    break_off(&mut half, 1, Reason::Timeout, Some(1));
+    assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));
+    half.footer.reason = Some(Reason::Finished);
+    refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
+}
+
+#[test]
+fn what_does_not_count_is_believed_as_it_stands() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 1);
+    break_off(&mut record, 2, Reason::InfraError, None);
+    assert!(verify(&parts(&seal(record.clone()))).is_ok());
+    refuse(&altered(&record, |v| v["events"][1]["seat"] = json!(0)), FaultKind::Move, Some(1));
+}
+
+#[test]
+fn many_at_once_keep_their_order_and_count_once() {
+    let found: Vec<Found> = (0..20)
+        .map(|k| {
+            let record = play("tic_tac_toe", &["a", "b"], k % 15);
+            let mut parts = parts(&record);
+            if k == 7 {
+                parts.footer.insert("digest".into(), json!("00"));
+            }
+            Found { source: Source { file: "f".into(), line: k as usize + 1 }, parts }
+        })
+        .collect();
+    let (good, refused) = Verifier::new().verify_all(&found);
+    let lines: Vec<usize> = good.iter().map(|g| g.source().line).collect();
+    assert_eq!(lines, [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15]);
+    let messages: Vec<String> = refused.iter().map(Refused::to_string).collect();
+    assert_eq!(messages.len(), 6);
+    assert!(messages[0].starts_with("f:8: m_7_a_b: the digest is"), "{messages:?}");
+    assert!(messages[1].starts_with("f:16: m_0_a_b: the same episode as f:1"), "{messages:?}");
+}

@@ -1,0 +1,374 @@
+//! The task that drives one match: it waits for inputs and time, keeps rows, and delivers what the machine puts out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ludex_agents::{Agent, Answer, Move};
+use ludex_env::{Given, Seat};
+use ludex_protocol::client::MatchView;
+use ludex_protocol::record::{Notes, Reason};
+use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame, ServerMessage};
+use tokio::sync::{mpsc, oneshot};
+
+use super::frames::Watcher;
+use super::hub::Hub;
+use super::machine::Match;
+use super::mailbox::{Mailbox, Undelivered};
+use super::terms::{Input, Kept, Output};
+use crate::session::Out;
+use crate::store::{ActRow, EndRow, Write};
+
+/// More missed frames than this are sent as one `resync`.
+const MISSED: usize = 128;
+
+/// What others ask of a match.
+pub enum Cmd {
+    /// An input of the machine.
+    Input(Input),
+    /// A connection takes a seat: events after `seen` follow, or a resync.
+    Attach {
+        /// The seat.
+        seat: Seat,
+        /// The way to it.
+        mailbox: Mailbox,
+        /// The connection's number within its session: later ones win.
+        generation: u64,
+        /// The last frame seen, when it said so.
+        seen: Option<u64>,
+        /// Whether everything is sent anew.
+        resync: bool,
+    },
+    /// A connection is lost.
+    Detach {
+        /// The seat.
+        seat: Seat,
+        /// Which connection.
+        generation: u64,
+    },
+    /// Somebody watches.
+    Spectate {
+        /// Who; one name watches once.
+        session: String,
+        /// The way there.
+        mailbox: Mailbox,
+        /// The request to answer.
+        re: i64,
+        /// Whether hidden information is shown.
+        full: bool,
+        /// Views that each event carries.
+        views: Vec<MatchView>,
+    },
+    /// Somebody watches no more.
+    Unspectate {
+        /// Who.
+        session: String,
+    },
+    /// Where a seat stands.
+    Held(Seat, oneshot::Sender<HeldMatch>),
+    /// What everybody may see so far.
+    Public(oneshot::Sender<Vec<MatchFrame>>),
+}
+
+/// A running match as others know it.
+#[derive(Clone)]
+pub struct Handle {
+    /// Where to send.
+    pub tx: mpsc::UnboundedSender<Cmd>,
+    /// What lists show.
+    pub entry: Arc<MatchEntry>,
+    /// The sessions and owners of its seats, who must not see what is hidden.
+    pub seated: Arc<[Option<String>]>,
+    /// Whether it is over.
+    pub over: Arc<AtomicBool>,
+}
+
+impl Handle {
+    /// Sends; a match that is gone takes nothing.
+    pub fn send(&self, cmd: Cmd) -> bool {
+        self.tx.send(cmd).is_ok()
+    }
+
+    /// Whether the match still runs.
+    pub fn live(&self) -> bool {
+        !self.over.load(Ordering::Relaxed)
+    }
+}
+
+struct Spectator {
+    session: String,
+    mailbox: Mailbox,
+    to: Watcher,
+    views: Vec<MatchView>,
+    /// Missed events: a resync is due.
+    behind: bool,
+}
+
+#[derive(Default)]
+struct Line {
+    mailbox: Option<Mailbox>,
+    generation: u64,
+}
+
+/// The task's state.
+pub(super) struct Actor {
+    hub: Arc<Hub>,
+    machine: Match,
+    tx: mpsc::UnboundedSender<Cmd>,
+    agents: Vec<Option<Arc<dyn Agent>>>,
+    lines: Vec<Line>,
+    spectators: Vec<Spectator>,
+    /// Rows kept so far.
+    rows: u64,
+    over: Arc<AtomicBool>,
+}
+
+impl Actor {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        machine: Match,
+        tx: mpsc::UnboundedSender<Cmd>,
+        agents: Vec<Option<Arc<dyn Agent>>>,
+        rows: u64,
+        over: Arc<AtomicBool>,
+    ) -> Self {
+        let lines = (0..agents.len()).map(|_| Line::default()).collect();
+        Actor { hub, machine, tx, agents, lines, spectators: Vec::new(), rows, over }
+    }
+
+    /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
+    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Cmd>, first: Vec<Output>) {
+        self.deliver(first).await;
+        let mut gone_at = None;
+        loop {
+            if self.machine.over() && gone_at.is_none() {
+                self.over.store(true, Ordering::Relaxed);
+                gone_at = Some(self.hub.now() + self.machine.setup().grace_ms);
+                self.hub.clone().match_over(&self.machine).await;
+            }
+            let wake = gone_at.or_else(|| self.machine.wake());
+            let cmd = match wake {
+                Some(at) => {
+                    let left = at.saturating_sub(self.hub.now());
+                    tokio::select! {
+                        biased;
+                        cmd = rx.recv() => cmd,
+                        () = tokio::time::sleep(Duration::from_millis(left)) => Some(Cmd::Input(Input::Tick)),
+                    }
+                }
+                None => rx.recv().await,
+            };
+            let Some(cmd) = cmd else { break };
+            if gone_at.is_some_and(|at| self.hub.now() >= at) {
+                break;
+            }
+            self.take(cmd).await;
+        }
+        self.hub.forget(self.machine.id());
+    }
+
+    async fn take(&mut self, cmd: Cmd) {
+        match cmd {
+            Cmd::Input(input) => self.input(input).await,
+            Cmd::Attach { seat, mailbox, generation, seen, resync } => {
+                let Some(line) = self.lines.get_mut(seat) else { return };
+                if generation < line.generation {
+                    return;
+                }
+                line.generation = generation;
+                line.mailbox = Some(mailbox);
+                let frames = if resync {
+                    vec![self.machine.resync(Watcher::Seat(seat))]
+                } else {
+                    self.machine.catch_up(Watcher::Seat(seat), seen)
+                };
+                // Many missed frames would fill the mailbox: then everything goes in one.
+                let frames =
+                    if frames.len() > MISSED { vec![self.machine.resync(Watcher::Seat(seat))] } else { frames };
+                for frame in frames {
+                    self.post(seat, Out::Message(None, frame));
+                }
+                self.input(Input::Online(seat)).await;
+            }
+            Cmd::Detach { seat, generation } => {
+                if self.lines.get(seat).is_some_and(|l| l.generation == generation) {
+                    self.lines[seat].mailbox = None;
+                    self.input(Input::Offline(seat)).await;
+                }
+            }
+            Cmd::Spectate { session, mailbox, re, full, views } => {
+                self.spectators.retain(|s| s.session != session);
+                let to = if full { Watcher::Full } else { Watcher::Public };
+                mailbox.reply(re, ServerMessage::Ok(Default::default()));
+                let told =
+                    self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
+                self.spectators.push(Spectator { session, mailbox, to, views, behind: told.is_err() });
+            }
+            Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
+            Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
+            Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
+        }
+    }
+
+    async fn input(&mut self, input: Input) {
+        let outputs = self.machine.on(self.hub.now(), input);
+        self.deliver(outputs).await;
+    }
+
+    /// Delivers in order. In rated matches it waits at rows until they are durable; the last move and the result go
+    /// into one write, and what stands between them waits for both.
+    async fn deliver(&mut self, outputs: Vec<Output>) {
+        let rated = self.machine.header().rated;
+        let is_end = |o: &Output| matches!(o, Output::Keep(row) if matches!(**row, Kept::End(_)));
+        let mut together = outputs.iter().any(is_end).then(Vec::new);
+        if let Some(rows) = &mut together {
+            rows.extend(
+                outputs.iter().filter_map(|o| if let Output::Keep(row) = o { Some((**row).clone()) } else { None }),
+            );
+        }
+        let ends = together.is_some();
+        if let Some(rows) = together
+            && !self.keep(rows, rated).await
+        {
+            return;
+        }
+        for output in outputs {
+            match output {
+                Output::Keep(_) if ends => {}
+                Output::Keep(row) => {
+                    if !self.keep(vec![*row], rated).await {
+                        return;
+                    }
+                }
+                other => self.show(other),
+            }
+        }
+        self.machine.delivered(self.hub.now());
+    }
+
+    fn show(&mut self, output: Output) {
+        match output {
+            Output::Reply { seat, re, message } => self.post(seat, Out::Message(Some(re), *message)),
+            Output::Frame { to: Watcher::Seat(seat), frame } => {
+                self.post(seat, Out::Message(None, (*frame).into()));
+            }
+            Output::Frame { to, frame } => self.broadcast(to, *frame),
+            Output::Ask(seat) => self.ask(seat),
+            Output::Keep(_) | Output::Over => {}
+        }
+    }
+
+    fn post(&mut self, seat: Seat, out: Out) {
+        let line = &mut self.lines[seat];
+        if let Some(mailbox) = &line.mailbox
+            && mailbox.post(out).is_err()
+        {
+            // Too slow, or gone: it resumes from its last seen frame.
+            line.mailbox = None;
+            let _ = self.tx.send(Cmd::Input(Input::Offline(seat)));
+        }
+    }
+
+    fn broadcast(&mut self, to: Watcher, frame: MatchFrame) {
+        let machine = &self.machine;
+        self.spectators.retain_mut(|s| {
+            if s.to != to {
+                return true;
+            }
+            if s.behind && !s.mailbox.roomy() {
+                return true;
+            }
+            let message = if s.behind {
+                machine.resync(to)
+            } else {
+                let mut frame = frame.clone();
+                if let (MatchFrame::Event(event), false) = (&mut frame, s.views.is_empty()) {
+                    event.view = Some(machine.spectator_view(to, &s.views));
+                }
+                frame.into()
+            };
+            match s.mailbox.event(message) {
+                Ok(()) => s.behind = false,
+                Err(Undelivered::Full) => s.behind = true,
+                Err(Undelivered::Closed) => return false,
+            }
+            true
+        });
+    }
+
+    /// Writes rows; `false` if a rated match could not be kept and was ended for it.
+    async fn keep(&mut self, rows: Vec<Kept>, rated: bool) -> bool {
+        let id = self.machine.id().to_owned();
+        let mut acts = Vec::new();
+        let mut end = None;
+        for row in rows {
+            if let Kept::End(record) = row {
+                end = Some(record);
+                continue;
+            }
+            acts.push(ActRow { n: self.rows, body: serde_json::to_string(&row).unwrap_or_default() });
+            self.rows += 1;
+        }
+        let mut writes = Vec::new();
+        match end {
+            Some(record) => {
+                let reason = record.footer.reason.unwrap_or(Reason::Aborted);
+                let end = EndRow {
+                    reason: serde_json::to_value(reason)
+                        .ok()
+                        .and_then(|v| v.as_str().map(str::to_owned))
+                        .unwrap_or_default(),
+                    ended_ms: super::epoch_ms(),
+                    footer: serde_json::to_string(&record.footer).unwrap_or_default(),
+                    record: record.to_line().unwrap_or_default(),
+                };
+                writes.push(Write::MatchEnd { id: id.clone(), acts, end });
+                if self.machine.setup().release {
+                    writes.push(Write::Released { ids: vec![id.clone()] });
+                }
+            }
+            None => writes.extend(acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body })),
+        }
+        let kept = if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
+        let Err(error) = kept else { return true };
+        tracing::error!(match_id = %id, %error, "a row could not be kept");
+        if rated && !self.machine.over() {
+            // Nothing of it was shown; the match cannot go on without its log.
+            let outputs = self.machine.on(self.hub.now(), Input::Abort(Reason::InfraError));
+            for output in outputs {
+                self.show(output);
+            }
+        }
+        !rated
+    }
+
+    /// Asks an in-process agent, elsewhere if it may take long.
+    fn ask(&mut self, seat: Seat) {
+        let Some(agent) = self.agents.get(seat).cloned().flatten() else { return };
+        let Some(question) = self.machine.question(seat, agent.peeks() && !self.machine.header().rated) else { return };
+        let tx = self.tx.clone();
+        let turn = question.turn;
+        let thought = self.hub.compute.run(move || agent.act(&question.ask(), None));
+        tokio::spawn(async move {
+            let input = match thought.await {
+                Ok(Ok(answer)) => told(seat, turn, answer),
+                Ok(Err(error)) => Input::Failed { seat, message: error.to_string() },
+                Err(panicked) => Input::Failed { seat, message: panicked.to_string() },
+            };
+            let _ = tx.send(Cmd::Input(input));
+        });
+    }
+}
+
+/// An agent's answer as the machine takes it.
+fn told(seat: Seat, turn: u32, answer: Answer) -> Input {
+    let given = match answer.mv {
+        Move::Id(a) => Given::Id(i64::from(a)),
+        Move::Text(t) => Given::Text(t),
+        Move::Said(v) => Given::Proposal(v),
+        Move::Resign => return Input::Resign { seat, re: None },
+    };
+    let notes =
+        (!answer.notes.is_empty()).then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
+    Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
+}

@@ -1,0 +1,574 @@
+//! What all connections share of the match plane: running matches, entrants, the lobby, the store and the clock.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use ludex_agents::Agent;
+use ludex_env::GameRef;
+use ludex_protocol::client::ListMatches;
+use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_protocol::limits::Limits;
+use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, RecordSeat};
+use ludex_protocol::server::{MatchEntry, Matches, SeatInfo};
+use ludex_referee::digest;
+use tokio::sync::{mpsc, oneshot};
+
+use super::actor::{Actor, Cmd, Handle};
+use super::entrant::Entrant;
+use super::lobby::Lobby;
+use super::machine::Match;
+use super::terms::{Input, Kept, SeatSetup, Setup};
+use crate::auth::random_bytes;
+use crate::compute::Compute;
+use crate::opponents::Opponents;
+use crate::store::{KeptMatch, MatchFilter, MatchRow, Store, StoreError, Write};
+
+/// Records read at once.
+const RECORD_PAGE: u32 = 1_000;
+/// How many matches one list shows at the most.
+const LIST_LIMIT: u32 = 500;
+
+/// What the operator decides.
+#[derive(Clone, Debug, Default)]
+pub struct HubConfig {
+    /// Announced limits.
+    pub limits: Limits,
+    /// Agents that clients may seat.
+    pub opponents: Opponents,
+}
+
+/// The match plane of one server.
+pub struct Hub {
+    /// What the operator decided.
+    pub config: HubConfig,
+    /// Where matches are kept.
+    pub store: Store,
+    /// Where agents think.
+    pub compute: Compute,
+    started: tokio::time::Instant,
+    secret: [u8; 32],
+    live: Mutex<HashMap<String, Handle>>,
+    entrants: Mutex<HashMap<String, Arc<Entrant>>>,
+    pub(super) lobby: Mutex<Lobby>,
+    draining: AtomicBool,
+}
+
+/// A seat of a match that is about to begin.
+pub(super) struct SeatPlan {
+    pub(super) name: String,
+    pub(super) version: Option<String>,
+    pub(super) kind: AgentKind,
+    pub(super) setup: SeatSetup,
+    pub(super) player: Plays,
+}
+
+/// Who plays a seat.
+pub(super) enum Plays {
+    Client(Arc<Entrant>),
+    Agent { agent: Arc<dyn Agent>, spec: String },
+}
+
+/// A match that is about to begin.
+pub(super) struct MatchPlan {
+    pub(super) game: GameRef,
+    pub(super) seats: Vec<SeatPlan>,
+    pub(super) rated: bool,
+    pub(super) clock: Clock,
+    pub(super) illegal: Illegal,
+    pub(super) skip_forced: bool,
+    /// The seed; else drawn (by the secret's series, when rated).
+    pub(super) seed: Option<u64>,
+    pub(super) run: Option<String>,
+    pub(super) pair: Option<String>,
+}
+
+/// What a running match keeps beside its public head; never shown before the release.
+#[derive(Serialize, Deserialize)]
+struct Secret {
+    seed: String,
+    salt: String,
+    skip_forced: bool,
+    release: bool,
+    seats: Vec<SecretSeat>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pair: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SecretSeat {
+    setup: SeatSetup,
+    /// The session that holds the seat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+}
+
+pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic while the lock was held is logged where it is caught; the data are plain maps and stay usable.
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Random bytes of the system's.
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<ErrorMessage>> {
+    random_bytes::<N>().map_err(|error| {
+        tracing::error!(%error, "the system gives no random numbers");
+        Box::new(ErrorMessage::new(ErrorCode::Internal, "the server has no random numbers; try again later"))
+    })
+}
+
+/// A fresh id: a letter, `_` and 12 random hex digits.
+pub(super) fn fresh_id(letter: char) -> Result<String, Box<ErrorMessage>> {
+    Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
+}
+
+impl Hub {
+    /// The match plane over a store, before anybody connects.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn new(store: Store, config: HubConfig, compute: Compute) -> Result<Arc<Hub>, StoreError> {
+        let secret = store.secret("rated").await?;
+        Ok(Arc::new(Hub {
+            config,
+            store,
+            compute,
+            started: tokio::time::Instant::now(),
+            secret,
+            live: Mutex::default(),
+            entrants: Mutex::default(),
+            lobby: Mutex::default(),
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    /// Milliseconds since the server began; the clock of everything.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// No new matches from now on.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server is about to stop.
+    pub fn draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// How many matches run.
+    pub fn live_matches(&self) -> usize {
+        lock(&self.live).values().filter(|h| h.live()).count()
+    }
+
+    pub(super) fn handle(&self, id: &str) -> Option<Handle> {
+        lock(&self.live).get(id).cloned()
+    }
+
+    /// Makes an entrant known, so that others can find it by its session.
+    pub(super) fn enrol(&self, entrant: &Arc<Entrant>) {
+        lock(&self.entrants).insert(entrant.session.clone(), entrant.clone());
+    }
+
+    /// Forgets a session for good.
+    pub(super) fn strike(&self, session: &str) {
+        lock(&self.entrants).remove(session);
+    }
+
+    /// The entrant of a session, also of one that was stored before a restart.
+    pub fn entrant(&self, session: &str) -> Option<Arc<Entrant>> {
+        lock(&self.entrants).get(session).cloned()
+    }
+
+    pub(super) fn entrants_named(&self, agent: &str, owner: Option<&str>) -> Vec<Arc<Entrant>> {
+        let all = lock(&self.entrants);
+        all.values().filter(|e| e.agent == agent && e.owner.as_deref() == owner).cloned().collect()
+    }
+
+    // ---- matches --------------------------------------------------------------------------------------------------
+
+    /// Begins a match: its row is kept before anybody hears of it.
+    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<ErrorMessage>> {
+        let internal = |e: StoreError| {
+            tracing::error!(error = %e, "a match could not be kept");
+            Box::new(ErrorMessage::new(ErrorCode::Internal, "the match could not be kept; try again later"))
+        };
+        let id = fresh_id('m')?;
+        let salt = random::<16>()?;
+        let seed = match plan.seed {
+            Some(seed) => seed,
+            None if plan.rated => {
+                let index = self.store.next("rated").await.map_err(internal)?;
+                digest::rated_seed(&self.secret, index)
+            }
+            None => u64::from_be_bytes(random::<8>()?),
+        };
+        let spec = plan.game.spec();
+        let flags = plan.seats.iter().any(|s| matches!(&s.player, Plays::Agent { agent, .. } if agent.peeks()));
+        let header = Header {
+            ludex: 1,
+            episode: id.clone(),
+            number: 0,
+            flags: if flags { vec!["peek".into()] } else { Vec::new() },
+            game: spec.game.clone(),
+            params: spec.params.clone(),
+            rules: spec.rules,
+            hash: spec.hash.clone(),
+            server: crate::PROGRAM.into(),
+            seats: plan.seats.iter().map(record_seat).collect(),
+            rated: plan.rated,
+            clock: plan.clock.clone(),
+            illegal: plan.illegal,
+            seed_commit: Some(digest::seed_commit(&salt, seed)),
+            started: super::now_text(),
+        };
+        let session = |s: &SeatPlan| match &s.player {
+            Plays::Client(e) => Some(e.session.clone()),
+            Plays::Agent { .. } => None,
+        };
+        let release = plan.pair.is_none();
+        let secret = Secret {
+            seed: seed.to_string(),
+            salt: hex::encode(salt),
+            skip_forced: plan.skip_forced,
+            release,
+            seats: plan.seats.iter().map(|s| SecretSeat { setup: s.setup.clone(), session: session(s) }).collect(),
+            pair: plan.pair.clone(),
+            run: plan.run.clone(),
+        };
+        let row = MatchRow {
+            id: id.clone(),
+            game: spec.game.clone(),
+            string: spec.string.clone(),
+            rated: plan.rated,
+            run: plan.run.clone(),
+            agents: plan.seats.iter().map(|s| s.name.clone()).collect(),
+            header: serde_json::to_string(&header).unwrap_or_default(),
+            secret: serde_json::to_string(&secret).unwrap_or_default(),
+            started_ms: super::epoch_ms(),
+        };
+        let write = vec![Write::MatchStart(row)];
+        let kept = if plan.rated { self.store.write(write).await } else { self.store.write_behind(write).await };
+        kept.map_err(internal)?;
+        let setup = Setup {
+            game: plan.game.clone(),
+            header,
+            seats: plan.seats.iter().map(|s| s.setup.clone()).collect(),
+            skip_forced: plan.skip_forced,
+            seed,
+            salt,
+            release,
+            grace_ms: self.config.limits.grace_ms,
+            run: plan.run,
+            pair: plan.pair,
+            restarts: 0,
+        };
+        let players: Vec<Plays> = plan.seats.into_iter().map(|s| s.player).collect();
+        let machine = Match::new(setup, self.now());
+        let handle = self.launch(machine, players, 0, None);
+        handle.send(Cmd::Input(Input::Start));
+        Ok(id)
+    }
+
+    /// Starts the task of a match and connects those who are there.
+    fn launch(
+        self: &Arc<Self>,
+        machine: Match,
+        players: Vec<Plays>,
+        rows: u64,
+        asks: Option<Vec<super::terms::Output>>,
+    ) -> Handle {
+        let h = machine.header();
+        let id = h.episode.clone();
+        let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
+        let entry = MatchEntry {
+            match_id: id.clone(),
+            game: machine.setup().game.spec().string.clone(),
+            seats: seats.collect(),
+            rated: h.rated,
+            started_ms: self.now(),
+        };
+        let (tx, rx) = mpsc::unbounded_channel();
+        let over = Arc::new(AtomicBool::new(false));
+        let seated = players.iter().map(|p| match p {
+            Plays::Client(e) => Some(e.session.clone()),
+            Plays::Agent { .. } => None,
+        });
+        let handle = Handle { tx: tx.clone(), entry: Arc::new(entry), seated: seated.collect(), over: over.clone() };
+        lock(&self.live).insert(id.clone(), handle.clone());
+        let mut agents = Vec::new();
+        for (seat, player) in players.into_iter().enumerate() {
+            match player {
+                Plays::Agent { agent, .. } => agents.push(Some(agent)),
+                Plays::Client(entrant) => {
+                    entrant.sit(&id, &handle, seat);
+                    agents.push(None);
+                }
+            }
+        }
+        let actor = Actor::new(self.clone(), machine, tx, agents, rows, over);
+        tokio::spawn(actor.run(rx, asks.unwrap_or_default()));
+        handle
+    }
+
+    /// Called by a match that ended: joins go on, and a pair whose last match this was is released.
+    pub(super) async fn match_over(self: Arc<Self>, machine: &Match) {
+        if let Some(pair) = machine.setup().pair.clone() {
+            self.release_pair(&pair, machine.id()).await;
+        }
+        let joins: Vec<String> = machine.setup().seats.iter().filter_map(|s| s.join.clone()).collect();
+        for join in joins {
+            lock(&self.lobby).ended(&join);
+        }
+        self.seat_all().await;
+    }
+
+    async fn release_pair(&self, pair: &str, id: &str) {
+        let done = lock(&self.lobby).pair_ended(pair, id);
+        if let Some(ids) = done
+            && let Err(error) = self.store.write(vec![Write::Released { ids }]).await
+        {
+            tracing::error!(pair, %error, "a pair could not be released");
+        }
+    }
+
+    /// Called by a match whose task ends.
+    pub(super) fn forget(&self, id: &str) {
+        lock(&self.live).remove(id);
+        let entrants: Vec<Arc<Entrant>> = lock(&self.entrants).values().cloned().collect();
+        entrants.iter().for_each(|e| e.rise(id));
+    }
+
+    // ---- after a crash --------------------------------------------------------------------------------------------
+
+    /// Brings running matches and sessions back. To be called once, before connections are taken.
+    ///
+    /// # Errors
+    /// The store's. A match that cannot be brought back is ended as `infra_error` and named in the log.
+    pub async fn restore(self: &Arc<Self>) -> Result<usize, StoreError> {
+        for row in self.store.sessions().await? {
+            Entrant::restored(self, row).await;
+        }
+        let mut back = 0;
+        for kept in self.store.running().await? {
+            let id = kept.row.id.clone();
+            match self.revive(kept).await {
+                Ok(()) => back += 1,
+                Err(why) => {
+                    tracing::error!(match_id = %id, %why, "a match could not be brought back");
+                    self.bury(&id, &why).await?;
+                }
+            }
+        }
+        Ok(back)
+    }
+
+    async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+        let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
+        let rows: Result<Vec<Kept>, _> = kept.acts.iter().map(|a| serde_json::from_str(&a.body)).collect();
+        let rows = rows.map_err(|e| e.to_string())?;
+        let count = rows.len() as u64;
+        let mut players = Vec::new();
+        for (k, seat) in secret.seats.iter().enumerate() {
+            let record = &setup.header.seats[k];
+            players.push(match &seat.session {
+                Some(session) => {
+                    Plays::Client(self.entrant(session).unwrap_or_else(|| Entrant::lost(self, session, &record.name)))
+                }
+                None => {
+                    let spec = record.spec.as_deref().unwrap_or(&record.name);
+                    let (agent, spec) = self.trusted(spec, &setup.game)?;
+                    Plays::Agent { agent, spec }
+                }
+            });
+        }
+        if let Some(pair) = &setup.pair {
+            lock(&self.lobby).pair_begun(pair, &kept.row.id);
+        }
+        let restarts = setup.restarts;
+        let (machine, asks) = Match::restore(setup, rows, self.now())?;
+        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
+        self.launch(machine, players, count, Some(asks));
+        Ok(())
+    }
+
+    /// An agent that was already seated before the restart: no limit applies to it again.
+    fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
+        let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
+        let agent = ludex_agents::build(spec, game).map_err(|e| e.to_string())?;
+        Ok((agent, text.to_owned()))
+    }
+
+    fn setup_of(&self, kept: &KeptMatch, restarts: u32) -> Result<(Setup, Secret), String> {
+        let header: Header = serde_json::from_str(&kept.row.header).map_err(|e| e.to_string())?;
+        let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
+        let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
+        if game.spec().hash != header.hash {
+            return Err(format!("its rules are {}, this server's are {}", header.hash, game.spec().hash));
+        }
+        let mut salt = [0; 16];
+        hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
+        let setup = Setup {
+            game,
+            seats: secret.seats.iter().map(|s| s.setup.clone()).collect(),
+            skip_forced: secret.skip_forced,
+            seed: secret.seed.parse().map_err(|_| "its seed is no number".to_owned())?,
+            salt,
+            release: secret.release,
+            grace_ms: self.config.limits.grace_ms,
+            run: secret.run.clone(),
+            pair: secret.pair.clone(),
+            restarts,
+            header,
+        };
+        Ok((setup, secret))
+    }
+
+    /// Ends a match that cannot go on.
+    async fn bury(&self, id: &str, why: &str) -> Result<(), StoreError> {
+        let footer = json!({ "reason": "infra_error", "ended": super::now_text() });
+        let end = crate::store::EndRow {
+            reason: "infra_error".into(),
+            ended_ms: super::epoch_ms(),
+            footer: footer.to_string(),
+            record: json!({ "note": why }).to_string(),
+        };
+        self.store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await
+    }
+
+    // ---- read-only pages ------------------------------------------------------------------------------------------
+
+    fn listed(&self, game: Option<&str>, limit: usize, wanted: impl Fn(&Handle) -> bool) -> Vec<MatchEntry> {
+        let live = lock(&self.live);
+        let mut all: Vec<MatchEntry> = live.values().filter(|h| wanted(h)).map(|h| (*h.entry).clone()).collect();
+        all.retain(|m| game.is_none_or(|g| m.game == g || m.game.split('(').next() == Some(g)));
+        all.sort_by(|a, b| b.started_ms.cmp(&a.started_ms).then_with(|| a.match_id.cmp(&b.match_id)));
+        all.truncate(limit);
+        all
+    }
+
+    /// Whether an agent of this name and owner has a seat in a match.
+    pub(super) fn plays_in(&self, id: &str, agent: &str, owner: Option<&str>) -> bool {
+        self.entrants_named(agent, owner).iter().any(|e| e.seat(id).is_some())
+    }
+
+    /// A session from before a restart that nobody came back for ends after its time.
+    pub(super) fn expire_later(self: &Arc<Self>, entrant: Arc<Entrant>) {
+        let hub = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(hub.config.limits.grace_ms)).await;
+            if !entrant.connected() {
+                hub.part(&entrant);
+            }
+        });
+    }
+
+    /// A session is over for good. While the server stops, sessions stay in the store for its return.
+    pub(super) fn part(self: &Arc<Self>, entrant: &Arc<Entrant>) {
+        if self.draining() {
+            return;
+        }
+        self.drop_joins(&entrant.session);
+        self.strike(&entrant.session);
+        let (hub, id) = (self.clone(), entrant.session.clone());
+        // Without a runtime the program is ending, and the store's own expiry serves.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = hub.store.write_behind(vec![Write::SessionGone { id }]).await {
+                    tracing::debug!(%error, "the end of a session could not be kept");
+                }
+            });
+        }
+    }
+
+    /// Returns when no match runs.
+    pub async fn idle(&self) {
+        while self.live_matches() > 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The list of matches that a client or a page asked for.
+    pub fn matches(&self, which: &ListMatches) -> Matches {
+        let limit = which.limit.min(LIST_LIMIT) as usize;
+        let all = |h: &Handle| !which.live || h.live();
+        Matches { matches: self.listed(which.game.as_deref(), limit, all) }
+    }
+
+    /// What everybody may see of an episode: the record when it is released, else its head and the public events.
+    pub async fn episode(&self, id: &str) -> Option<Value> {
+        let handle = self.handle(id);
+        let kept = self.store.episode(id).await.unwrap_or_else(|error| {
+            tracing::error!(id, %error, "an episode could not be read");
+            None
+        })?;
+        if kept.released
+            && let Some(end) = &kept.end
+        {
+            return serde_json::from_str(&end.record).ok();
+        }
+        let frames = match handle {
+            Some(handle) => {
+                let (tx, rx) = oneshot::channel();
+                handle.send(Cmd::Public(tx));
+                rx.await.unwrap_or_default()
+            }
+            None => self.retold(&kept),
+        };
+        let mut page: serde_json::Map<String, Value> = serde_json::from_str(&kept.row.header).unwrap_or_default();
+        page.insert("events".into(), json!(frames));
+        if let Some(end) = &kept.end
+            && let Ok(Value::Object(footer)) = serde_json::from_str::<Value>(&end.footer)
+        {
+            let hidden = ["digest", "seed", "salt", "run", "pair"];
+            page.extend(footer.into_iter().filter(|(k, _)| !hidden.contains(&k.as_str())));
+        }
+        Some(Value::Object(page))
+    }
+
+    /// The public events of a match that has no task any more.
+    fn retold(&self, kept: &KeptMatch) -> Vec<ludex_protocol::server::MatchFrame> {
+        let rows: Option<Vec<Kept>> = kept.acts.iter().map(|a| serde_json::from_str(&a.body).ok()).collect();
+        let restored =
+            self.setup_of(kept, 0).ok().zip(rows).and_then(|((setup, _), rows)| Match::restore(setup, rows, 0).ok());
+        restored.map(|(machine, _)| machine.public_events()).unwrap_or_default()
+    }
+
+    /// Ratings over the rated, released episodes of this server, by the referee; of one game or of all.
+    pub async fn ratings(&self, game: Option<&str>) -> Value {
+        let mut lines = String::new();
+        let filter = MatchFilter { rated: Some(true), game: game.map(str::to_owned), ..MatchFilter::default() };
+        let mut after = 0;
+        loop {
+            match self.store.records(&filter, after, RECORD_PAGE).await {
+                Ok(page) => {
+                    let Some(last) = page.last() else { break };
+                    after = last.seq;
+                    for row in &page {
+                        lines.push_str(&row.record);
+                        lines.push('\n');
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "records could not be read");
+                    break;
+                }
+            }
+        }
+        self.compute.run(move || crate::ratings::table(&lines)).await.unwrap_or_else(|_| json!({ "ratings": [] }))
+    }
+}
+
+fn record_seat(s: &SeatPlan) -> RecordSeat {
+    let spec = match &s.player {
+        Plays::Agent { spec, .. } => Some(spec.clone()),
+        Plays::Client(_) => None,
+    };
+    RecordSeat { name: s.name.clone(), version: s.version.clone(), kind: s.kind, spec }
+}

@@ -1,0 +1,52 @@
+//! The way to one connection.
+
+use ludex_protocol::Id;
+use ludex_protocol::server::ServerMessage;
+use tokio::sync::mpsc;
+
+use crate::session::Out;
+
+/// The sending end of a connection's mailbox. Bounded: whoever finds it full lets go of it, and the connection, whose
+/// client does not read, closes itself.
+#[derive(Clone, Debug)]
+pub struct Mailbox(pub mpsc::Sender<Out>);
+
+/// Why something could not be put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undelivered {
+    /// There is no room now.
+    Full,
+    /// There is nobody.
+    Closed,
+}
+
+impl Mailbox {
+    /// Puts something in.
+    ///
+    /// # Errors
+    /// There is no room, or nobody.
+    pub fn post(&self, out: Out) -> Result<(), Undelivered> {
+        self.0.try_send(out).map_err(|e| match e {
+            mpsc::error::TrySendError::Full(_) => Undelivered::Full,
+            mpsc::error::TrySendError::Closed(_) => Undelivered::Closed,
+        })
+    }
+
+    /// Puts an event in.
+    ///
+    /// # Errors
+    /// As [`Mailbox::post`].
+    pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
+        self.post(Out::Message(None, message))
+    }
+
+    /// Answers a request. A client that does not read loses its answer with its connection, and asks again.
+    pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
+        let _ = self.post(Out::Message(Some(re), message.into()));
+    }
+
+    /// Whether the box is more than half empty: a reader who fell behind has caught up.
+    pub fn roomy(&self) -> bool {
+        self.0.capacity() * 2 > self.0.max_capacity()
+    }
+}
