@@ -1,6 +1,6 @@
 //! The gym plane: environments that one session owns.
 //!
-//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than [`INLINE`] goes to the
+//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than two milliseconds goes to the
 //! compute pool with its handle; requests to that handle wait meanwhile, everything else goes on.
 
 mod columns;

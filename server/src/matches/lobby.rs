@@ -255,7 +255,7 @@ impl Lobby {
     }
 
     /// Joins that wait and were not told so yet, with how many wait for the same.
-    fn to_tell(&mut self) -> Vec<(Arc<Entrant>, Queued)> {
+    fn untold(&mut self) -> Vec<(Arc<Entrant>, Queued)> {
         let mut out = Vec::new();
         let waiting: Vec<String> =
             self.order.iter().filter(|id| queued(&self.joins[*id]) && self.joins[*id].open()).cloned().collect();
@@ -508,7 +508,7 @@ impl Hub {
                 entrant.keep(self).await;
             }
         }
-        let told = lock(&self.lobby).to_tell();
+        let told = lock(&self.lobby).untold();
         for (entrant, queued) in told {
             if let Some(mailbox) = entrant.mailbox() {
                 let _ = mailbox.event(ServerMessage::Queued(queued));

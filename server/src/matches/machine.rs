@@ -621,6 +621,15 @@ impl Match {
         }));
     }
 
+    /// A turn that a forfeit ended keeps what was tried in it, as a move without an action.
+    fn record_unanswered(&mut self, seat: Seat) {
+        let tries = std::mem::take(&mut self.places[seat].tries);
+        if !tries.is_empty() {
+            let turn = self.places[seat].issued.saturating_sub(1);
+            self.events.push(RecordEvent::Move(MoveRecord { seat: seat as u32, turn, tries, ..MoveRecord::default() }));
+        }
+    }
+
     /// The events of one move, each viewer its own.
     fn tell_move(&mut self, before: &dyn DynState, act: &KeptAct) {
         let seat = act.seat;
@@ -774,6 +783,9 @@ impl Match {
 
     fn finish(&mut self, now: u64, reason: Reason, at_fault: Option<Seat>) {
         self.clocks.halt();
+        if let Some(seat) = at_fault {
+            self.record_unanswered(seat);
+        }
         for place in &mut self.places {
             place.open = None;
             place.asked = false;
@@ -792,6 +804,7 @@ impl Match {
                 returns: returns.clone(),
                 outcome: outcome.clone(),
                 reason: Some(reason),
+                at_fault: at_fault.map(|s| s as u32),
                 ended: Some(super::now_text()),
                 run: self.setup.run.clone(),
                 pair: self.setup.pair.clone(),
@@ -880,6 +893,7 @@ pub(super) fn replay(game: &dyn ludex_env::DynGame, events: &[RecordEvent]) -> B
     for event in events {
         match event {
             RecordEvent::Chance(c) => state.play_unchecked(c.action.unwrap_or(0)),
+            RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => {}
             RecordEvent::Move(m) if matches!(state.turn(), Turn::Together(_)) => {
                 joint[m.seat as usize % players] = m.action.unwrap_or(0);
                 if !m.more {
