@@ -11,6 +11,7 @@ pub mod gym;
 mod http;
 pub mod limits;
 mod listen;
+pub mod local;
 pub mod matches;
 mod metrics;
 pub mod opponents;
