@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod join;
 mod serve;
 
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ struct Cli {
 enum Command {
     /// Run the server
     Serve(serve::Args),
+    /// Play on a server with an agent of this program, or yourself
+    Join(join::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -25,6 +28,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Join(args) => join::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,4 +37,9 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A token that stands in no list of processes.
+fn token_of_environment() -> Option<String> {
+    std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }
