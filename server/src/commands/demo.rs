@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ludex_agents::AgentSpec;
 use ludex_client::protocol::client::{Join, MatchView};
 use ludex_client::{Client, Options, Player};
 use ludex_protocol::record::{Clock, Illegal};
@@ -209,7 +210,7 @@ fn connect(
                         ..Join::new(entry.game)
                     };
                     let (client, events) = Client::connect(&url, Options::default().agent(entry.name)).await?;
-                    let agent = RemoteAgent::new(entry.spec, ludex_env::draw::key(&entry.ticket));
+                    let agent = RemoteAgent::new(AgentSpec::parse(entry.spec)?, 0, Box::new(|_| ()))?;
                     let stop = async move {
                         let _ = over.wait_for(|over| *over).await;
                     };

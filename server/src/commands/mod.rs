@@ -1,6 +1,7 @@
 //! The command line: one file for each command.
 
 mod demo;
+mod join;
 mod r#match;
 mod print;
 mod rate;
@@ -36,6 +37,8 @@ enum Command {
     Report(report::Args),
     /// Play episodes again and say what is wrong with them
     Verify(verify::Args),
+    /// Play on a server with an agent of this program, or yourself
+    Join(join::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -48,6 +51,7 @@ pub fn main() -> ExitCode {
         Command::Rate(args) => rate::run(args),
         Command::Report(args) => report::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Join(args) => join::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,4 +66,9 @@ pub fn main() -> ExitCode {
 /// Whether whoever read our output wanted no more of it (`ludex games | head`).
 fn reader_is_gone(e: &anyhow::Error) -> bool {
     e.chain().filter_map(|e| e.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A token that stands in no list of processes.
+fn token_of_environment() -> Option<String> {
+    std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }
