@@ -11,7 +11,7 @@ use ludex_protocol::record::Record;
 use ludex_protocol::server::{EventKind, MatchFrame};
 use ludex_protocol::spec::Spec;
 
-use super::print::{number, points};
+use super::print::points;
 use crate::local::{self, Player};
 use crate::matches::Watcher;
 use crate::matches::machine::Match;
@@ -57,6 +57,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let seats: Vec<&Player> = players.iter().collect();
     let block = local::block_key(&game, &seats, seed);
     let setup = local::setup(&game, &seats, seed, &block, 0, None);
+    let table: Vec<String> =
+        seats.iter().zip(&game.spec().seats).map(|(player, place)| format!("{place} {}", player.spec)).collect();
+    writeln!(io::stdout().lock(), "{}: {}; seed {seed}", game.spec().string, table.join(", "))?;
+    if !persons.is_empty() {
+        writeln!(io::stdout().lock(), "? lists the legal moves, quit resigns")?;
+    }
     let played = local::play(setup, &seats, |machine, output| {
         if let Output::Frame { to, frame } = output
             && *to == ears
@@ -102,7 +108,7 @@ fn heard(machine: &Match, to: Watcher, frame: &MatchFrame) -> String {
         EventKind::Say { seat, text } => format!("{} says: {text}\n", name(*seat)),
         EventKind::Phase { phase } => format!("phase: {phase}\n"),
         EventKind::Reward { rewards } => {
-            let rewards: Vec<String> = rewards.iter().map(|&r| number(r, 3)).collect();
+            let rewards: Vec<String> = rewards.iter().map(|&r| points(r)).collect();
             format!("rewards: {}\n", rewards.join(", "))
         }
         EventKind::Presence { .. } => String::new(),
