@@ -16,6 +16,7 @@ pub mod matches;
 mod metrics;
 pub mod opponents;
 mod ratings;
+pub mod remote_agent;
 pub mod session;
 mod shared;
 pub mod store;

@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod demo;
 mod export;
 mod games;
 mod r#match;
@@ -30,6 +31,8 @@ struct Cli {
 enum Command {
     /// Run the server
     Serve(serve::Args),
+    /// Watch agents connect, play and be rated: start here
+    Demo(demo::Args),
     /// List the games, or explain one
     Games(games::Args),
     /// Play at this terminal
@@ -55,6 +58,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Demo(args) => demo::run(&args),
         Command::Games(args) => games::run(args),
         Command::Play(args) => play::run(args),
         Command::Match(args) => r#match::run(args),

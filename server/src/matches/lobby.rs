@@ -30,6 +30,9 @@ pub struct PlannedMatch {
     /// The pair: seed, digest and record are released when its last match is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
+    /// The run that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Whether it counts.
     pub rated: bool,
     /// Clock of every seat.
@@ -249,7 +252,7 @@ impl Lobby {
             illegal: m.illegal,
             skip_forced: m.skip_forced,
             seed: m.seed,
-            run: None,
+            run: m.run,
             pair: m.pair,
         })
     }
