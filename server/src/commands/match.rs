@@ -123,14 +123,14 @@ fn add(sums: &mut [Sum], seats: &[usize], record: &Record) {
 
 fn document(args: &Args, series: &Series, sums: &[Sum]) -> Value {
     let matches = series.plan.len() as f64;
-    let seat = |(player, sum): (&Player, &Sum)| {
+    let seat = |(agent, sum): (&String, &Sum)| {
         let Tally { wins, draws, losses } = sum.tally;
         json!({
-            "agent": player.spec.to_string(), "wins": wins, "draws": draws, "losses": losses,
+            "agent": agent.trim(), "wins": wins, "draws": draws, "losses": losses,
             "score": sum.tally.score().map(|s| s.value), "mean_return": sum.returns / matches,
         })
     };
-    let seats: Vec<Value> = series.players.iter().zip(sums).map(seat).collect();
+    let seats: Vec<Value> = args.seats.iter().zip(sums).map(seat).collect();
     json!({ "game": series.game.spec().string, "pairs": args.pairs, "seats": seats })
 }
 
@@ -141,10 +141,10 @@ fn show(args: &Args, series: &Series, sums: &[Sum]) -> anyhow::Result<()> {
     writeln!(out, "{}: {pairs}, {matches} matches, seed {}", series.game.spec().string, args.seed)?;
     let head = ["agent", "wins", "draws", "losses", "score", "95 %", "mean return"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (player, sum) in series.players.iter().zip(sums) {
+    for (agent, sum) in args.seats.iter().zip(sums) {
         let score = sum.tally.score();
         rows.push(vec![
-            player.spec.to_string(),
+            agent.trim().to_owned(),
             sum.tally.wins.to_string(),
             sum.tally.draws.to_string(),
             sum.tally.losses.to_string(),

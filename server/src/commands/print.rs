@@ -41,7 +41,12 @@ pub(super) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-/// Four significant places at most, for people: `0.5`, `-12.25`.
+/// A return without needless decimals.
+pub(super) fn points(x: f64) -> String {
+    number(x, if x.fract() == 0.0 { 0 } else { 3 })
+}
+
+/// A number with so many decimals.
 pub(super) fn number(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
     // What rounds to nothing has no sign.

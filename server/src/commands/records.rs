@@ -118,28 +118,24 @@ impl Which {
         Ok(Some(Which { id: spec.game.clone(), string: text.contains('(').then(|| spec.string.clone()) }))
     }
 
-    /// Whether a record may be of the game.
-    pub(super) fn may_be(&self, parts: &Parts) -> bool {
-        parts.header.get("game").is_some_and(|g| g == &self.id)
-    }
-
     /// Whether a record is of the game.
-    pub(super) fn is(&self, game: &Verified) -> bool {
-        game.spec().game == self.id && self.string.as_ref().is_none_or(|s| *s == game.spec().string)
+    pub(super) fn is_of(&self, parts: &Parts) -> bool {
+        let same = |wanted: &String| {
+            let params = parts.header.get("params").and_then(|p| p.as_object()).cloned().unwrap_or_default();
+            ludex_env::load_with(&self.id, &params).is_ok_and(|game| game.spec().string == *wanted)
+        };
+        parts.header.get("game").is_some_and(|g| g == &self.id) && self.string.as_ref().is_none_or(same)
     }
 }
 
 /// Verifies what was read, showing progress; those that are of the game, and what was refused.
 pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified>, Vec<Refused>) {
     if let Some(which) = which {
-        lines.found.retain(|f| which.may_be(&f.parts));
+        lines.found.retain(|f| which.is_of(&f.parts));
     }
     let bar = print::progress(lines.found.len() as u64, "verifying");
-    let (mut good, untrue) = Verifier::new().verify_each(&lines.found, || bar.inc(1));
+    let (good, untrue) = Verifier::new().verify_each(&lines.found, || bar.inc(1));
     bar.finish_and_clear();
-    if let Some(which) = which {
-        good.retain(|v| which.is(v));
-    }
     (good, [lines.refused, untrue].concat())
 }
 
