@@ -1,1 +1,8 @@
-//! stub
+//! What the tests share: a server in the process, and a raw client that writes its JSON by hand.
+#![forbid(unsafe_code)]
+
+pub mod client;
+pub mod server;
+
+pub use client::Client;
+pub use server::Server;

@@ -1,0 +1,279 @@
+//! A client without any of ours: a raw WebSocket and JSON written by hand.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+/// Longer than anything takes; a test that waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A raw connection.
+pub struct Client {
+    ws: WebSocketStream<TcpStream>,
+    binary: bool,
+    next: i64,
+    /// Messages that came while another was waited for.
+    early: VecDeque<Value>,
+    /// The `welcome`.
+    pub welcome: Value,
+}
+
+/// What ended a connection.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A close frame.
+    Closed(u16, String),
+    /// The socket went without one.
+    Lost,
+}
+
+impl Client {
+    /// A connection that has said nothing yet, speaking JSON.
+    ///
+    /// # Panics
+    /// When the upgrade fails.
+    pub async fn mute(address: SocketAddr) -> Self {
+        Self::open(address, None, &[]).await.expect("an upgrade")
+    }
+
+    /// A connection with a sub-protocol and more header fields.
+    ///
+    /// # Errors
+    /// When the upgrade fails.
+    pub async fn open(
+        address: SocketAddr,
+        subprotocol: Option<&'static str>,
+        headers: &[(&'static str, &str)],
+    ) -> Result<Self, Box<Error>> {
+        let stream = TcpStream::connect(address).await.map_err(Error::from)?;
+        stream.set_nodelay(true).map_err(Error::from)?;
+        let mut request = format!("ws://{address}/ws").into_client_request()?;
+        if let Some(name) = subprotocol {
+            request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static(name));
+        }
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, HeaderValue::from_str(value).map_err(|e| Error::HttpFormat(e.into()))?);
+        }
+        let (ws, _) = tokio_tungstenite::client_async(request, stream).await?;
+        let binary = subprotocol == Some("ludex.v1.msgpack");
+        Ok(Client { ws, binary, next: 0, early: VecDeque::new(), welcome: Value::Null })
+    }
+
+    /// A connection that has said hello.
+    ///
+    /// # Panics
+    /// When it is not welcome.
+    pub async fn hello(address: SocketAddr) -> Self {
+        Self::greet(address, None, json!({})).await
+    }
+
+    /// A connection that has said hello with these fields too.
+    ///
+    /// # Panics
+    /// When it is not welcome.
+    pub async fn greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Self {
+        let mut client = Self::open(address, subprotocol, &[]).await.expect("an upgrade");
+        let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
+        if let (Some(hello), Value::Object(more)) = (hello.as_object_mut(), more) {
+            hello.extend(more);
+        }
+        client.say(&hello).await;
+        client.welcome = client.hear().await;
+        assert_eq!(client.welcome["type"], "welcome", "{}", client.welcome);
+        client
+    }
+
+    /// Comes back to the session of another connection; the ids go on.
+    ///
+    /// # Panics
+    /// When it is not welcome.
+    pub async fn resume(address: SocketAddr, welcome: &Value, next: i64) -> Self {
+        let resume = json!({"session": welcome["session"], "key": welcome["key"]});
+        let mut client = Self::greet(address, None, json!({"resume": resume})).await;
+        client.next = next;
+        client
+    }
+
+    /// The last `id` that was used.
+    pub fn last_id(&self) -> i64 {
+        self.next
+    }
+
+    /// Sends a message as it is.
+    ///
+    /// # Panics
+    /// When the connection is gone.
+    pub async fn say(&mut self, message: &Value) {
+        let frame = match self.binary {
+            true => Message::binary(rmp_serde::to_vec_named(message).expect("MessagePack")),
+            false => Message::text(message.to_string()),
+        };
+        self.ws.send(frame).await.expect("a connection");
+    }
+
+    /// Sends a frame as it is.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub async fn frame(&mut self, frame: Message) -> Result<(), Box<Error>> {
+        Ok(self.ws.send(frame).await?)
+    }
+
+    /// Sends a request under the next `id`, which it returns.
+    ///
+    /// # Panics
+    /// When the connection is gone.
+    pub async fn ask(&mut self, kind: &str, mut fields: Value) -> i64 {
+        self.next += 1;
+        fields["type"] = kind.into();
+        fields["id"] = self.next.into();
+        self.say(&fields).await;
+        self.next
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
+        let id = self.ask(kind, fields).await;
+        self.reply(id).await
+    }
+
+    /// The reply to request `id`.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn reply(&mut self, id: i64) -> Value {
+        if let Some(at) = self.early.iter().position(|m| m["re"] == id) {
+            return self.early.remove(at).expect("it is there");
+        }
+        loop {
+            let message = self.read().await;
+            if message["re"] == id {
+                return message;
+            }
+            self.early.push_back(message);
+        }
+    }
+
+    /// The next message.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn hear(&mut self) -> Value {
+        match self.early.pop_front() {
+            Some(message) => message,
+            None => self.read().await,
+        }
+    }
+
+    async fn read(&mut self) -> Value {
+        match self.next_frame().await {
+            Ok(Message::Text(text)) => serde_json::from_str(&text).expect("JSON"),
+            Ok(Message::Binary(bytes)) => rmp_serde::from_slice::<Packed>(&bytes).expect("MessagePack").0,
+            other => panic!("no message came but {other:?}"),
+        }
+    }
+
+    /// The next frame that is no ping or pong.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    ///
+    /// # Panics
+    /// When nothing comes.
+    pub async fn next_frame(&mut self) -> Result<Message, Box<Error>> {
+        loop {
+            let read = tokio::time::timeout(PATIENCE, self.ws.next()).await.expect("something in time");
+            match read.unwrap_or(Err(Error::ConnectionClosed))? {
+                Message::Ping(_) | Message::Pong(_) => {}
+                frame => return Ok(frame),
+            }
+        }
+    }
+
+    /// Reads on until the connection ends; everything that came before goes to the second.
+    pub async fn ended(&mut self) -> (Ended, Vec<Value>) {
+        let mut before = Vec::new();
+        loop {
+            match self.next_frame().await {
+                Ok(Message::Close(Some(frame))) => {
+                    return (Ended::Closed(frame.code.into(), frame.reason.to_string()), before);
+                }
+                Ok(Message::Text(text)) => before.push(serde_json::from_str(&text).unwrap_or_default()),
+                Ok(_) => {}
+                Err(_) => return (Ended::Lost, before),
+            }
+        }
+    }
+
+    /// Drops the socket without a word.
+    pub fn cut(self) {
+        drop(self.ws);
+    }
+
+    /// The socket itself, for what no client does.
+    pub fn socket(&mut self) -> &mut TcpStream {
+        self.ws.get_mut()
+    }
+}
+
+/// A MessagePack value with its bins as lists of numbers, which JSON values cannot hold otherwise.
+struct Packed(Value);
+
+impl<'de> serde::Deserialize<'de> for Packed {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> serde::de::Visitor<'de> for Any {
+            type Value = Value;
+            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                f.write_str("a value")
+            }
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+            fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_bytes<E>(self, v: &[u8]) -> Result<Value, E> {
+                Ok(v.into())
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+                let mut out = Vec::new();
+                while let Some(Packed(v)) = list.next_element()? {
+                    out.push(v);
+                }
+                Ok(out.into())
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+                let mut out = serde_json::Map::new();
+                while let Some((k, Packed(v))) = map.next_entry::<String, Packed>()? {
+                    out.insert(k, v);
+                }
+                Ok(out.into())
+            }
+        }
+        d.deserialize_any(Any).map(Packed)
+    }
+}

@@ -1,0 +1,105 @@
+//! A server in the test's own process, on a port of its own.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ludex_server::Config;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A running server with a store of its own, which goes with it.
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The store's folder.
+    pub data: std::path::PathBuf,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<anyhow::Result<()>>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Server {
+    /// A server with one worker; `change` sets what the test is about.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn start(change: impl FnOnce(&mut Config)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().to_owned();
+        let mut server = Self::start_in(&data, change).await;
+        server._folder = Some(folder);
+        server
+    }
+
+    /// The same on an existing store.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn start_in(data: &std::path::Path, change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::new(data);
+        config.workers = 1;
+        config.drain = Duration::from_secs(1);
+        change(&mut config);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel();
+        let shutdown = async {
+            let _ = stopped.await;
+        };
+        let task = tokio::spawn(ludex_server::run(listener, config, shutdown));
+        Server { address, data: data.to_owned(), stop, task, _folder: None }
+    }
+
+    /// Tells it to stop; [`stopped`](Self::stopped) waits for that.
+    pub fn stop(self) -> Stopping {
+        let _ = self.stop.send(());
+        Stopping { task: self.task, _folder: self._folder }
+    }
+
+    /// The body of an HTTP page.
+    ///
+    /// # Panics
+    /// When there is no whole answer.
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        self.get_with(path, "").await
+    }
+
+    /// The same with more header lines, each ended by `\r\n`.
+    ///
+    /// # Panics
+    /// When there is no whole answer.
+    pub async fn get_with(&self, path: &str, headers: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address);
+        stream.write_all(head.as_bytes()).await.expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
+        (status, body.to_owned())
+    }
+
+    /// Whether the server says that it is well.
+    pub async fn is_well(&self) -> bool {
+        let (status, body) = self.get("/health").await;
+        status == 200 && body.contains("\"ok\"")
+    }
+}
+
+/// A server that was told to stop.
+pub struct Stopping {
+    task: JoinHandle<anyhow::Result<()>>,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Stopping {
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// When it fails or a thread of it panicked.
+    pub async fn stopped(self) {
+        self.task.await.expect("no panic").expect("an orderly end");
+    }
+}
