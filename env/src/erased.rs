@@ -123,8 +123,6 @@ pub trait DynState: Send + Sync {
     fn tensor(&self, who: Viewer, out: &mut [u8]);
     /// The perfect-recall array of `who` into `out` (of the declared size).
     fn info(&self, who: Viewer, out: &mut [u8]);
-    /// Number of elements of [`DynState::openspiel_tensor`]; 0 where the spec does not list that layout.
-    fn openspiel_len(&self) -> usize;
     /// The observation in OpenSpiel's layout, where the spec lists it.
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]);
     /// Shape of OpenSpiel's layout, where the spec lists it.
@@ -422,10 +420,6 @@ impl<G: Game> DynState for Held<G> {
 
     fn info(&self, who: Viewer, out: &mut [u8]) {
         self.game().info(&self.state, who, out);
-    }
-
-    fn openspiel_len(&self) -> usize {
-        self.game().facts().openspiel.map_or(0, |t| t.len())
     }
 
     fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]) {

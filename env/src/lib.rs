@@ -12,6 +12,7 @@ pub mod erased;
 pub mod game;
 pub mod games;
 pub mod params;
+pub mod playthrough;
 pub mod policy;
 pub mod registry;
 pub mod tensor;

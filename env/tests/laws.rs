@@ -2,6 +2,10 @@
 
 use ludex_env::check;
 
+mod common;
+
+use common::offers::{offers, propose};
+
 /// Parameters worth a check of their own, besides defaults and presets.
 const MORE: &[&str] = &[
     "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=true)",
@@ -18,7 +22,7 @@ const MORE: &[&str] = &[
 
 fn keeps_the_laws(string: &str) {
     let game = ludex_env::load(string).unwrap_or_else(|e| panic!("{string}: {e}"));
-    if let Err(faults) = check::game(&game, 0..check::scaled(20)) {
+    if let Err(faults) = check::game(&game, 0..check::scaled(10)) {
         panic!("{}", faults.join("\n"));
     }
 }
@@ -42,4 +46,37 @@ fn presets_keep_the_laws() {
 #[test]
 fn other_parameters_keep_the_laws() {
     MORE.iter().for_each(|string| keeps_the_laws(string));
+}
+
+#[test]
+fn a_game_of_proposals_keeps_the_laws() {
+    if let Err(faults) = check::game_with(&offers(""), 0..check::scaled(60), &propose) {
+        panic!("{}", faults.join("\n"));
+    }
+}
+
+/// The suite is not blind: each of these flaws is found, and named.
+#[test]
+fn flaws_are_found() {
+    const FLAWS: &[(&str, &str)] = &[
+        ("early_reward", "before the end"),
+        ("bounds", "outside"),
+        ("length", "max_length"),
+        ("legal_leak", "legal actions"),
+        ("order", "ascending"),
+        ("names", "two actions are called"),
+        ("hears_illegal", "was refused"),
+        ("not_canonical", "read again"),
+        ("forgets_answer", "turn"),
+        ("event_leak", "tell worlds apart"),
+        ("text_leak", "tell worlds apart"),
+        ("no_reveal", "its view afterwards tells them apart"),
+        ("tensor_holes", "over other bytes"),
+        ("tensor_leak", "tensor"),
+        ("tensor_range", "holds"),
+    ];
+    for (flaw, word) in FLAWS {
+        let faults = check::game_with(&offers(flaw), 0..60, &propose).err().unwrap_or_default().join("\n");
+        assert!(faults.contains(word), "the flaw {flaw} was not found for what it is: {faults:?}");
+    }
 }

@@ -107,6 +107,11 @@ pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     unpack::<T>(bytes).position(|x| !x.as_f64().is_finite())
 }
 
+/// Whether packed numbers are equal.
+pub(crate) fn same<T: Element>(a: &[u8], b: &[u8]) -> bool {
+    a == b || (T::FLOAT && a.len() == b.len() && unpack::<T>(a).eq(unpack::<T>(b)))
+}
+
 /// Packed numbers, to be written as a flat list.
 pub(crate) struct Flat<'a, T>(pub &'a [u8], pub PhantomData<T>);
 
@@ -138,7 +143,7 @@ impl<T: Element> Serialize for Entry<T> {
 /// Writing one to MessagePack copies its bytes and looks at no element (floats are scanned once: what is not finite is
 /// refused). A column can be kept and refilled ([`clear`](Self::clear), [`extend_from_slice`](Self::extend_from_slice),
 /// [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches allocates nothing.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Column<T> {
     bytes: Vec<u8>,
     of: PhantomData<T>,
@@ -270,6 +275,15 @@ impl<T: Element> Default for Column<T> {
         Column::new()
     }
 }
+
+/// Columns are equal when their numbers are: 0 and -0 are.
+impl<T: Element> PartialEq for Column<T> {
+    fn eq(&self, other: &Self) -> bool {
+        same::<T>(&self.bytes, &other.bytes)
+    }
+}
+
+impl<T: Element> Eq for Column<T> {}
 
 impl<T: Element> fmt::Debug for Column<T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

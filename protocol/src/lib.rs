@@ -14,9 +14,13 @@ mod envelope;
 pub mod error;
 mod explain;
 mod fields;
+mod gym;
 mod head;
 pub mod limits;
+mod matches;
 pub mod record;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod server;
 pub mod spec;
 pub mod tensor;

@@ -16,7 +16,8 @@ use crate::spec::Params;
 pub const VERSION: u32 = 1;
 
 /// The fields after `events`: what is known at the end.
-const FOOTER: [&str; 9] = ["returns", "outcome", "reason", "ended", "run", "pair", "seed", "salt", "digest"];
+const FOOTER: [&str; 10] =
+    ["returns", "outcome", "reason", "at_fault", "ended", "run", "pair", "seed", "salt", "digest"];
 
 /// What kind of agent sits on a seat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -268,9 +269,11 @@ pub struct MoveRecord {
 }
 
 /// One event of a record. Events are in the order of play.
+#[expect(clippy::large_enum_variant, reason = "nearly all events are moves: a box for each would cost more")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "nearly every event is a move")]
 pub enum RecordEvent {
     /// A chance outcome.
     Chance(ChanceRecord),
@@ -340,6 +343,9 @@ pub struct Footer {
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The seat whose forfeit ended the episode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_fault: Option<u32>,
     /// When it ended, UTC in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
@@ -503,7 +509,7 @@ mod tests {
                 {"kind": "move", "seat": 0, "turn": 1, "action": 1, "ms": 0, "forced": true,
                  "notes": {"say": "hm", "tokens": {"in": 5, "out": 1}, "mood": [1]}}
             ],
-            "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "ended": "2026-11-20T20:00:01.000Z",
+            "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "at_fault": 1, "ended": "2026-11-20T20:00:01.000Z",
             "run": "r", "pair": "p", "seed": "1844674407370955", "salt": "5be1", "digest": "77ab01f2"
         })
     }

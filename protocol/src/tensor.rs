@@ -8,7 +8,7 @@ use serde::ser::{Error as _, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::bytes::Bytes;
-use crate::column::{Column, Element, Flat, not_finite, pack, unpack};
+use crate::column::{Column, Element, Flat, not_finite, pack, same, unpack};
 use crate::spec::Dtype;
 
 /// Arrays by name, as the `obs` of a batch and the `tensor` of a view.
@@ -37,7 +37,7 @@ impl TensorElement for f32 {
 }
 
 /// An array of numbers with a shape, in C order, held packed and little-endian.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tensor {
     /// Element type.
     pub d: Dtype,
@@ -69,6 +69,19 @@ impl Tensor {
         (T::DTYPE == self.d).then(|| unpack(&self.b).collect())
     }
 }
+
+/// Tensors are equal when type, shape and numbers are: 0 and -0 are.
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = match self.d {
+            Dtype::F4 => same::<f32>(&self.b, &other.b),
+            _ => self.b == other.b,
+        };
+        self.d == other.d && self.s == other.s && numbers
+    }
+}
+
+impl Eq for Tensor {}
 
 impl Serialize for Tensor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, Request, Response, StatusCode};
@@ -237,10 +238,20 @@ struct MatchQuery {
     limit: Option<u32>,
 }
 
-async fn matches(State(app): App, headers: HeaderMap, Query(query): Query<MatchQuery>) -> Answer {
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+fn misunderstood(e: &QueryRejection) -> Answer {
+    failed(StatusCode::BAD_REQUEST, ErrorMessage::new(ErrorCode::BadField, e.body_text()))
+}
+
+async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
     let default = ListMatches::default();
     let which = ListMatches {
         game: query.game,
@@ -255,10 +266,13 @@ struct RatingQuery {
     game: Option<String>,
 }
 
-async fn ratings(State(app): App, headers: HeaderMap, Query(query): Query<RatingQuery>) -> Answer {
-    match granted(&app, &headers).await {
-        Ok(_) => Json(app.0.hub.ratings(query.game.as_deref()).await).into_response(),
-        Err(refusal) => *refusal,
+async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    match query {
+        Ok(Query(query)) => Json(app.0.hub.ratings(query.game.as_deref()).await).into_response(),
+        Err(e) => misunderstood(&e),
     }
 }
 

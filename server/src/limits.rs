@@ -25,7 +25,8 @@ pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<ErrorMe
     let most = limits.text_bytes as usize;
     let text = |path: &str, text: &str| measure(path, text.len(), most);
     let texts = |path: &str, list: Option<&[String]>| {
-        list.into_iter().flatten().enumerate().try_for_each(|(at, t)| text(&format!("{path}[{at}]"), t))
+        let of_each = |(at, t): (usize, &String)| text(path, t).map_err(|e| Box::new(e.at(at)));
+        list.into_iter().flatten().enumerate().try_for_each(of_each)
     };
     match message {
         M::Describe(d) => text("game", &d.game).and(document("params", &d.params, most)),
@@ -35,10 +36,13 @@ pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<ErrorMe
             document("params", &o.params, most)
         }
         M::Reset(r) => texts("seats", r.seats.as_deref()),
-        M::Step(s) => s.moves.iter().flatten().enumerate().try_for_each(|(at, m)| match m {
-            Move::None | Move::Id(_) => Ok(()),
-            Move::Text(t) => text(&format!("moves[{at}]"), t),
-            Move::Proposal(p) => document(&format!("moves[{at}]"), p, most),
+        M::Step(s) => s.moves.iter().flatten().enumerate().try_for_each(|(at, m)| {
+            let fits = match m {
+                Move::None | Move::Id(_) => Ok(()),
+                Move::Text(t) => text("moves", t),
+                Move::Proposal(p) => document("moves", p, most),
+            };
+            fits.map_err(|e| Box::new(e.at(at)))
         }),
         M::View(v) => texts("parse", v.parse.as_deref()),
         M::Join(j) => {

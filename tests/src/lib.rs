@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod client;
+pub mod proxy;
 pub mod server;
 
 pub use client::Client;

@@ -48,7 +48,17 @@ impl Server {
         let shutdown = async {
             let _ = stopped.await;
         };
-        let task = tokio::spawn(ludex_server::run(listener, config, shutdown));
+        let (stands, ready) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            let ready = |_: &_| {
+                let _ = stands.send(());
+                Ok(())
+            };
+            ludex_server::run_then(listener, config, ready, shutdown).await
+        });
+        if ready.await.is_err() {
+            panic!("the server does not start: {:?}", task.await);
+        }
         Server { address, data: data.to_owned(), stop, task, _folder: None }
     }
 

@@ -1,5 +1,5 @@
-//! Chess against two programs that did not see ours: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose
-//! head names its fields) and 32 games of OpenSpiel 2.0.2 (`data/openspiel/chess.json.gz`).
+//! Chess against a program that did not see ours: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose
+//! head names its fields). OpenSpiel's games are in `vectors.rs`.
 
 use std::path::Path;
 
@@ -164,57 +164,4 @@ fn python_chess_perft() {
         }
     }
     assert_eq!(refused, 4);
-}
-
-#[test]
-fn openspiel_games() {
-    let data = read("openspiel/chess.json.gz");
-    let game = load(data["meta"]["game_string"].as_str().unwrap()).unwrap();
-    let spec = game.spec();
-    assert_eq!(Value::from(spec.actions), data["meta"]["num_distinct_actions"]);
-    assert_eq!(Value::from(spec.max_length), data["meta"]["max_game_length"]);
-    let mut tensors = 0;
-    for t in data["trajectories"].as_array().unwrap() {
-        let mut s = game.start();
-        for (ply, step) in t["steps"].as_array().unwrap().iter().enumerate() {
-            let name = format!("seed {} ply {ply}", t["seed"]);
-            tensors += check_position(&*s, &step["before"], &name);
-            let Turn::Seat(seat) = s.turn() else { panic!("{name}: over too early ({})", view(&*s)) };
-            assert_eq!(seat as u64, step["player"].as_u64().unwrap(), "{name}");
-            let legal: Vec<u64> = legal_list(&*s, seat).into_iter().map(u64::from).collect();
-            assert_eq!(Value::from(legal), step["legal_actions"], "{name}");
-            let a = step["action"].as_u64().unwrap() as u32;
-            let text = step["action_string"].as_str().unwrap();
-            assert_eq!(s.view(Viewer::Seat(seat)).action_text(seat, a), text, "{name}");
-            assert_eq!(id(&*s, text), a, "{name}");
-            s.play(seat, a).unwrap();
-        }
-        assert_eq!(s.turn(), Turn::Over, "seed {}", t["seed"]);
-        assert_eq!(view(&*s)["fen"], t["final_state_string"]);
-        assert_eq!(Value::from(s.returns()), t["returns"]);
-        tensors += check_position(&*s, &t["terminal"], "terminal");
-    }
-    assert!(tensors > 500, "{tensors}");
-}
-
-/// Compares FEN and array where the vectors have them; how many arrays were compared.
-fn check_position(s: &dyn DynState, before: &Value, name: &str) -> u32 {
-    let Some(fen) = before["state_string"].as_str() else { return 0 };
-    let now = s.view(Viewer::Public);
-    assert_eq!(now.value()["fen"], fen, "{name}");
-    assert!(now.text().starts_with(fen));
-    let mut compared = 0;
-    for (seat, want) in before["observation_tensors"].as_array().into_iter().flatten().enumerate() {
-        let mut dense = vec![0.0; want["size"].as_u64().unwrap() as usize];
-        for entry in want["nonzero"].as_array().unwrap() {
-            dense[entry[0].as_u64().unwrap() as usize] = entry[1].as_f64().unwrap();
-        }
-        let mut ours = vec![0.0; dense.len()];
-        s.openspiel_tensor(seat, &mut ours);
-        for (i, (a, b)) in ours.iter().zip(&dense).enumerate() {
-            assert!((f64::from(*a) - b).abs() < 1e-5, "{name}: [{i}] is {a}, not {b}");
-        }
-        compared += 1;
-    }
-    compared
 }

@@ -1,6 +1,6 @@
 //! Many environments of one game, stepped together.
 //!
-//! [`DynBatch`] is what hosts hold; inside, [`Batch`] is typed, so a step makes no virtual call and, once its buffers
+//! [`DynBatch`] is what hosts hold; inside, the rows are typed, so a step makes no virtual call and, once its buffers
 //! have grown, no allocation. Rows of the answer go to [`Columns`], which the host reuses or takes.
 
 use std::sync::Arc;

@@ -105,7 +105,7 @@ pub(super) fn info(s: &dyn DynState, who: Viewer, before: u8) -> Vec<u8> {
 
 /// OpenSpiel's array, written over 0.5.
 pub(super) fn openspiel(s: &dyn DynState, seat: Seat) -> Vec<f32> {
-    let mut out = vec![0.5; s.openspiel_len()];
+    let mut out = vec![0.5; s.openspiel_spec().map_or(0, |t| t.len())];
     if !out.is_empty() {
         s.openspiel_tensor(seat, &mut out);
     }

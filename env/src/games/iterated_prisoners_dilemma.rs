@@ -334,8 +334,7 @@ impl Game for IteratedPrisonersDilemma {
     }
 
     fn text(&self, view: &View) -> String {
-        let [a, b] = &view.moves;
-        let rounds = a.chars().count();
+        let rounds = view.moves[0].chars().count();
         let head = match view.phase {
             Phase::Move => format!("Round {}.", rounds + 1),
             Phase::Chance => format!("Round {rounds} is played; chance decides whether it was the last."),
@@ -345,7 +344,10 @@ impl Game for IteratedPrisonersDilemma {
             None => ("p0", "p1", 0, 1),
             Some(p) => ("You", "Opponent", usize::from(p & 1), usize::from(1 - (p & 1))),
         };
-        let line = |who: &str, i: usize| format!("{who}: {}, {} in all", if i == 0 { a } else { b }, view.score[i]);
+        let line = |who: &str, i: usize| {
+            let moves = view.moves[i].as_str();
+            format!("{who}: {} ({} in all)", if moves.is_empty() { "nothing yet" } else { moves }, view.score[i])
+        };
         [head, line(own, mine), line(other, theirs)].join("\n")
     }
 

@@ -1,7 +1,7 @@
 //! `ludex serve`.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,7 +59,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let config = config(&args)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -68,7 +69,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         // Signals that come from now on are heard.
         let stop = stop_signal()?;
         let address = listener.local_addr()?;
-        let ready = || announce(address, &config, args.json);
+        let ready = |_: &_| announce(address, &config, args.json);
         crate::listen::run_then(listener, config.clone(), ready, stop).await
     })
 }

@@ -1,6 +1,6 @@
 //! The gym plane: environments that one session owns.
 //!
-//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than [`INLINE`] goes to the
+//! They belong to the session's task: no lock, no hop. A call that is expected to take longer than two milliseconds goes to the
 //! compute pool with its handle; requests to that handle wait meanwhile, everything else goes on.
 
 mod columns;
@@ -15,8 +15,10 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use ludex_protocol::client;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, Limits, ServerMessage};
 
+use crate::auth;
 use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
 use handle::{Born, Handle, Task};
@@ -29,7 +31,7 @@ const GUESS_NS: f64 = 500.0;
 /// The same for snapshots and restores, which replay the episode.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
 /// The same where the server's agents answer.
-const GUESS_AGENTS_NS: f64 = 1e6;
+const GUESS_AGENTS_NS: f64 = 1e7;
 
 /// What the gym plane needs of its server.
 #[derive(Clone)]
@@ -53,6 +55,15 @@ pub struct Written {
     pub frame: Vec<u8>,
     /// Its encoding.
     pub encoding: Encoding,
+    /// What went wrong, if something did.
+    pub error: Option<ErrorCode>,
+}
+
+impl Written {
+    fn error(id: Id, env: Option<u32>, encoding: Encoding, error: ErrorMessage) -> Self {
+        let code = error.code;
+        Written { id, env, frame: frame(encoding, id, error.into()), encoding, error: Some(code) }
+    }
 }
 
 /// The environments of a session.
@@ -96,7 +107,8 @@ impl Costs {
             return;
         }
         let now = took.as_nanos() as f64 / rows.max(1) as f64;
-        self.ns[kind] = if self.measured[kind] { 0.8 * self.ns[kind] + 0.2 * now } else { now };
+        // A slow call is believed at once, quick ones only after a while: an opponent that thinks may not move each time.
+        self.ns[kind] = if self.measured[kind] { now.max(0.8 * self.ns[kind] + 0.2 * now) } else { now };
         self.measured[kind] = true;
     }
 }
@@ -112,6 +124,7 @@ struct Finished {
 struct Done {
     handle: Box<Handle>,
     frame: Vec<u8>,
+    error: Option<ErrorCode>,
     born: Born,
     kind: usize,
     rows: usize,
@@ -143,8 +156,10 @@ impl Gym {
     pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<Written>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
-                let frame = self.open(id, *open, encoding);
-                return out.push(Written { id, env: None, frame, encoding });
+                return out.push(match self.open(id, *open, encoding) {
+                    Ok(frame) => Written { id, env: None, frame, encoding, error: None },
+                    Err(error) => Written::error(id, None, encoding, *error),
+                });
             }
             ClientMessage::Reset(r) => (r.env, Task::Reset(r)),
             ClientMessage::Step(s) => (s.env, Task::Step(s)),
@@ -167,8 +182,8 @@ impl Gym {
             return std::future::pending().await;
         };
         let waiting = match result {
-            Ok(Done { handle, frame, born, kind, rows, took }) => {
-                out.push(Written { id, env: Some(env), frame, encoding });
+            Ok(Done { handle, frame, error, born, kind, rows, took }) => {
+                out.push(Written { id, env: Some(env), frame, encoding, error });
                 self.adopt(born);
                 let Some(place) = self.places.get_mut(&env) else { return };
                 place.handle = Some(handle);
@@ -189,38 +204,30 @@ impl Gym {
         }
     }
 
-    fn open(&mut self, id: Id, open: ludex_protocol::client::Open, encoding: Encoding) -> Vec<u8> {
-        if let Err(error) = self.room() {
-            return frame(encoding, id, error.into());
-        }
+    fn open(&mut self, id: Id, open: client::Open, encoding: Encoding) -> Result<Vec<u8>, Box<ErrorMessage>> {
+        self.room()?;
         self.last += 1;
-        let env = self.last;
-        let opened = crate::auth::random_bytes::<8>()
-            .map(u64::from_le_bytes)
-            .map_err(|e| Box::new(ErrorMessage::new(ErrorCode::Internal, e.to_string())));
-        let table = Table(self.means.opponents.clone());
-        let opened = opened.and_then(|seed| {
-            caught("open", || open::open(env, open, &table, &self.means.limits, seed))
-                .unwrap_or_else(|Panicked| Err(internal()))
-        });
-        match opened {
-            Ok(handle) => {
-                let frame = frame(encoding, id, handle.opened());
-                self.adopt(Born::Handle(Box::new(handle)));
-                frame
-            }
-            Err(error) => frame(encoding, id, (*error).into()),
-        }
+        let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {
+            tracing::error!("no random seed: {e}");
+            internal()
+        })?;
+        let (env, means) = (self.last, &self.means);
+        let table = Table(means.opponents.clone());
+        let opened = caught("open", || open::open(env, open, &table, &means.limits, seed));
+        let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
+        let frame = frame(encoding, id, handle.opened());
+        self.adopt(Born::Handle(Box::new(handle)));
+        Ok(frame)
     }
 
     /// Whether another handle may be opened.
-    fn room(&self) -> Result<(), ErrorMessage> {
+    fn room(&self) -> Result<(), Box<ErrorMessage>> {
         let most = self.means.limits.envs as usize;
         if self.places.len() < most {
             return Ok(());
         }
         let message = format!("{most} environment handles are open, this server allows no more: close one");
-        Err(ErrorMessage::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most))
+        Err(Box::new(ErrorMessage::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
     fn adopt(&mut self, born: Born) {
@@ -234,7 +241,7 @@ impl Gym {
     fn start(&mut self, id: Id, env: u32, mut task: Task, encoding: Encoding, out: &mut Vec<Written>) {
         if let Task::Clone(_, number) = &mut task {
             if let Err(error) = self.room() {
-                return out.push(Written { id, env: Some(env), frame: frame(encoding, id, error.into()), encoding });
+                return out.push(Written::error(id, Some(env), encoding, *error));
             }
             self.last += 1;
             *number = self.last;
@@ -253,9 +260,9 @@ impl Gym {
         }
         let from = Instant::now();
         match caught("a request", || call(handle, id, task, encoding)) {
-            Ok((frame, born)) => {
+            Ok((frame, error, born)) => {
                 place.costs.measure(kind, rows, from.elapsed());
-                out.push(Written { id, env: (!closes).then_some(env), frame, encoding });
+                out.push(Written { id, env: (!closes).then_some(env), frame, encoding, error });
                 if closes {
                     self.places.remove(&env);
                 }
@@ -271,17 +278,18 @@ impl Gym {
 
 fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: usize, rows: usize) -> Done {
     let from = Instant::now();
-    let (frame, born) = call(&mut handle, id, task, encoding);
-    Done { handle, frame, born, kind, rows, took: from.elapsed() }
+    let (frame, error, born) = call(&mut handle, id, task, encoding);
+    Done { handle, frame, error, born, kind, rows, took: from.elapsed() }
 }
 
 /// Runs a task and writes its reply.
-fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> (Vec<u8>, Born) {
+fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> (Vec<u8>, Option<ErrorCode>, Born) {
     let (answer, born) = handle.run(task);
+    let error = answer.as_ref().err().map(|error| error.code);
     let message = answer.unwrap_or_else(|error| (*error).into());
     let written = encoding.encode_server(Some(id), &message);
     handle.recycle(message);
-    (written.unwrap_or_else(|e| unwritten(encoding, id, &e)), born)
+    (written.unwrap_or_else(|e| unwritten(encoding, id, &e)), error, born)
 }
 
 /// A message as a frame.
@@ -302,11 +310,11 @@ pub fn internal() -> Box<ErrorMessage> {
 fn failed(id: Id, env: u32, encoding: Encoding) -> Written {
     let message = format!("the server failed at this request and closed environment {env}; its log says more");
     let error = ErrorMessage::new(ErrorCode::Internal, message);
-    Written { id, env: None, frame: frame(encoding, id, error.into()), encoding }
+    Written::error(id, None, encoding, error)
 }
 
 fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Written {
     let message = format!("this session has no environment {env}: it was closed or never opened");
     let error = ErrorMessage::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
-    Written { id, env: None, frame: frame(encoding, id, error.into()), encoding }
+    Written::error(id, None, encoding, error)
 }

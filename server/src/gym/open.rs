@@ -32,7 +32,7 @@ impl Table {
             if seat == "agent" {
                 return Ok(None);
             }
-            let opponent = self.0.seat(seat, game, false).map_err(|e| Box::new(e.path(format!("seats[{at}]"))))?;
+            let opponent = self.0.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").at(at)))?;
             Ok(Some(Arc::new(InProcess(opponent.agent))))
         };
         seats.iter().enumerate().map(player).collect()

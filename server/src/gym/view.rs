@@ -35,7 +35,8 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<ErrorMe
     let view = state.view(who);
     let mut seen = Viewed::default();
     for (at, wanted) in v.views.iter().enumerate() {
-        let lacks = |what: &str| field(&format!("views[{at}]"), format!("{} has no view {what:?}", spec.game));
+        let wrong = |message: String| Box::new(field("views", message).at(at));
+        let lacks = |what: &str| wrong(format!("{} has no view {what:?}", spec.game));
         match wanted {
             GymView::Struct => seen.structure = Some(view.value()),
             GymView::Text => seen.text = Some(view.text()),
@@ -47,9 +48,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<ErrorMe
                 let array = spec.views.info.iter().flatten().next().ok_or_else(|| lacks("info"))?;
                 seen.info = Some(filled(array, |out| state.info(who, out)));
             }
-            GymView::Returns => {
-                return Err(field(&format!("views[{at}]"), "returns come with a batch, not with a view"));
-            }
+            GymView::Returns => return Err(wrong("returns come with a batch, not with a view".into())),
         }
     }
     if let Some(ids) = &v.names {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ludex_agents::{Agent, Answer, Move};
-use ludex_env::{Given, Seat};
+use ludex_agents::Agent;
+use ludex_env::Seat;
 use ludex_protocol::client::MatchView;
-use ludex_protocol::record::{Notes, Reason};
+use ludex_protocol::record::Reason;
 use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
@@ -376,24 +376,10 @@ impl Actor {
         let thought = self.hub.compute.run(move || agent.act(&question.ask(), None));
         tokio::spawn(async move {
             let input = match thought.await {
-                Ok(Ok(answer)) => told(seat, turn, answer),
-                Ok(Err(error)) => Input::Failed { seat, message: error.to_string() },
+                Ok(answer) => Input::of_agent(seat, turn, answer),
                 Err(panicked) => Input::Failed { seat, message: panicked.to_string() },
             };
             let _ = tx.send(Cmd::Input(input));
         });
     }
-}
-
-/// An agent's answer as the machine takes it.
-fn told(seat: Seat, turn: u32, answer: Answer) -> Input {
-    let given = match answer.mv {
-        Move::Id(a) => Given::Id(i64::from(a)),
-        Move::Text(t) => Given::Text(t),
-        Move::Said(v) => Given::Proposal(v),
-        Move::Resign => return Input::Resign { seat, re: None },
-    };
-    let notes =
-        (!answer.notes.is_empty()).then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
-    Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
 }

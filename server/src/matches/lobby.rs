@@ -30,6 +30,9 @@ pub struct PlannedMatch {
     /// The pair: seed, digest and record are released when its last match is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
+    /// The run that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Whether it counts.
     pub rated: bool,
     /// Clock of every seat.
@@ -279,13 +282,13 @@ impl Lobby {
             illegal: m.illegal,
             skip_forced: m.skip_forced,
             seed: m.seed,
-            run: None,
+            run: m.run,
             pair: m.pair,
         })
     }
 
     /// Joins that wait and were not told so yet, with how many wait for the same.
-    fn to_tell(&mut self) -> Vec<(Arc<Entrant>, Queued)> {
+    fn untold(&mut self) -> Vec<(Arc<Entrant>, Queued)> {
         let mut out = Vec::new();
         let waiting: Vec<String> =
             self.order.iter().filter(|id| queued(&self.joins[*id]) && self.joins[*id].open()).cloned().collect();
@@ -535,7 +538,7 @@ impl Hub {
                 break;
             }
         }
-        let told = lock(&self.lobby).to_tell();
+        let told = lock(&self.lobby).untold();
         for (entrant, queued) in told {
             if let Some(mailbox) = entrant.mailbox() {
                 let _ = mailbox.event(ServerMessage::Queued(queued));

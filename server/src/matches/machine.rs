@@ -73,8 +73,6 @@ pub struct Match {
     /// How it ended before a restart: what is told again is what was kept.
     past: Option<Box<Record>>,
     ended: Option<Record>,
-    /// Who is to blame for the end.
-    blamed: Option<Seat>,
     out: Vec<Output>,
 }
 
@@ -95,7 +93,6 @@ impl Match {
             returns: vec![0.0; seats],
             past: None,
             ended: None,
-            blamed: None,
             out: Vec::new(),
             state,
             setup,
@@ -123,12 +120,11 @@ impl Match {
     /// As [`Match::restore`].
     pub fn recall(setup: Setup, rows: Vec<Kept>, record: Record, now: u64) -> Result<Self, String> {
         let mut m = Match::new(setup, now);
-        let reason = record.footer.reason.unwrap_or(Reason::Aborted);
+        let (reason, at_fault) = (record.footer.reason, record.footer.at_fault);
         m.past = Some(Box::new(record));
         m.again(rows, now)?;
         if !m.over() {
-            let fault = m.at_fault(reason);
-            m.finish(reason, fault);
+            m.finish(reason.unwrap_or(Reason::Aborted), at_fault.map(|seat| seat as Seat));
         }
         m.out.clear();
         Ok(m)
@@ -146,19 +142,6 @@ impl Match {
             self.reapply(row, now).map_err(|why| format!("row {n}: {why}"))?;
         }
         Ok(())
-    }
-
-    /// Who is to blame for the end in the past, which records tell by the returns.
-    fn at_fault(&self, reason: Reason) -> Option<Seat> {
-        use Reason::{AgentError, Disconnect, Illegal, NoShow, Resign, Timeout};
-        let past = self.past.as_ref().filter(|_| {
-            matches!(reason, Illegal | Timeout | Disconnect | Resign | AgentError | NoShow)
-        })?;
-        (0..self.places.len()).find(|&seat| {
-            let mut returns = self.state.returns();
-            ludex_env::batch::forfeit(self.setup.game.spec(), seat, &mut returns);
-            returns == past.footer.returns
-        })
     }
 
     fn reapply(&mut self, row: Kept, now: u64) -> Result<(), String> {
@@ -402,7 +385,8 @@ impl Match {
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.over();
         // Said again, because the answer was lost with the connection.
-        let again = self.blamed == Some(seat) && self.ended.as_ref().and_then(|r| r.footer.reason) == Some(Reason::Resign);
+        let end = self.ended.as_ref().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = end == Some((Some(Reason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {
@@ -665,6 +649,15 @@ impl Match {
         }));
     }
 
+    /// A turn that a forfeit ended keeps what was tried in it, as a move without an action.
+    fn record_unanswered(&mut self, seat: Seat) {
+        let tries = std::mem::take(&mut self.places[seat].tries);
+        if !tries.is_empty() {
+            let turn = self.places[seat].issued.saturating_sub(1);
+            self.events.push(RecordEvent::Move(MoveRecord { seat: seat as u32, turn, tries, ..MoveRecord::default() }));
+        }
+    }
+
     /// The events of one move, each viewer its own.
     fn tell_move(&mut self, before: &dyn DynState, act: &KeptAct) {
         let seat = act.seat;
@@ -818,6 +811,9 @@ impl Match {
 
     fn finish(&mut self, reason: Reason, at_fault: Option<Seat>) {
         self.clocks.halt();
+        if let Some(seat) = at_fault {
+            self.record_unanswered(seat);
+        }
         for place in &mut self.places {
             place.open = None;
             place.asked = false;
@@ -848,7 +844,6 @@ impl Match {
             self.out.push(Output::Frame { to, frame: Box::new(frame) });
         }
         self.ended = Some(record);
-        self.blamed = at_fault;
         self.out.push(Output::Over);
     }
 
@@ -866,6 +861,7 @@ impl Match {
                 outcome: ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault),
                 returns,
                 reason: Some(reason),
+                at_fault: at_fault.map(|s| s as u32),
                 ended: Some(super::now_text()),
                 run: self.setup.run.clone(),
                 pair: self.setup.pair.clone(),
@@ -932,6 +928,7 @@ pub(super) fn replay(game: &dyn ludex_env::DynGame, events: &[RecordEvent]) -> B
     for event in events {
         match event {
             RecordEvent::Chance(c) => state.play_unchecked(c.action.unwrap_or(0)),
+            RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => {}
             RecordEvent::Move(m) if matches!(state.turn(), Turn::Together(_)) => {
                 joint[m.seat as usize % players] = m.action.unwrap_or(0);
                 if !m.more {

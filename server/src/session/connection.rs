@@ -342,7 +342,10 @@ impl<S: Io> Connection<S> {
     async fn deliver(&mut self, kind: Option<&'static str>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
-        for Written { id, env, frame, encoding } in written.drain(..) {
+        for Written { id, env, frame, encoding, error } in written.drain(..) {
+            if let Some(code) = error {
+                self.shared.metrics.error(code);
+            }
             let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
             self.session.replies.answer(id, kind, env, frame.clone());
             // All are kept, also when the connection breaks among them.

@@ -1,0 +1,571 @@
+// A bot that plays random legal moves, written from docs/protocol.md without any client library.
+//
+//     java Bot.java [URL]                                    (JDK 17 or newer, no dependency)
+//
+// It speaks MessagePack, loses the connection without losing the game, and ends when its matches
+// have. Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
+// LUDEX_AGAINST (the server's agent to play; "queue": whoever waits for the same game).
+
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import javax.net.SocketFactory;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
+
+public class Bot {
+    static final long PATIENCE_MS = 60_000;
+
+    /** The connection ended; `code` is its close code, 0 when the line was cut. */
+    @SuppressWarnings("serial")
+    static class Lost extends Exception {
+        final int code;
+
+        Lost(int code, String reason) {
+            super(reason);
+            this.code = code;
+        }
+    }
+
+    /** What cannot be mended. */
+    @SuppressWarnings("serial")
+    static class Fatal extends RuntimeException {
+        Fatal(String reason) {
+            super(reason);
+        }
+    }
+
+    /** Turn and try: the server takes one act for each, and so do we. */
+    record Key(long turn, long attempt) {
+        boolean after(Key other) {
+            return turn > other.turn || turn == other.turn && attempt > other.attempt;
+        }
+    }
+
+    record Act(String match, Key key, long action) {}
+
+    static class Match {
+        Map<String, Object> turn; // the last turn message
+        Key acted = new Key(-1, 0); // the last key that was answered
+    }
+
+    final URI url;
+    final int games = Integer.parseInt(env("LUDEX_GAMES", "1"));
+    final Random random = new Random();
+    Line line;
+    String session; // with the key, what a lost connection is resumed with
+    String key;
+    long nextId = 2; // rises over all connections; hello has 1
+    int results = 0;
+    long joining = 0; // id of the join that is under way
+    boolean joined = false;
+    boolean noMore = false; // the server stops for good: finish what runs
+    final Map<Long, byte[]> unanswered = new LinkedHashMap<>();
+    final Map<Long, Act> acts = new HashMap<>();
+    final Map<String, Match> matches = new LinkedHashMap<>();
+    final Set<String> ended = new HashSet<>();
+    final Map<String, Object> seen = new HashMap<>(); // match -> last seq
+
+    Bot(String url) {
+        this.url = URI.create(url);
+    }
+
+    public static void main(String[] args) {
+        String url = args.length > 0 ? args[0] : env("LUDEX_URL", "ws://127.0.0.1:7878");
+        try {
+            new Bot(url).run();
+        } catch (Fatal | InterruptedException error) {
+            System.err.println(error.getMessage());
+            System.exit(1);
+        }
+        System.exit(0);
+    }
+
+    static String env(String name, String otherwise) {
+        String value = System.getenv(name);
+        return value == null || value.isEmpty() ? otherwise : value;
+    }
+
+    void run() throws InterruptedException {
+        connect();
+        while (results < games && !(noMore && matches.isEmpty())) {
+            try {
+                enter();
+                handle(line.receive());
+            } catch (Lost lost) {
+                if (lost.code >= 4000 && lost.code <= 4002) throw new Fatal("closed: " + lost.getMessage());
+                line.close();
+                if (lost.code == 4005) session = null;
+                if (lost.code == 4004) Thread.sleep(2_000);
+                connect();
+            }
+        }
+        line.close();
+    }
+
+    // ---- connections
+
+    void connect() throws InterruptedException {
+        for (long end = System.currentTimeMillis() + PATIENCE_MS; ; ) {
+            try {
+                line = new Line(url);
+                hello();
+                return;
+            } catch (Lost lost) {
+                if (line != null) line.close();
+                if (lost.code >= 4000 && lost.code <= 4002) throw new Fatal("closed: " + lost.getMessage());
+                if (System.currentTimeMillis() > end) throw new Fatal("no server at " + url);
+                Thread.sleep(100);
+            }
+        }
+    }
+
+    void hello() throws Lost {
+        Map<String, Object> hello = map("type", "hello", "id", 1, "protocol", List.of(1));
+        hello.put("client", "example-java/1");
+        hello.put("agent", map("name", env("LUDEX_AGENT", "java-bot"), "kind", "bot"));
+        if (!env("LUDEX_TOKEN", "").isEmpty()) hello.put("token", env("LUDEX_TOKEN", ""));
+        if (session != null) {
+            hello.put("resume", map("session", session, "key", key, "seen", seen));
+            hello.put("reclaim", true); // if the session is forgotten, our name brings the seats back
+        }
+        line.send(pack(hello));
+        Map<String, Object> message = line.receive();
+        while (!"welcome".equals(message.get("type"))) {
+            if ("error".equals(message.get("type"))) {
+                if (!flag(message, "retry")) throw new Fatal(reason(message));
+                throw new Lost(0, reason(message));
+            }
+            message = line.receive();
+        }
+        line.patient();
+        session = text(message, "session");
+        key = text(message, "key");
+        if (!flag(message, "resumed")) begin(message);
+        for (byte[] request : new ArrayList<>(unanswered.values())) line.send(request);
+    }
+
+    /** A new session: what was asked of the old one is void, except acts, whose key says it all. */
+    void begin(Map<String, Object> welcome) {
+        unanswered.keySet().removeIf(id -> !acts.containsKey(id));
+        joining = 0;
+        Set<String> held = new HashSet<>();
+        for (Object entry : list(welcome, "matches")) held.add(text(map(entry), "match"));
+        for (String match : new ArrayList<>(matches.keySet())) {
+            if (!held.contains(match)) finish(match, map("reason", "lost"));
+        }
+        for (String match : held) {
+            if (!ended.contains(match)) matches.putIfAbsent(match, new Match());
+        }
+        long left = 0;
+        for (Object entry : list(welcome, "joins")) left += number(map(entry), "left", 0);
+        joined = results + matches.size() + left >= games;
+    }
+
+    // ---- requests
+
+    long request(Map<String, Object> message) throws Lost {
+        long id = nextId++;
+        message.put("id", id);
+        unanswered.put(id, pack(message));
+        line.send(unanswered.get(id));
+        return id;
+    }
+
+    void enter() throws Lost {
+        if (joined || joining != 0 || noMore) return;
+        int count = games - results - matches.size();
+        Map<String, Object> join = map("type", "join", "count", count);
+        join.put("game", env("LUDEX_GAME", "tic_tac_toe"));
+        String against = env("LUDEX_AGAINST", "random");
+        if (!against.equals("queue")) join.put("against", List.of(against));
+        joining = nextId;
+        request(join);
+    }
+
+    void answer(String match, Map<String, Object> turn) throws Lost {
+        Match state = matches.get(match);
+        Key now = keyOf(turn);
+        List<Object> legal = list(turn, "legal");
+        if (state == null || !now.after(state.acted) || legal.isEmpty()) return;
+        state.acted = now;
+        Object pick = legal.get(random.nextInt(legal.size()));
+        if (pick instanceof List<?> range) { // games with thousands of ids list inclusive ranges
+            long low = (Long) range.get(0), high = (Long) range.get(1);
+            pick = low + random.nextInt((int) (high - low + 1));
+        }
+        act(new Act(match, now, (Long) pick));
+    }
+
+    void act(Act act) throws Lost {
+        acts.put(nextId, act); // first, so that it is known should the line be cut now
+        request(map("type", "act", "match", act.match, "turn", act.key.turn, "try", act.key.attempt,
+                "action", act.action));
+    }
+
+    // ---- messages
+
+    void handle(Map<String, Object> message) throws Lost, InterruptedException {
+        String type = text(message, "type");
+        String match = text(message, "match");
+        if (message.get("re") != null) {
+            reply(type, message);
+            return;
+        }
+        switch (type) {
+            case "ping" -> line.send(pack(map("type", "pong", "nonce", message.get("nonce"))));
+            case "draining" -> noMore = Boolean.FALSE.equals(message.get("resume"));
+            case "error" -> {
+                if (!flag(message, "retry")) throw new Fatal(reason(message));
+            }
+            default -> { }
+        }
+        if (match == null || ended.contains(match)) return;
+        if (type.equals("resync")) {
+            resync(match, message);
+            return;
+        }
+        boolean fresh = number(message, "seq", 0) > number(seen, match, -1);
+        if (fresh) seen.put(match, message.get("seq"));
+        if (type.equals("turn")) {
+            // After a resume it may come again; the key tells whether it was answered.
+            if (matches.containsKey(match)) matches.get(match).turn = message;
+            answer(match, message);
+        } else if (fresh && type.equals("match_start")) {
+            matches.put(match, new Match());
+        } else if (fresh && type.equals("match_end")) {
+            finish(match, message);
+        }
+    }
+
+    /** Forget what was known of the match. An act that is under way keeps its key. */
+    void resync(String match, Map<String, Object> message) throws Lost {
+        seen.put(match, message.get("seq"));
+        Match state = new Match();
+        matches.put(match, state);
+        if (message.get("end") != null) {
+            finish(match, map(message.get("end")));
+        } else if (message.get("turn") != null) {
+            state.turn = map(message.get("turn"));
+            for (Act act : acts.values()) {
+                if (act.match.equals(match) && act.key.equals(keyOf(state.turn))) state.acted = act.key;
+            }
+            answer(match, state.turn);
+        }
+    }
+
+    void reply(String type, Map<String, Object> message) throws Lost, InterruptedException {
+        long id = number(message, "re", 0);
+        if (unanswered.remove(id) == null) return;
+        Act act = acts.remove(id);
+        boolean error = type.equals("error");
+        if (id == joining) {
+            joining = 0;
+            joined = !error;
+            if (error && !flag(message, "retry")) throw new Fatal(reason(message));
+            if (error) Thread.sleep(number(message, "after_ms", 200));
+        } else if (act != null && type.equals("refused")) {
+            Match state = matches.get(act.match);
+            boolean current = state != null && state.turn != null
+                    && number(state.turn, "turn", -1) == number(message, "turn", -2);
+            if (current && number(message, "tries_left", 0) > 0) {
+                Map<String, Object> again = new HashMap<>(state.turn);
+                again.put("try", message.get("try"));
+                if (message.get("legal") != null) again.put("legal", message.get("legal"));
+                answer(act.match, again);
+            }
+        } else if (act != null && error) {
+            switch (text(message, "code")) {
+                // Too late, or known already: nothing is lost.
+                case "stale_turn", "conflict", "not_your_turn", "match_over" -> { }
+                case "unknown_match", "not_your_seat" -> finish(act.match, map("reason", message.get("code")));
+                default -> {
+                    if (!flag(message, "retry")) throw new Fatal(reason(message));
+                    Thread.sleep(number(message, "after_ms", 200));
+                    act(act);
+                }
+            }
+        }
+    }
+
+    void finish(String match, Map<String, Object> end) {
+        if (matches.remove(match) == null) return;
+        ended.add(match);
+        results++;
+        System.out.println(match + ": " + end.get("reason") + " " + list(end, "returns"));
+    }
+
+    static Key keyOf(Map<String, Object> turn) {
+        return new Key(number(turn, "turn", 0), number(turn, "try", 0));
+    }
+
+    static String reason(Map<String, Object> error) {
+        return error.get("code") + ": " + error.get("message");
+    }
+
+    // ---- maps
+
+    static Map<String, Object> map(Object... entries) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (int i = 0; i < entries.length; i += 2) map.put((String) entries[i], entries[i + 1]);
+        return map;
+    }
+
+    @SuppressWarnings("unchecked")
+    static Map<String, Object> map(Object value) {
+        return value instanceof Map<?, ?> ? (Map<String, Object>) value : new HashMap<>();
+    }
+
+    @SuppressWarnings("unchecked")
+    static List<Object> list(Map<String, Object> map, String name) {
+        return map.get(name) instanceof List<?> list ? (List<Object>) list : List.of();
+    }
+
+    static String text(Map<String, Object> map, String name) {
+        return map.get(name) instanceof String text ? text : null;
+    }
+
+    static long number(Map<String, Object> map, String name, long otherwise) {
+        return map.get(name) instanceof Number number ? number.longValue() : otherwise;
+    }
+
+    static boolean flag(Map<String, Object> map, String name) {
+        return Boolean.TRUE.equals(map.get(name));
+    }
+
+    // ---- the WebSocket (RFC 6455)
+
+    /**
+     * One connection, read by the thread that plays. It is our own because java.net.http.WebSocket
+     * (JDK 17) at times does not report that the line was cut right after a message.
+     */
+    static class Line {
+        static final int BINARY = 2, CLOSE = 8, PING = 9, PONG = 10;
+        private final Socket socket;
+        private final DataInputStream in;
+        private final SecureRandom random = new SecureRandom();
+
+        Line(URI url) throws Lost {
+            try {
+                boolean tls = "wss".equals(url.getScheme());
+                int port = url.getPort() > 0 ? url.getPort() : tls ? 443 : 80;
+                SocketFactory factory = tls ? SSLSocketFactory.getDefault() : SocketFactory.getDefault();
+                socket = factory.createSocket(url.getHost(), port);
+                if (socket instanceof SSLSocket secure) {
+                    SSLParameters parameters = secure.getSSLParameters();
+                    parameters.setEndpointIdentificationAlgorithm("HTTPS"); // check the name too
+                    secure.setSSLParameters(parameters);
+                }
+                socket.setTcpNoDelay(true);
+                socket.setKeepAlive(true);
+                socket.setSoTimeout(10_000); // until the welcome
+                in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+                upgrade(url);
+            } catch (IOException error) {
+                throw new Lost(0, String.valueOf(error));
+            }
+        }
+
+        private void upgrade(URI url) throws IOException, Lost {
+            byte[] nonce = new byte[16];
+            random.nextBytes(nonce);
+            String path = url.getRawPath() == null || url.getRawPath().isEmpty() ? "/" : url.getRawPath();
+            String request = "GET " + path + " HTTP/1.1\r\nHost: " + url.getAuthority()
+                    + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13"
+                    + "\r\nSec-WebSocket-Protocol: ludex.v1.msgpack\r\nSec-WebSocket-Key: "
+                    + Base64.getEncoder().encodeToString(nonce) + "\r\n\r\n";
+            socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
+            StringBuilder answer = new StringBuilder();
+            while (answer.indexOf("\r\n\r\n") < 0) answer.append((char) in.readUnsignedByte());
+            if (!answer.toString().startsWith("HTTP/1.1 101 ")) {
+                throw new Lost(0, answer.substring(0, answer.indexOf("\r\n")));
+            }
+        }
+
+        /** The welcome has come: from now on a message may take as long as it likes. */
+        void patient() throws Lost {
+            try {
+                socket.setSoTimeout(0);
+            } catch (IOException error) {
+                throw new Lost(0, String.valueOf(error));
+            }
+        }
+
+        void send(byte[] message) throws Lost {
+            send(BINARY, message);
+        }
+
+        private void send(int opcode, byte[] payload) throws Lost {
+            byte[] mask = new byte[4];
+            random.nextBytes(mask);
+            ByteBuffer frame = ByteBuffer.allocate(payload.length + 14);
+            frame.put((byte) (0x80 | opcode));
+            if (payload.length < 126) {
+                frame.put((byte) (0x80 | payload.length));
+            } else if (payload.length < 65536) {
+                frame.put((byte) (0x80 | 126)).putShort((short) payload.length);
+            } else {
+                frame.put((byte) (0x80 | 127)).putLong(payload.length);
+            }
+            frame.put(mask);
+            for (int i = 0; i < payload.length; i++) frame.put((byte) (payload[i] ^ mask[i % 4]));
+            try {
+                socket.getOutputStream().write(frame.array(), 0, frame.position());
+            } catch (IOException error) {
+                throw new Lost(0, String.valueOf(error));
+            }
+        }
+
+        /** Wait for the next message. */
+        Map<String, Object> receive() throws Lost {
+            ByteArrayOutputStream message = new ByteArrayOutputStream();
+            try {
+                while (true) {
+                    int head = in.readUnsignedByte();
+                    long length = in.readUnsignedByte(); // what a server sends is not masked
+                    if (length == 126) length = in.readUnsignedShort();
+                    if (length == 127) length = in.readLong();
+                    byte[] payload = in.readNBytes(Math.toIntExact(length));
+                    if (payload.length < length) throw new EOFException();
+                    switch (head & 0x0f) {
+                        case PING -> send(PONG, payload);
+                        case PONG -> { }
+                        case CLOSE -> throw closed(payload);
+                        default -> {
+                            message.writeBytes(payload);
+                            if ((head & 0x80) != 0) return map(unpack(ByteBuffer.wrap(message.toByteArray())));
+                        }
+                    }
+                }
+            } catch (IOException error) {
+                throw new Lost(0, String.valueOf(error));
+            }
+        }
+
+        private Lost closed(byte[] payload) {
+            int code = payload.length < 2 ? 1005 : ByteBuffer.wrap(payload).getShort() & 0xffff;
+            int from = Math.min(2, payload.length);
+            return new Lost(code, code + " " + new String(payload, from, payload.length - from, StandardCharsets.UTF_8));
+        }
+
+        /** Say goodbye, if the line still stands, and free the socket. */
+        void close() {
+            try (socket) {
+                send(CLOSE, new byte[] {0x03, (byte) 0xe8}); // 1000
+            } catch (IOException | Lost error) {
+                return;
+            }
+        }
+    }
+
+    // ---- MessagePack
+
+    static byte[] pack(Object value) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        pack(out, value);
+        return out.toByteArray();
+    }
+
+    static void pack(ByteArrayOutputStream out, Object value) {
+        if (value == null) {
+            out.write(0xc0);
+        } else if (value instanceof Boolean flag) {
+            out.write(flag ? 0xc3 : 0xc2);
+        } else if (value instanceof Number number) {
+            out.write(0xd3);
+            out.writeBytes(ByteBuffer.allocate(8).putLong(number.longValue()).array());
+        } else if (value instanceof String text) {
+            byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+            out.write(0xdb);
+            size(out, bytes.length);
+            out.writeBytes(bytes);
+        } else if (value instanceof Collection<?> list) {
+            out.write(0xdd);
+            size(out, list.size());
+            for (Object entry : list) pack(out, entry);
+        } else if (value instanceof Map<?, ?> map) {
+            out.write(0xdf);
+            size(out, map.size());
+            map.forEach((name, entry) -> {
+                pack(out, name);
+                pack(out, entry);
+            });
+        } else {
+            throw new IllegalArgumentException("no MessagePack form: " + value.getClass());
+        }
+    }
+
+    static void size(ByteArrayOutputStream out, int size) {
+        out.writeBytes(ByteBuffer.allocate(4).putInt(size).array());
+    }
+
+    static Object unpack(ByteBuffer in) {
+        int tag = in.get() & 0xff;
+        if (tag < 0x80) return (long) tag;
+        if (tag < 0x90) return unpackMap(in, tag & 0x0f);
+        if (tag < 0xa0) return unpackList(in, tag & 0x0f);
+        if (tag < 0xc0) return new String(take(in, tag & 0x1f), StandardCharsets.UTF_8);
+        if (tag >= 0xe0) return (long) (byte) tag;
+        return switch (tag) {
+            case 0xc0 -> null;
+            case 0xc2 -> false;
+            case 0xc3 -> true;
+            case 0xc4 -> take(in, in.get() & 0xff);
+            case 0xc5 -> take(in, in.getShort() & 0xffff);
+            case 0xc6 -> take(in, in.getInt());
+            case 0xca -> (double) in.getFloat();
+            case 0xcb -> in.getDouble();
+            case 0xcc -> (long) (in.get() & 0xff);
+            case 0xcd -> (long) (in.getShort() & 0xffff);
+            case 0xce -> in.getInt() & 0xffffffffL;
+            case 0xcf, 0xd3 -> in.getLong();
+            case 0xd0 -> (long) in.get();
+            case 0xd1 -> (long) in.getShort();
+            case 0xd2 -> (long) in.getInt();
+            case 0xd9 -> new String(take(in, in.get() & 0xff), StandardCharsets.UTF_8);
+            case 0xda -> new String(take(in, in.getShort() & 0xffff), StandardCharsets.UTF_8);
+            case 0xdb -> new String(take(in, in.getInt()), StandardCharsets.UTF_8);
+            case 0xdc -> unpackList(in, in.getShort() & 0xffff);
+            case 0xdd -> unpackList(in, in.getInt());
+            case 0xde -> unpackMap(in, in.getShort() & 0xffff);
+            case 0xdf -> unpackMap(in, in.getInt());
+            default -> throw new IllegalArgumentException("no MessagePack of this protocol: " + tag);
+        };
+    }
+
+    static byte[] take(ByteBuffer in, int count) {
+        byte[] bytes = new byte[count];
+        in.get(bytes);
+        return bytes;
+    }
+
+    static List<Object> unpackList(ByteBuffer in, int count) {
+        List<Object> list = new ArrayList<>();
+        for (int i = 0; i < count; i++) list.add(unpack(in));
+        return list;
+    }
+
+    static Map<String, Object> unpackMap(ByteBuffer in, int count) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        for (int i = 0; i < count; i++) map.put(String.valueOf(unpack(in)), unpack(in));
+        return map;
+    }
+}

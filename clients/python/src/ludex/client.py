@@ -1,0 +1,212 @@
+"""The entry to the gym plane: one connection, many environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal
+
+from .env import Env
+from .session import Session
+from .spec import GameEntry, Spec
+from .vec import VecEnv
+
+Autoreset = Literal["next_step", "same_step", "disabled"]
+Mask = Literal["u1", "bits", "ids", "none"]
+
+
+class Client:
+    """A connection to a Ludex server that survives being cut.
+
+    A client is for one thread: open one for each. Use it as a context manager, or :meth:`close`
+    it; the server then frees its environments.
+    """
+
+    def __init__(
+        self,
+        url: str | Sequence[str],
+        token: str | None = None,
+        *,
+        patience: float | None = None,
+    ) -> None:
+        """Connect.
+
+        Args:
+            url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list, of
+                which the first that answers is used, the others if it goes away.
+            token: access token; not needed on a server that listens on loopback without tokens.
+            patience: seconds to try again when the connection is lost; by default for as long
+                as the server keeps the session.
+
+        Raises:
+            LudexError: ``connection_lost`` when nobody answers, ``unauthorized``, or what else
+                the server refused.
+        """
+        self._session = Session(url, token=token, patience=patience)
+
+    @property
+    def server(self) -> str:
+        """Name and version of the server, e.g. ``"ludex/0.1.0"``."""
+        return str(self._session.welcome.get("server", ""))
+
+    @property
+    def scopes(self) -> list[str]:
+        """What the token allows: of ``gym, play, spectate, admin``."""
+        return list(self._session.welcome.get("scopes") or [])
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The server's limits, e.g. ``limits["batch"]`` environments per handle."""
+        return dict(self._session.limits)
+
+    def games(self, **filters: Any) -> list[GameEntry]:
+        """List the catalogue.
+
+        Args:
+            filters: any of ``information, chance, dynamics, players, text``.
+
+        Raises:
+            LudexError: a filter is unknown.
+        """
+        reply = self._session.call("list_games", bound=False, filter=filters or None)
+        games: list[GameEntry] = reply["games"]
+        return games
+
+    def describe(
+        self, game: str, params: Mapping[str, Any] | None = None, *, rules_text: bool = False
+    ) -> Spec:
+        """Return the spec of a game; ``game`` may also be ``"breakthrough(rows=8,columns=3)"``.
+
+        Raises:
+            LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` has the likeliest).
+        """
+        reply = self._session.call(
+            "describe",
+            bound=False,
+            game=game,
+            params=dict(params) if params else None,
+            rules_text=rules_text or None,
+        )
+        return Spec.from_wire(reply["spec"])
+
+    def open(
+        self,
+        game: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        seats: Sequence[str] | None = None,
+        chance: Literal["server", "client"] = "server",
+        views: Sequence[str] = (),
+        layout: str | None = None,
+        max_steps: int | None = None,
+        record: bool = False,
+    ) -> Env:
+        """Open a single environment whose states are plain Python values.
+
+        Args:
+            game: id of the game, or its whole string with parameters.
+            params: parameters.
+            seats: who plays each seat, ``"agent"`` (we) or an agent of the server such as
+                ``"mcts sims=500"``; by default every seat is ours.
+            chance: ``"client"``: we choose the outcomes at chance nodes.
+            views: views that come with every state at no further round trip: of ``tensor, info,
+                struct, text``; per seat.
+            layout: another layout of tensors, where the spec lists it.
+            max_steps: truncate episodes after so many moves.
+            record: keep the episodes on the server.
+
+        Raises:
+            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
+                ``unknown_agent``, ``limit``, ...
+        """
+        request: dict[str, Any] = {
+            "game": game,
+            "params": dict(params) if params else None,
+            "seats": list(seats) if seats is not None else None,
+            "chance": chance,
+            "autoreset": "disabled",
+            "views": ["returns", *views],
+            "layout": layout,
+            "mask": "ids",
+            "observer": "all",
+            "max_steps": max_steps,
+            "record": record or None,
+        }
+        return Env(self._session, self._session.call("open", bound=False, **request), request)
+
+    def open_vec(
+        self,
+        game: str,
+        num_envs: int,
+        params: Mapping[str, Any] | None = None,
+        *,
+        seats: Sequence[str] | None = None,
+        rotate: Literal["none", "cycle", "random"] = "none",
+        chance: Literal["server", "client"] = "server",
+        autoreset: Autoreset = "next_step",
+        views: Sequence[str] | None = None,
+        layout: str | None = None,
+        mask: Mask | None = None,
+        observer: Literal["acting", "all"] = "acting",
+        on_illegal: Literal["refuse", "lose"] = "refuse",
+        max_steps: int | None = None,
+        record: bool = False,
+    ) -> VecEnv:
+        """Open ``num_envs`` environments that are stepped together, as arrays.
+
+        Args:
+            game: id of the game, or its whole string with parameters.
+            num_envs: how many, at most ``limits["batch"]``.
+            params: parameters.
+            seats: who plays each seat, ``"agent"`` (we) or an agent of the server; by default
+                every seat is ours.
+            rotate: ``"cycle"``: in episode e seat k is played by ``seats[(k + e) % P]``;
+                ``"random"``: the shift is drawn per episode.
+            chance: ``"client"``: the actions at chance nodes are outcome ids.
+            autoreset: Gymnasium's modes: ``"next_step"``, ``"same_step"`` (the last view of an
+                ended episode is in ``batch.final``), ``"disabled"``.
+            views: of ``tensor, info, struct, text, returns``; by default the tensor.
+            layout: another layout of tensors, where the spec lists it.
+            mask: form of the legal actions: ``"u1"`` bytes, ``"bits"``, ``"ids"`` or ``"none"``;
+                by default bytes up to 512 actions, else ids.
+            observer: ``"all"`` shows every seat's view, ``"acting"`` the one that is to move.
+            on_illegal: ``"lose"``: an illegal action loses the episode instead of being refused.
+            max_steps: truncate episodes after so many moves.
+            record: keep the episodes on the server.
+
+        Raises:
+            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
+                ``unknown_agent``, ``limit``, ...
+        """
+        request: dict[str, Any] = {
+            "game": game,
+            "params": dict(params) if params else None,
+            "count": int(num_envs),
+            "seats": list(seats) if seats is not None else None,
+            "rotate": rotate,
+            "chance": chance,
+            "autoreset": autoreset,
+            "views": list(views) if views is not None else None,
+            "layout": layout,
+            "mask": mask,
+            "observer": observer,
+            "on_illegal": on_illegal,
+            "max_steps": max_steps,
+            "record": record or None,
+        }
+        return VecEnv(self._session, self._session.call("open", bound=False, **request), request)
+
+    def close(self) -> None:
+        """Close all environments and the connection. May be called twice."""
+        self._session.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,113 @@
+"""Columns and tensors: how arrays travel (notation of section 1 of docs/protocol.md).
+
+What is decoded here is a read-only view of the bytes that the server sent, never a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import LudexError
+
+U1 = np.dtype("u1")
+I1 = np.dtype("i1")
+U4 = np.dtype("<u4")
+I4 = np.dtype("<i4")
+F4 = np.dtype("<f4")
+F8 = np.dtype("<f8")
+BOOL = np.dtype("?")
+
+_I2 = np.dtype("<i2")
+_TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": _I2, "i4": I4, "f4": F4}
+
+Array = npt.NDArray[Any]
+Views = Array | dict[str, Array]
+
+
+class Ragged(NamedTuple):
+    """Lists of different lengths in two flat arrays; row i is ``values[at[i]:at[i + 1]]``.
+
+    Attributes:
+        at: offsets, ``uint32 [rows + 1]``.
+        values: the rows one after the other, ``uint32``.
+    """
+
+    at: Array
+    values: Array
+
+    def row(self, index: int) -> Array:
+        """Return row ``index`` as a view.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        if not 0 <= index < len(self.at) - 1:
+            raise IndexError(index)
+        return self.values[self.at[index] : self.at[index + 1]]
+
+
+def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = None) -> Array:
+    """Decode a column that holds ``dtype``, in ``shape`` if given.
+
+    Raises:
+        LudexError: ``protocol``, when the bytes do not fit type and shape.
+    """
+    try:
+        if isinstance(value, bytes):
+            array = np.frombuffer(value, dtype)
+        else:
+            array = np.array(value, dtype)
+            array.flags.writeable = False
+        return array if shape is None else array.reshape(shape)
+    except (ValueError, TypeError) as error:
+        raise LudexError(
+            "protocol", f"a column does not fit {dtype} {shape}: {error}", fault="server"
+        ) from error
+
+
+def tensor(value: Any) -> Array:
+    """Decode ``{d, s, b}``.
+
+    Raises:
+        LudexError: ``protocol``, when it is none.
+    """
+    try:
+        dtype = _TENSOR_TYPES[value["d"]]
+        shape = tuple(value["s"])
+        data = value["b"] if "b" in value else value["v"]
+    except (KeyError, TypeError) as error:
+        raise LudexError("protocol", f"not a tensor: {error!r}", fault="server") from error
+    return column(data, dtype, shape)
+
+
+def tensors(value: Any) -> Views:
+    """Decode ``{name: tensor}``: the array itself when there is exactly one."""
+    arrays = {name: tensor(entry) for name, entry in value.items()}
+    if len(arrays) == 1:
+        (array,) = arrays.values()
+        return array
+    return arrays
+
+
+def ragged(value: Any) -> Ragged:
+    """Decode ``{o, a}``: offsets and the values between them."""
+    return Ragged(column(value["o"], U4), column(value["a"], U4))
+
+
+def packed(values: Any, dtype: np.dtype[Any]) -> bytes:
+    """Encode numbers as a column, in C order.
+
+    Raises:
+        ValueError: a number does not fit ``dtype``.
+    """
+    array = np.asarray(values)
+    if array.dtype != dtype and array.size:
+        if array.dtype.kind not in "iub":
+            raise ValueError(f"{array.dtype} values where integers are needed")
+        bounds = np.iinfo(dtype)
+        if array.min() < bounds.min or array.max() > bounds.max:
+            raise ValueError(f"numbers outside {bounds.min}..{bounds.max}")
+    return np.ascontiguousarray(array, dtype).tobytes()

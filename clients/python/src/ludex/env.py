@@ -1,0 +1,259 @@
+"""One environment, with plain Python values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .columns import I4, Array, Ragged, Views, packed, tensors
+from .handle import Handle, seed_text
+from .session import Session
+from .vec import Batch, decode_batch
+from .wire import Message
+
+CHANCE, SIMULTANEOUS, OVER = -1, -2, -4
+
+Move = int | str | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where an environment stands.
+
+    Attributes:
+        to_move: the seat to move, or ``CHANCE`` -1, ``SIMULTANEOUS`` -2, ``OVER`` -4.
+        legal: ascending ids for the seat to move; at a chance node the outcomes; in a
+            simultaneous state one list per seat, empty for those who do not act; else empty.
+        chance: ``[(id, probability)]`` at a chance node of an environment opened with
+            ``chance="client"``, else empty.
+        rewards: per seat, since our previous action.
+        returns: per seat, sum over the episode so far.
+        terminated: over by the rules.
+        truncated: cut off by ``max_steps``.
+        seat: our seat, when we have exactly one.
+        length: moves so far.
+        episode: number of the episode since the last seed.
+        obs: tensors, first axis the seats; with ``views=["tensor"]``.
+        info: perfect-recall tensors, first axis the seats; with ``views=["info"]``.
+        struct: structured views per seat; with ``views=["struct"]``.
+        text: texts per seat; with ``views=["text"]``.
+    """
+
+    to_move: int
+    legal: list[Any]
+    chance: list[tuple[int, float]]
+    rewards: list[float]
+    returns: list[float]
+    terminated: bool
+    truncated: bool
+    seat: int | None
+    length: int
+    episode: int
+    obs: Any
+    info: Any
+    struct: list[Any] | None
+    text: list[str] | None
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended, either way."""
+        return self.terminated or self.truncated
+
+
+class Env(Handle):
+    """One environment; made by :meth:`ludex.Client.open`."""
+
+    def __init__(self, session: Session, opened: Message, request: Mapping[str, Any]) -> None:
+        super().__init__(session, opened, request)
+        self._to_move = OVER
+
+    def reset(self, seed: int | None = None, *, seats: Sequence[str] | None = None) -> State:
+        """Begin an episode.
+
+        Args:
+            seed: 0..2^64; without one the series of episodes goes on.
+            seats: replaces the opponents from now on.
+
+        Raises:
+            LudexError: ``bad_seed``, ``unknown_agent``, ...
+        """
+        reply = self._call(
+            "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
+        )
+        if seats is not None:
+            self.seats = list(seats)
+        return self._state(reply)
+
+    def step(self, move: Move | Sequence[Move]) -> State:
+        """Make a move and return the state that follows.
+
+        Args:
+            move: an action id (an outcome id at a chance node); or text, as people write the
+                move; or a dict, a proposal. In a simultaneous state a list with one of these per
+                seat, -1 or ``None`` for a seat that does not act.
+
+        Raises:
+            LudexError: ``illegal_action`` (``.allowed`` has the legal ids; nothing has moved),
+                ``env_over``, ``bad_shape``.
+            TypeError: the move is none of these.
+        """
+        return self._state(self._call("step", **self._moves(move)))
+
+    def action_text(self, action: int, seat: int | None = None) -> str:
+        """Return the name of an action id, e.g. ``"x(1,1)"``; a round trip.
+
+        Raises:
+            LudexError: no such id.
+        """
+        return self.action_texts([action], seat)[0]
+
+    def action_texts(self, actions: Sequence[int], seat: int | None = None) -> list[str]:
+        """Return the names of several action ids in one round trip.
+
+        Raises:
+            LudexError: no such id.
+        """
+        ids = [operator.index(action) for action in actions]
+        return list(self._view(0, seat, names=ids)["names"])
+
+    def parse(self, text: str, seat: int | None = None) -> int | None:
+        """Return the action id that a text names here, if any; a round trip."""
+        action: int | None = self._view(0, seat, parse=[text])["parsed"][0]
+        return action
+
+    def text(self, seat: int | None = None) -> str:
+        """Return a seat's view as text (by default of the seat to move); a round trip.
+
+        Raises:
+            LudexError: the game has no text, or no such seat.
+        """
+        return str(self._view(0, seat, views=["text"])["text"])
+
+    def struct(self, seat: int | None = None) -> Any:
+        """Return a seat's structured view; a round trip.
+
+        Raises:
+            LudexError: no such seat.
+        """
+        return self._view(0, seat, views=["struct"])["struct"]
+
+    def tensor(self, seat: int | None = None) -> Any:
+        """Return a seat's tensor: the array if the game has one, else a dict; a round trip.
+
+        Raises:
+            LudexError: the game has no tensor, or no such seat.
+        """
+        return tensors(self._view(0, seat, views=["tensor"])["tensor"])
+
+    def info(self, seat: int | None = None) -> Any:
+        """Return a seat's perfect-recall tensor; a round trip.
+
+        Raises:
+            LudexError: the game has none, or no such seat.
+        """
+        return tensors(self._view(0, seat, views=["info"])["info"])
+
+    def snapshot(self) -> bytes:
+        """Return the state in a form that :meth:`restore` takes, here or in another process."""
+        item: bytes = self._call("snapshot")["items"][0]
+        return item
+
+    def restore(self, snapshot: bytes) -> State:
+        """Put a snapshot back.
+
+        Raises:
+            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
+        """
+        return self._state(self._call("restore", items=[snapshot]))
+
+    def clone(self, *, seed: int | None = None) -> Env:
+        """Return a new environment in an equal state, with the same chance or a fresh one.
+
+        Raises:
+            LudexError: ``limit``.
+        """
+        opened = self._call("clone", seed=seed_text(seed))
+        env = Env(self._session, opened, {**self._request, "seats": self.seats})
+        env._to_move = self._to_move
+        return env
+
+    def _moves(self, move: Move | Sequence[Move]) -> dict[str, Any]:
+        seats = self.spec.players if self._joint() else 1
+        if isinstance(move, (list, tuple)) or (hasattr(move, "__array__") and move.ndim):  # type: ignore[union-attr]
+            row = list(move)  # type: ignore[arg-type]
+        else:
+            row = [None] * seats
+            row[max(self._to_move, 0) if seats > 1 else 0] = move
+        if any(isinstance(entry, (str, Mapping)) for entry in row):
+            return {"moves": [_plain(entry) for entry in row]}
+        return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
+
+    def _joint(self) -> bool:
+        """Whether a move is a row with a column per seat."""
+        ours = sum(seat == "agent" for seat in self.seats)
+        return self.spec.dynamics != "sequential" and ours > 1
+
+    def _state(self, frame: Message) -> State:
+        batch = decode_batch(frame, self.spec.players, self.spec.actions, every_seat=True)
+        self._to_move = int(batch.to_move[0])
+        chance = _outcomes(batch)
+        return State(
+            to_move=self._to_move,
+            legal=_legal(batch, self._to_move, self.spec.players, chance),
+            chance=chance,
+            rewards=_floats(batch.reward),
+            returns=_floats(batch.returns),
+            terminated=bool(batch.terminated[0]),
+            truncated=bool(batch.truncated[0]),
+            seat=None if batch.seat is None else int(batch.seat[0]),
+            length=int(batch.length[0]),
+            episode=int(batch.episode[0]),
+            obs=_first(batch.obs),
+            info=_first(batch.info),
+            struct=_per_seat(batch.struct),
+            text=_per_seat(batch.text),
+        )
+
+
+def _plain(entry: Any) -> Any:
+    if entry is None or isinstance(entry, str):
+        return entry
+    return dict(entry) if isinstance(entry, Mapping) else operator.index(entry)
+
+
+def _outcomes(batch: Batch) -> list[tuple[int, float]]:
+    if batch.chance is None:
+        return []
+    ids, weights = batch.chance.values.tolist(), batch.chance.probabilities.tolist()
+    return list(zip(ids, weights, strict=True))
+
+
+def _legal(batch: Batch, to_move: int, players: int, chance: list[tuple[int, float]]) -> list[Any]:
+    if to_move == CHANCE:
+        return [outcome for outcome, _ in chance]
+    if not isinstance(batch.mask, Ragged) or to_move == OVER:
+        return []
+    if to_move == SIMULTANEOUS:
+        return [batch.mask.row(seat).tolist() for seat in range(players)]
+    legal: list[int] = batch.mask.row(to_move).tolist()
+    return legal
+
+
+def _floats(rows: Array | None) -> list[float]:
+    values: list[float] = [] if rows is None else rows[0].tolist()
+    return values
+
+
+def _first(views: Views | None) -> Views | None:
+    if isinstance(views, dict):
+        return {name: array[0] for name, array in views.items()}
+    return None if views is None else views[0]
+
+
+def _per_seat(views: list[Any] | None) -> list[Any] | None:
+    """Unwrap the one row of a view that has an entry per seat."""
+    if views and len(views) == 1 and isinstance(views[0], list):
+        return list(views[0])
+    return views

@@ -1,0 +1,94 @@
+"""The one exception that users of this package meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .match import MatchResult
+
+
+class LudexError(Exception):
+    """What the server refused, or a connection that could not be kept.
+
+    Attributes:
+        code: the protocol's error code, e.g. ``"illegal_action"``, ``"unknown_game"``; or one of
+            the client's own: ``"connection_lost"`` (no server answered in time),
+            ``"session_lost"`` (the server no longer knows this session: its environments are
+            gone), ``"superseded"`` (a newer connection took the session or the seat),
+            ``"protocol"`` (the server sent something that the protocol does not allow).
+        message: one sentence for people.
+        fault: ``"client"``, ``"agent"`` or ``"server"``.
+        retry: the same request may succeed later.
+        after_ms: milliseconds to wait before that, where known.
+        path: the offending field, e.g. ``"params.rows"``.
+        at: position of the offending entry in a batch.
+        got: the offending value.
+        allowed: values that would be accepted, where they can be listed.
+        nearest: the accepted value most like ``got``.
+        results: what :func:`ludex.play` had finished before it failed.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        fault: str = "client",
+        retry: bool = False,
+        after_ms: int | None = None,
+        path: str | None = None,
+        at: int | None = None,
+        got: Any = None,
+        allowed: Any = None,
+        nearest: Any = None,
+    ) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.fault = fault
+        self.retry = retry
+        self.after_ms = after_ms
+        self.path = path
+        self.at = at
+        self.got = got
+        self.allowed = allowed
+        self.nearest = nearest
+        self.results: list[MatchResult] = []
+
+    @classmethod
+    def from_wire(cls, frame: Mapping[str, Any]) -> LudexError:
+        """Make the exception of an ``error`` message."""
+        return cls(
+            str(frame.get("code", "internal")),
+            str(frame.get("message", "the server gave no reason")),
+            fault=str(frame.get("fault", "client")),
+            retry=bool(frame.get("retry", False)),
+            after_ms=frame.get("after_ms"),
+            path=frame.get("path"),
+            at=frame.get("at"),
+            got=frame.get("got"),
+            allowed=frame.get("allowed"),
+            nearest=frame.get("nearest"),
+        )
+
+    def __str__(self) -> str:
+        text = f"{self.code}: {self.message}"
+        if self.nearest is not None and str(self.nearest) not in self.message:
+            text += f" (did you mean {self.nearest!r}?)"
+        return text
+
+
+class ConnectionLost(Exception):
+    """A connection ended; inside the package only, a session resumes or turns it into an error.
+
+    Attributes:
+        close_code: the WebSocket close code, ``None`` when the line was simply cut.
+        reason: the text that came with it.
+    """
+
+    def __init__(self, close_code: int | None, reason: str) -> None:
+        super().__init__(f"connection lost ({close_code}): {reason}")
+        self.close_code = close_code
+        self.reason = reason

@@ -1,0 +1,80 @@
+"""What a single environment and a batch of them have in common: a handle on the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .columns import U4, Array, packed
+from .errors import LudexError
+from .session import Session
+from .spec import Spec
+from .wire import Message
+
+
+class Handle:
+    """``count`` environments of one game that the server holds for this session.
+
+    Attributes:
+        spec: the game.
+        num_envs: how many environments, with indices 0..num_envs.
+        seats: who plays each seat; ``"agent"`` is the client.
+    """
+
+    def __init__(self, session: Session, opened: Message, request: Mapping[str, Any]) -> None:
+        self.spec = Spec.from_wire(opened["spec"])
+        self.num_envs: int = opened["count"]
+        self.seats: list[str] = request.get("seats") or ["agent"] * self.spec.players
+        self._session = session
+        self._request = dict(request)
+        self._env: int = opened["env"]
+        self._generation = session.generation
+        self._open = True
+        session.envs.add(self._env)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the environments are gone: closed, or lost with the server's session."""
+        return not self._open or self._generation != self._session.generation
+
+    def close(self) -> None:
+        """Free the environments on the server. May be called twice.
+
+        Raises:
+            LudexError: the connection is lost for good.
+        """
+        if not self.closed:
+            self._open = False
+            self._session.envs.discard(self._env)
+            self._session.call("close", env=self._env)
+
+    def _live(self) -> None:
+        if not self._open:
+            raise LudexError("unknown_env", "this environment is closed")
+        if self._generation != self._session.generation:
+            raise LudexError("session_lost", "the server no longer knows this session: open again")
+
+    def _call(self, kind: str, **fields: Any) -> Message:
+        self._live()
+        return self._session.call(kind, env=self._env, **fields)
+
+    def _post(self, kind: str, **fields: Any) -> int:
+        self._live()
+        return self._session.post(kind, env=self._env, **fields)
+
+    def _view(self, index: int, seat: int | None, **fields: Any) -> Message:
+        return self._call("view", i=index, seat=seat, **{"views": [], **fields})
+
+
+def indices(envs: Sequence[int] | Array | None) -> bytes | None:
+    """Encode indices of environments.
+
+    Raises:
+        ValueError: one is negative or no integer.
+    """
+    return None if envs is None else packed(envs, U4)
+
+
+def seed_text(seed: int | None) -> str | None:
+    """Write a seed as the protocol does, in decimals; the server checks its range."""
+    return None if seed is None else str(int(seed))

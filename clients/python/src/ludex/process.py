@@ -1,0 +1,166 @@
+"""Start a server of one's own: ``ludex.serve()``."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from .errors import LudexError
+
+START_SECONDS = 30.0
+STOP_SECONDS = 5.0
+
+
+def find_program() -> str:
+    """Return the path of the ``ludex`` program.
+
+    It is looked for in ``LUDEX_BIN``, on ``PATH``, and in ``target/release`` and ``target/debug``
+    of the repository that this package lies in, if it does.
+
+    Raises:
+        LudexError: ``not_installed``; the message says what to do.
+    """
+    named = os.environ.get("LUDEX_BIN")
+    if named:
+        if os.access(named, os.X_OK) and os.path.isfile(named):
+            return named
+        raise LudexError("not_installed", f"LUDEX_BIN={named} is no program", got=named)
+    on_path = shutil.which("ludex")
+    if on_path:
+        return on_path
+    program = "ludex.exe" if sys.platform == "win32" else "ludex"
+    for folder in Path(__file__).resolve().parents:
+        if (folder / "Cargo.toml").is_file() and (folder / "server").is_dir():
+            for profile in ("release", "debug"):
+                built = folder / "target" / profile / program
+                if built.is_file():
+                    return str(built)
+    raise LudexError(
+        "not_installed",
+        "the ludex program was not found: build it with `cargo build --release` in the Ludex "
+        "repository and put target/release on PATH, or name it in LUDEX_BIN",
+    )
+
+
+class Server:
+    """A running server; made by :func:`serve`. Use it as a context manager, or close it.
+
+    Attributes:
+        url: its WebSocket URL.
+        pid: its process id.
+        data: its data folder.
+    """
+
+    def __init__(self, data: str | os.PathLike[str] | None, args: Sequence[str]) -> None:
+        program = find_program()
+        self._own = tempfile.mkdtemp(prefix="ludex-") if data is None else None
+        self.data = Path(self._own or os.fspath(data or ""))
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
+        command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(self.data), "--json"]
+        try:
+            self._process = subprocess.Popen(
+                [*command, *args],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+            )
+        except OSError as error:
+            self._clean()
+            raise LudexError("not_installed", f"{program} does not start: {error}") from error
+        self.pid = self._process.pid
+        atexit.register(self.close)
+        lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, args=(lines,), daemon=True)
+        self._reader.start()
+        try:
+            self.url = self._ready(lines)
+        except BaseException:
+            self.close()
+            raise
+
+    def _read(self, lines: queue.SimpleQueue[bytes]) -> None:
+        """Pass the first line on; read the rest away, so that the server never blocks on it."""
+        stream = self._process.stdout
+        if stream is not None:
+            lines.put(stream.readline())
+            while stream.read(65536):
+                pass
+
+    def _ready(self, lines: queue.SimpleQueue[bytes]) -> str:
+        try:
+            line = lines.get(timeout=START_SECONDS)
+            return str(json.loads(line)["url"])
+        except queue.Empty:
+            reason = f"said nothing within {START_SECONDS:.0f} s"
+        except (ValueError, KeyError, TypeError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1.0)
+            reason = f"printed {line!r} instead of its URL"
+        self._errors.seek(0)
+        said = self._errors.read()[-2000:].decode(errors="replace").strip()
+        raise LudexError("internal", f"the server {reason}: {said}", fault="server")
+
+    @property
+    def running(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process at once, as a crash does; the data folder stays until :meth:`close`."""
+        self._process.kill()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Stop the server and remove its folder if it was a temporary one. May be called twice."""
+        atexit.unregister(self.close)
+        if self.running:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._reader.join(STOP_SECONDS)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        self._errors.close()
+        if self._own is not None:
+            shutil.rmtree(self._own, ignore_errors=True)
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = ()) -> Server:
+    """Start a server on a free loopback port and wait until it is ready.
+
+    Args:
+        data: its data folder; by default a temporary one that :meth:`Server.close` removes.
+        args: more arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
+
+    Raises:
+        LudexError: ``not_installed`` when there is no such program (the message says what to
+            install), ``internal`` with the server's own words when it does not come up.
+    """
+    return Server(data, args)

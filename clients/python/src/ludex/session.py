@@ -1,0 +1,347 @@
+"""A session: requests and replies over connections that may be lost and resumed.
+
+Section 7 of docs/protocol.md in one place, for both planes: a lost connection is made again,
+``hello`` names the session, its key and the last event seen of every match, and the requests that
+were not answered go out again with their old ids. The server executes none of them twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import __about__
+from .errors import ConnectionLost, LudexError
+from .wire import Connection, Message, normal_url, pack, unpack
+
+HELLO_ID = 1
+CONNECT_SECONDS = 10.0
+FIRST_SECONDS = 5.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+
+# Close codes after which the session cannot be resumed, and the error code that each becomes.
+# 4005 (idle) ends one too, but one with nothing at stake: a new session takes its place.
+FATAL = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
+IDLE, RATE = 4005, 4004
+
+
+class Session:
+    """One client's session with one server (or with whichever of several answers).
+
+    Not for use from several threads at once: open a session for each.
+
+    Attributes:
+        welcome: the last ``welcome`` message.
+        generation: counts sessions; what belongs to an older one (its environments) is gone.
+        seen: match id -> the last ``seq`` seen, sent when resuming.
+        envs: numbers of the environments that are open.
+    """
+
+    def __init__(
+        self,
+        urls: str | Sequence[str],
+        *,
+        token: str | None = None,
+        agent: dict[str, Any] | None = None,
+        reclaim: bool = False,
+        patience: float | None = None,
+        on_welcome: Callable[[Message], None] | None = None,
+    ) -> None:
+        """Connect.
+
+        Args:
+            urls: one URL, or several that are tried in turn.
+            token: the access token, if the server wants one.
+            agent: ``{name, version?, kind?}``, needed to take seats.
+            reclaim: take over the seats that the agent's name still holds.
+            patience: seconds to go on trying once a connection is lost; ``None``: as long as the
+                server keeps the session (60 s if it does not say). The first connection is tried
+                for ``FIRST_SECONDS`` then.
+            on_welcome: called with every ``welcome`` after the first, before requests are re-sent.
+
+        Raises:
+            LudexError: ``connection_lost`` when nobody answers, else what the server refused.
+        """
+        self.urls = [normal_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
+        if not self.urls:
+            raise LudexError("bad_field", "no server URL given", path="url")
+        self.welcome: Message = {}
+        self.generation = 0
+        self.seen: dict[str, int] = {}
+        self.envs: set[int] = set()
+        self._token = token
+        self._agent = agent
+        self._reclaim = reclaim
+        self._patience = patience
+        self._on_welcome = on_welcome
+        self._next_id = HELLO_ID + 1
+        self._unanswered: dict[int, tuple[bytes, bool]] = {}
+        self._replies: dict[int, Message] = {}
+        self._local: deque[Message] = deque()
+        self._connection: Connection | None = None
+        self._resumable = False
+        self._rest = 0.0
+        self._connect(FIRST_SECONDS if patience is None else patience)
+
+    # Requests.
+
+    def post(self, kind: str, *, bound: bool = True, **fields: Any) -> int:
+        """Send a request and return its id; its reply comes from :meth:`wait` or :meth:`receive`.
+
+        Args:
+            kind: the message's ``type``.
+            bound: it means something in this session only. Should the server have forgotten the
+                session, a bound request is answered with ``session_lost``; others go out again.
+            fields: the message's other fields; ``None`` means absent.
+
+        Raises:
+            LudexError: the connection is lost for good.
+            TypeError: a field has no MessagePack form.
+        """
+        number = self._next_id
+        packed = pack({"type": kind, "id": number, **fields})
+        self._next_id += 1
+        self._unanswered[number] = (packed, bound)
+        if self._connection is None:
+            self._connect(self.patience)
+        else:
+            self._send(packed)
+        return number
+
+    def wait(self, number: int) -> Message:
+        """Return the reply to request ``number``; events that come first are dropped.
+
+        Raises:
+            LudexError: the reply is an ``error``, or the connection is lost for good.
+        """
+        while number not in self._replies:
+            if number not in self._unanswered:
+                raise LudexError("session_lost", f"request {number} is not under way")
+            message = self.receive()
+            if message is not None and "re" in message:
+                self._replies[message["re"]] = message
+        reply = self._replies.pop(number)
+        if reply["type"] == "error":
+            raise LudexError.from_wire(reply)
+        return reply
+
+    def call(self, kind: str, *, bound: bool = True, **fields: Any) -> Message:
+        """Send a request and return its reply.
+
+        A request refused for its rate alone (``rate_limited``, ``window_full``) goes out again
+        after the time that the server names, for as long as the session's patience lasts.
+
+        Raises:
+            LudexError: the reply is an ``error``, or the connection is lost for good.
+        """
+        end = time.monotonic() + self.patience
+        while True:
+            try:
+                return self.wait(self.post(kind, bound=bound, **fields))
+            except LudexError as error:
+                pause = (error.after_ms or 100) / 1000
+                waitable = error.code in ("rate_limited", "window_full") and error.retry
+                if not waitable or time.monotonic() + pause > end:
+                    raise
+                time.sleep(pause)
+
+    # Messages.
+
+    def receive(self, timeout: float | None = None) -> Message | None:
+        """Return the next reply or event, or ``None`` after ``timeout`` seconds without one.
+
+        Replies to requests that are not under way (answered before) are dropped. A lost
+        connection is resumed inside.
+
+        Raises:
+            LudexError: the connection is lost for good, or the server reported an error that
+                concerns no request.
+        """
+        while True:
+            if self._local:
+                return self._local.popleft()
+            if self._connection is None:
+                self._connect(self.patience)
+                continue
+            try:
+                data = self._connection.receive(timeout)
+            except ConnectionLost as lost:
+                self._resume(lost)
+                continue
+            if data is None:
+                return None
+            message = self._sort(unpack(data))
+            if message is not None:
+                return message
+
+    def _sort(self, message: Message) -> Message | None:
+        number = message.get("re")
+        if message["type"] == "ping":
+            self._send(pack({"type": "pong", "nonce": message.get("nonce")}))
+            return None
+        if message["type"] == "error":
+            self._rest = max(self._rest, (message.get("after_ms") or 0) / 1000)
+            if number is None:
+                if message.get("retry") or message.get("code") == "rate_limited":
+                    return None
+                raise LudexError.from_wire(message)
+        if number is None:
+            return message
+        return message if self._unanswered.pop(number, None) else None
+
+    def _send(self, packed: bytes) -> None:
+        try:
+            self._line().send(packed)
+        except ConnectionLost as lost:
+            self._resume(lost)
+
+    # Connections.
+
+    @property
+    def patience(self) -> float:
+        """Seconds to go on trying once a connection is lost."""
+        if self._patience is not None:
+            return self._patience
+        return float(self.limits.get("grace_ms", 60_000)) / 1000
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits that the server announced."""
+        limits: dict[str, Any] = self.welcome.get("limits") or {}
+        return limits
+
+    def close(self) -> None:
+        """Free what is open on the server and end the session. May be called twice."""
+        if self._connection is not None:
+            # Nobody waits for the answers, and a line that is cut now need not be mended.
+            with contextlib.suppress(ConnectionLost):
+                for number, env in enumerate(sorted(self.envs), self._next_id):
+                    self._connection.send(pack({"type": "close", "id": number, "env": env}))
+            self._connection.close()
+            self._connection = None
+        self.envs.clear()
+        self._resumable = False
+
+    def cut(self) -> None:
+        """Drop the connection without a word, to test what follows."""
+        if self._connection is not None:
+            self._connection.cut()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.cut()
+            self._connection = None
+
+    def _line(self) -> Connection:
+        if self._connection is None:
+            raise ConnectionLost(None, "not connected")
+        return self._connection
+
+    def _resume(self, lost: ConnectionLost) -> None:
+        self._drop()
+        code = lost.close_code
+        if code in FATAL:
+            self._resumable = False
+            raise LudexError(FATAL[code], lost.reason or f"the server closed with {code}")
+        if code == IDLE:
+            self._resumable = False
+        if code == RATE:
+            time.sleep(self._rest or 1.0)
+        self._rest = 0.0
+        self._connect(self.patience)
+
+    def _connect(self, patience: float) -> None:
+        """Connect to one of the servers, say hello, and send what was not answered."""
+        end = time.monotonic() + patience
+        pause = FIRST_PAUSE
+        attempt = 0
+        while True:
+            url = self.urls[attempt % len(self.urls)]
+            attempt += 1
+            try:
+                self._hello(url)
+                for packed, _ in list(self._unanswered.values()):
+                    self._line().send(packed)
+                return
+            except (OSError, ConnectionLost) as error:
+                self._drop()
+                reason: Exception = error
+                code = getattr(error, "close_code", None)
+                if code in FATAL:
+                    raise LudexError(FATAL[code], str(error)) from error
+                if code == IDLE:
+                    self._resumable = False
+            except LudexError as error:
+                self._drop()
+                if not error.retry:
+                    raise
+                reason = error
+                pause = max(pause, (error.after_ms or 0) / 1000)
+            if time.monotonic() + pause > end:
+                raise LudexError(
+                    "connection_lost",
+                    f"no server answers at {' or '.join(self.urls)}: {reason}",
+                    fault="server",
+                ) from reason
+            if attempt % len(self.urls) == 0:
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _hello(self, url: str) -> None:
+        connection = Connection(url, CONNECT_SECONDS)
+        self._connection = connection
+        hello: Message = {
+            "type": "hello",
+            "id": HELLO_ID,
+            "protocol": [1],
+            "client": f"ludex-python/{__about__.__version__}",
+            "token": self._token,
+            "agent": self._agent,
+        }
+        if self._resumable:
+            hello["resume"] = {
+                "session": self.welcome["session"],
+                "key": self.welcome["key"],
+                "seen": self.seen,
+            }
+        if self._reclaim or (self.welcome and self._agent):
+            hello["reclaim"] = True
+        connection.send(pack(hello))
+        deadline = time.monotonic() + CONNECT_SECONDS
+        while True:
+            data = connection.receive(max(0.0, deadline - time.monotonic()))
+            if data is None:
+                raise TimeoutError("the server did not answer hello in time")
+            message = unpack(data)
+            if message["type"] == "error":
+                raise LudexError.from_wire(message)
+            if message["type"] == "welcome":
+                break
+        first = not self.welcome
+        self.welcome = message
+        self._resumable = True
+        if not message.get("resumed"):
+            self._begin_anew()
+        if not first and self._on_welcome is not None:
+            self._on_welcome(message)
+
+    def _begin_anew(self) -> None:
+        """Answer what only the old session could have answered; the rest goes out again."""
+        self.generation += 1
+        self.envs.clear()
+        for number, (_, bound) in list(self._unanswered.items()):
+            if bound:
+                del self._unanswered[number]
+                self._local.append(
+                    {
+                        "type": "error",
+                        "re": number,
+                        "code": "session_lost",
+                        "message": "the server no longer knows this session: open again",
+                        "fault": "server",
+                        "retry": False,
+                    }
+                )

@@ -1,0 +1,98 @@
+"""What a game is: the ``spec`` of section 3 of docs/protocol.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+
+class GameEntry(TypedDict, total=False):
+    """One line of the catalogue, as :meth:`ludex.Client.games` lists it."""
+
+    game: str
+    title: str
+    players: list[int]
+    dynamics: str
+    chance: str
+    information: str
+    presets: list[str]
+    rules: int
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A game with its parameters filled in.
+
+    Attributes:
+        game: id of the game, e.g. ``"connect_four"``.
+        string: the canonical game string, e.g. ``"connect_four(rows=6,columns=7)"``.
+        params: all parameters.
+        rules: version of the rules.
+        hash: equal hash means that policies and records carry over.
+        players: number of seats, P.
+        seats: their names, in seat order.
+        dynamics: ``"sequential"``, ``"simultaneous"`` or ``"mixed"``.
+        chance: ``"deterministic"``, ``"explicit"`` or ``"sampled"``.
+        information: ``"perfect"`` or ``"imperfect"``.
+        utility: ``"zero_sum"``, ``"constant_sum"``, ``"general_sum"`` or ``"identical"``.
+        rewards: ``"terminal"`` or ``"step"``.
+        min_return: least return of a seat.
+        max_return: greatest return of a seat.
+        max_length: most moves of an episode.
+        actions: number of action ids, A; ids are 0..A.
+        max_chance: number of chance outcome ids.
+        legal: ``"ids"`` or ``"ranges"``, the form of legal actions in matches.
+        views: the views that the game offers.
+        text: the rules page (Markdown), when it was asked for.
+        raw: the whole map as it came, with fields that this class does not name.
+    """
+
+    game: str
+    string: str
+    params: dict[str, Any]
+    rules: int
+    hash: str
+    players: int
+    seats: list[str]
+    dynamics: str
+    chance: str
+    information: str
+    utility: str
+    rewards: str
+    min_return: float
+    max_return: float
+    max_length: int
+    actions: int
+    max_chance: int
+    legal: str
+    views: dict[str, Any]
+    text: str | None
+    raw: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Spec:
+        """Make a spec of the map on the wire; what it leaves out gets a neutral value."""
+        return cls(
+            game=raw["game"],
+            string=raw.get("string") or raw["game"],
+            params=raw.get("params") or {},
+            rules=raw.get("rules", 1),
+            hash=raw.get("hash") or "",
+            players=raw["players"],
+            seats=raw.get("seats") or [str(seat) for seat in range(raw["players"])],
+            dynamics=raw.get("dynamics") or "sequential",
+            chance=raw.get("chance") or "deterministic",
+            information=raw.get("information") or "perfect",
+            utility=raw.get("utility") or "general_sum",
+            rewards=raw.get("rewards") or "terminal",
+            min_return=float(raw.get("min_return") or 0.0),
+            max_return=float(raw.get("max_return") or 0.0),
+            max_length=raw.get("max_length") or 0,
+            actions=raw["actions"],
+            max_chance=raw.get("max_chance") or 0,
+            legal=raw.get("legal") or "ids",
+            views=raw.get("views") or {},
+            text=raw.get("text"),
+            raw=dict(raw),
+        )

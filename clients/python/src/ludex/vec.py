@@ -1,0 +1,341 @@
+"""Many environments stepped by one message, as numpy arrays."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .columns import BOOL, F4, F8, I1, I4, U1, U4, Array, Ragged, column, packed, ragged, tensors
+from .handle import Handle, indices, seed_text
+from .wire import Message
+
+IN_FLIGHT = 2
+
+
+class Final(NamedTuple):
+    """The ends of the K episodes that ``same_step`` reset in this batch.
+
+    As in :class:`Batch`, what was not asked for is ``None``.
+
+    Attributes:
+        at: rows of the batch, ``uint32 [K]``.
+        seat: ``int8 [K]``: the client's seat in the ended episodes, when it had exactly one.
+        obs: the last views, as ``Batch.obs``, first axis K.
+        info: as ``obs``.
+        struct: a list of K.
+        text: a list of K.
+        returns: sum of rewards of the ended episodes, ``float64 [K, P]``.
+        length: their moves, ``uint32 [K]``.
+    """
+
+    at: Array
+    seat: Any
+    obs: Any
+    info: Any
+    struct: list[Any] | None
+    text: list[str] | None
+    returns: Any
+    length: Any
+
+
+class Skipped(NamedTuple):
+    """Episodes that ended before the client could act (K of them).
+
+    Attributes:
+        at: rows of the batch, ``uint32 [K]``.
+        returns: ``float64 [K, P]``.
+    """
+
+    at: Array
+    returns: Array
+
+
+class Chance(NamedTuple):
+    """Outcomes of the rows at chance nodes; row i is ``values[at[i]:at[i + 1]]``.
+
+    Attributes:
+        at: offsets, ``uint32 [R + 1]``.
+        values: outcome ids, ``uint32``.
+        probabilities: ``float64``, beside ``values``.
+    """
+
+    at: Array
+    values: Array
+    probabilities: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One row per environment named in the request, in its order: R rows, P seats, A actions.
+
+    Arrays are read-only views of the message. What was not asked for is ``None``.
+
+    Attributes:
+        to_move: ``int8 [R]``: seat >= 0, -1 chance, -2 simultaneous, -4 over.
+        seat: ``int8 [R]``: the client's seat, when it has exactly one.
+        obs: the array if the game has one tensor, else a dict; first axis R, or ``[R, P, ...]``
+            with ``observer="all"``.
+        info: as ``obs``: the perfect-recall form.
+        struct: the structured views, a list of R.
+        text: the views as text, a list of R.
+        mask: legal actions of the seat that ``obs`` shows: ``uint8 [R, A]``; ``uint8
+            [R, ceil(A/8)]`` with ``mask="bits"`` (least significant bit first); a
+            :class:`Ragged` with ``mask="ids"``. With ``observer="all"`` one row per seat:
+            ``[R, P, A]``, and R x P rows when ragged.
+        chance: outcomes, with ``chance="client"`` only.
+        reward: ``float32 [R, P]`` since the client's previous action.
+        returns: ``float64 [R, P]``, sums over the episode so far (view ``returns``).
+        terminated: ``bool [R]``: over by the rules.
+        truncated: ``bool [R]``: cut off by ``max_steps``.
+        length: ``uint32 [R]``: moves so far.
+        episode: ``uint32 [R]``: number of the episode.
+        final: last views of episodes that were reset in this step (``same_step``).
+        illegal: ``uint32``: rows that lost by an illegal action (``on_illegal="lose"``).
+        skipped: episodes that ended before the client could act.
+        envs: ``uint32 [R]``: the environments, when the request named some.
+    """
+
+    to_move: Array
+    seat: Any
+    obs: Any
+    info: Any
+    struct: list[Any] | None
+    text: list[str] | None
+    mask: Any
+    chance: Chance | None
+    reward: Array
+    returns: Any
+    terminated: Array
+    truncated: Array
+    length: Array
+    episode: Array
+    final: Final | None
+    illegal: Array | None
+    skipped: Skipped | None
+    envs: Array | None
+
+    def __len__(self) -> int:
+        return len(self.to_move)
+
+
+def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool) -> Batch:
+    """Read a ``batch`` message.
+
+    Raises:
+        LudexError: ``protocol``, when a column does not fit the others.
+    """
+    get = frame.get
+    to_move = column(get("to_move"), I1)
+    rows = len(to_move)
+    per_seat = (rows, players)
+    chance, envs = get("chance"), get("envs")
+    obs, info = get("obs"), get("info")
+    seat, returns, illegal = get("seat"), get("returns"), get("illegal")
+    final, skipped, mask = get("final"), get("skipped"), get("mask")
+    return Batch(
+        to_move=to_move,
+        seat=None if seat is None else column(seat, I1, (rows,)),
+        obs=None if obs is None else tensors(obs),
+        info=None if info is None else tensors(info),
+        struct=get("struct"),
+        text=get("text"),
+        mask=None if mask is None else _mask(mask, rows, players if every_seat else 0, actions),
+        chance=None if chance is None else Chance(*ragged(chance), column(chance["p"], F8)),
+        reward=column(get("reward"), F4, per_seat),
+        returns=None if returns is None else column(returns, F8, per_seat),
+        terminated=column(get("terminated"), BOOL, (rows,)),
+        truncated=column(get("truncated"), BOOL, (rows,)),
+        length=column(get("length"), U4, (rows,)),
+        episode=column(get("episode"), U4, (rows,)),
+        final=None if final is None else _final(final, players),
+        illegal=None if illegal is None else column(illegal, U4),
+        skipped=None if skipped is None else _skipped(skipped, players),
+        envs=None if envs is None else column(envs, U4),
+    )
+
+
+def _mask(value: Any, rows: int, players: int, actions: int) -> Array | Ragged:
+    if isinstance(value, dict):
+        return ragged(value)
+    shape = (rows, players) if players else (rows,)
+    bits = len(value) != rows * max(players, 1) * actions
+    return column(value, U1, (*shape, -(-actions // 8) if bits else actions))
+
+
+def _final(value: Message, players: int) -> Final:
+    get = value.get
+    seat, obs, info = get("seat"), get("obs"), get("info")
+    returns, length = get("returns"), get("length")
+    return Final(
+        at=column(get("at"), U4),
+        seat=None if seat is None else column(seat, I1),
+        obs=None if obs is None else tensors(obs),
+        info=None if info is None else tensors(info),
+        struct=get("struct"),
+        text=get("text"),
+        returns=None if returns is None else column(returns, F8, (-1, players)),
+        length=None if length is None else column(length, U4),
+    )
+
+
+def _skipped(value: Message, players: int) -> Skipped:
+    return Skipped(column(value["at"], U4), column(value["returns"], F8, (-1, players)))
+
+
+class VecEnv(Handle):
+    """A batch of environments; made by :meth:`ludex.Client.open_vec`.
+
+    :meth:`step` waits for its batch. :meth:`send` and :meth:`recv` do not: with two batches in
+    flight (of two halves of the environments, or one step behind) the wire costs nothing.
+    """
+
+    def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:
+        super().__init__(session, opened, request)
+        self._every_seat = request.get("observer") == "all"
+        self._flying: deque[int] = deque()
+
+    @property
+    def in_flight(self) -> int:
+        """How many batches were sent and not received yet."""
+        return len(self._flying)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+        envs: Sequence[int] | Array | None = None,
+        seats: Sequence[str] | None = None,
+    ) -> Batch:
+        """Begin new episodes.
+
+        Args:
+            seed: environment i gets the seed ``seed + i`` (modulo 2^64) and episode number 0.
+            seeds: one seed for each of ``envs`` instead.
+            envs: the environments; by default all.
+            seats: replaces the opponents from now on.
+
+        Raises:
+            LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
+            RuntimeError: batches are in flight.
+        """
+        self._settled()
+        reply = self._call(
+            "reset",
+            envs=indices(envs),
+            seed=seed_text(seed),
+            seeds=None if seeds is None else [str(int(entry)) for entry in seeds],
+            seats=None if seats is None else list(seats),
+        )
+        if seats is not None:
+            self.seats = list(seats)
+        return self._batch(reply)
+
+    def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
+        """Make one move in every environment, or in ``envs``, and return what follows.
+
+        Args:
+            actions: ``[R]`` action ids, or ``[R, P]`` when the game is not sequential and more
+                than one seat is ours: the acting seats' columns count, the others are -1; a row
+                of -1 leaves the environment as it is. A list with text, dicts or ``None`` in it
+                carries moves as people write them, and proposals.
+            envs: the environments; by default all.
+
+        Raises:
+            LudexError: ``illegal_action`` (``.at`` is the row; nothing has moved), ``env_over``,
+                ``bad_shape``, ...
+            RuntimeError: batches are in flight.
+        """
+        self._settled()
+        return self._batch(self._call("step", envs=indices(envs), **_moves(actions)))
+
+    def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
+        """Send a step as :meth:`step` does, without waiting; at most two may be in flight.
+
+        Raises:
+            LudexError: the connection is lost for good.
+            RuntimeError: two batches are in flight already.
+        """
+        if len(self._flying) >= IN_FLIGHT:
+            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
+        self._flying.append(self._post("step", envs=indices(envs), **_moves(actions)))
+
+    def recv(self) -> Batch:
+        """Return the batch of the oldest :meth:`send` that was not received yet.
+
+        Raises:
+            LudexError: that step was refused; nothing has moved by it.
+            RuntimeError: nothing is in flight.
+        """
+        if not self._flying:
+            raise RuntimeError("nothing is in flight: call send() first")
+        return self._batch(self._session.wait(self._flying.popleft()))
+
+    def text(self, index: int = 0, seat: int | None = None) -> str:
+        """Return a seat's view of one environment as text; a round trip.
+
+        Raises:
+            LudexError: the game has no such view, ``unknown_env``, ...
+        """
+        return str(self._view(index, seat, views=["text"])["text"])
+
+    def struct(self, index: int = 0, seat: int | None = None) -> Any:
+        """Return a seat's structured view of one environment; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        return self._view(index, seat, views=["struct"])["struct"]
+
+    def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
+        """Return the states of the environments (or ``envs``), to restore here or elsewhere.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        self._settled()
+        items: list[bytes] = self._call("snapshot", envs=indices(envs))["items"]
+        return items
+
+    def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
+        """Put snapshots back, one for each environment (or of ``envs``).
+
+        Raises:
+            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
+        """
+        self._settled()
+        return self._batch(self._call("restore", envs=indices(envs), items=list(items)))
+
+    def clone(
+        self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
+    ) -> VecEnv:
+        """Return a new handle with equal states and the same chance, or fresh chance by ``seed``.
+
+        Raises:
+            LudexError: ``limit``, ``unknown_env``, ...
+        """
+        self._settled()
+        opened = self._call("clone", envs=indices(envs), seed=seed_text(seed))
+        return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
+
+    def _settled(self) -> None:
+        if self._flying:
+            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+
+    def _batch(self, frame: Message) -> Batch:
+        return decode_batch(
+            frame, self.spec.players, self.spec.actions, every_seat=self._every_seat
+        )
+
+
+def _moves(actions: Any) -> dict[str, Any]:
+    """Pick the field that carries the moves: ids as a column, anything said as ``moves``."""
+    if isinstance(actions, (list, tuple)) and any(_said(entry) for entry in actions):
+        return {"moves": [entry if _said(entry) else int(entry) for entry in actions]}
+    return {"actions": packed(actions, I4)}
+
+
+def _said(entry: Any) -> bool:
+    return entry is None or isinstance(entry, (str, dict))

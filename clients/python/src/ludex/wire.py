@@ -1,0 +1,278 @@
+"""One WebSocket connection that carries MessagePack maps.
+
+The framing is the sans-IO half of the ``websockets`` library. The socket is ours, because the
+library's own synchronous client hands every message from a reader thread to the caller: 45 us for
+a reply of 28 KB and about 220 us for one of 460 KB, against 25 and 105 us here (two cores, one
+request in flight, a server that only sends).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import Mapping
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import msgpack
+from websockets.client import ClientProtocol
+from websockets.exceptions import InvalidStatus, InvalidURI
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+from websockets.typing import Subprotocol
+from websockets.uri import parse_uri
+
+from .errors import ConnectionLost, LudexError
+
+SUBPROTOCOL = "ludex.v1.msgpack"
+MAX_MESSAGE = 1 << 30
+READ_SIZE = 1 << 18
+CLOSE_SECONDS = 2.0
+
+Message = dict[str, Any]
+Data = bytes | bytearray | memoryview
+
+
+def normal_url(url: str) -> str:
+    """Turn ``host:port``, ``http(s)://`` and ``ws(s)://`` into the ``ws(s)://`` URL.
+
+    Raises:
+        LudexError: ``bad_field`` if it is no URL of a server.
+    """
+    text = url if "://" in url else f"ws://{url}"
+    parts = urlsplit(text)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    text = urlunsplit((scheme, parts.netloc, parts.path or "/", parts.query, ""))
+    try:
+        parse_uri(text)
+    except (InvalidURI, ValueError) as error:
+        raise LudexError("bad_field", f"{url!r} is no server URL: {error}", got=url) from error
+    return text
+
+
+class Connection:
+    """An open WebSocket; reads and writes whole messages, blocking.
+
+    While a message that the server does not take is being sent, arriving ones are read and kept,
+    so that two ends that both write can never wait for each other.
+    """
+
+    def __init__(self, url: str, timeout: float) -> None:
+        """Connect and upgrade, within ``timeout`` seconds.
+
+        Raises:
+            OSError: nobody listens there, or not in time.
+            ConnectionLost: the line was cut, or the upgrade was answered with an HTTP error.
+            LudexError: ``protocol``, when what answers is no Ludex server.
+        """
+        uri = parse_uri(url)
+        self._selector = DefaultSelector()
+        self._sock = socket.create_connection((uri.host, uri.port), timeout)
+        try:
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _keep_alive(self._sock)
+            if uri.secure:
+                context = ssl.create_default_context()
+                self._sock = context.wrap_socket(self._sock, server_hostname=uri.host)
+            self._sock.setblocking(False)
+            self._protocol = ClientProtocol(
+                uri, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=MAX_MESSAGE
+            )
+            self._in: deque[Data] = deque()
+            self._out: deque[memoryview] = deque()
+            self._parts: list[Data] = []
+            self._buffer = memoryview(bytearray(READ_SIZE))
+            self._selector.register(self._sock, EVENT_READ)
+            self._upgrade(time.monotonic() + timeout)
+        except BaseException:
+            self.cut()
+            raise
+
+    def _upgrade(self, deadline: float) -> None:
+        self._protocol.send_request(self._protocol.connect())
+        self._flush()
+        while self._protocol.state is State.CONNECTING and self._protocol.handshake_exc is None:
+            if not self._pump(deadline):
+                raise TimeoutError("the server did not answer the WebSocket upgrade in time")
+        refusal = self._protocol.handshake_exc
+        if isinstance(refusal, InvalidStatus):
+            status = refusal.response.status_code
+            if status in (401, 403):
+                raise LudexError("unauthorized", f"the server answered HTTP {status}")
+            if status < 500 and status != 429:
+                raise LudexError(
+                    "protocol", f"no Ludex server there: HTTP {status}", fault="server"
+                )
+        if refusal is not None:
+            raise ConnectionLost(None, f"WebSocket upgrade failed: {refusal}")
+        if self._protocol.subprotocol != SUBPROTOCOL:
+            raise LudexError(
+                "protocol",
+                f"the server does not speak {SUBPROTOCOL} (it chose {self._protocol.subprotocol})",
+                fault="server",
+            )
+
+    @property
+    def _open(self) -> bool:
+        return self._protocol.state is State.OPEN
+
+    def send(self, packed: bytes) -> None:
+        """Send one packed message.
+
+        Raises:
+            ConnectionLost: the connection has ended.
+        """
+        if not self._open:
+            raise self._lost()
+        self._protocol.send_binary(packed)
+        self._flush()
+
+    def receive(self, timeout: float | None = None) -> Data | None:
+        """Return the next packed message, or ``None`` after ``timeout`` seconds without one.
+
+        Raises:
+            ConnectionLost: the connection has ended and everything that came before is read.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._in:
+            if not self._open:
+                raise self._lost()
+            if not self._pump(deadline):
+                return None
+        return self._in.popleft()
+
+    def close(self, code: int = 1000, reason: str = "") -> None:
+        """Say goodbye, wait shortly for the answer, and free the socket. Never raises."""
+        with contextlib.suppress(OSError, ConnectionLost):
+            if self._open:
+                self._protocol.send_close(code, reason)
+                self._flush()
+                deadline = time.monotonic() + CLOSE_SECONDS
+                while self._protocol.state is not State.CLOSED and self._pump(deadline):
+                    pass
+        self.cut()
+
+    def cut(self) -> None:
+        """Drop the line without a word, as a failing network does."""
+        self._selector.close()
+        self._sock.close()
+
+    def _lost(self) -> ConnectionLost:
+        close = self._protocol.close_rcvd
+        if close is not None:
+            return ConnectionLost(int(close.code), close.reason)
+        error = getattr(self._protocol, "parser_exc", None)
+        return ConnectionLost(None, str(error or "the line was cut"))
+
+    def _pump(self, deadline: float | None) -> bool:
+        """Read what has arrived and send what that calls for; False when ``deadline`` passed."""
+        if not self._read(deadline):
+            return False
+        self._flush()
+        return True
+
+    def _read(self, deadline: float | None) -> bool:
+        while True:
+            try:
+                count = self._sock.recv_into(self._buffer)
+                break
+            except (BlockingIOError, ssl.SSLWantReadError):
+                ready = self._wait(EVENT_READ, deadline)
+            except ssl.SSLWantWriteError:
+                ready = self._wait(EVENT_WRITE, deadline)
+            except OSError as error:
+                raise ConnectionLost(None, str(error)) from error
+            if not ready:
+                return False
+        if count:
+            self._protocol.receive_data(self._buffer[:count])  # type: ignore[arg-type]
+        else:
+            self._protocol.receive_eof()
+        for event in self._protocol.events_received():
+            if isinstance(event, Frame):
+                self._take(event)
+        return True
+
+    def _take(self, frame: Frame) -> None:
+        if frame.opcode not in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+            return
+        if frame.fin and not self._parts:
+            self._in.append(frame.data)
+            return
+        self._parts.append(frame.data)
+        if frame.fin:
+            self._in.append(b"".join(self._parts))
+            self._parts.clear()
+
+    def _flush(self) -> None:
+        self._out.extend(memoryview(data) for data in self._protocol.data_to_send() if data)
+        while self._out:
+            try:
+                sent = self._sock.send(self._out[0])
+            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                if self._wait(EVENT_READ | EVENT_WRITE, None) & EVENT_READ:
+                    self._read(time.monotonic())
+            except OSError as error:
+                self._out.clear()
+                with contextlib.suppress(ConnectionLost):  # a last word says why it ended
+                    while self._open and self._read(time.monotonic()):
+                        pass
+                raise self._lost() from error
+            else:
+                rest = self._out.popleft()[sent:]
+                if rest:
+                    self._out.appendleft(rest)
+
+    def _wait(self, events: int, deadline: float | None) -> int:
+        """Wait until the socket can do one of ``events``; the ones it can, 0 at ``deadline``."""
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            if events != EVENT_READ:
+                self._selector.modify(self._sock, events)
+            ready = self._selector.select(left)
+            if events != EVENT_READ:
+                self._selector.modify(self._sock, EVENT_READ)
+        except (OSError, ValueError, KeyError) as error:
+            raise ConnectionLost(None, str(error)) from error
+        return ready[0][1] if ready else 0
+
+
+def _keep_alive(sock: socket.socket) -> None:
+    """Let the kernel find a vanished server within about a minute."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        option = getattr(socket, name, None)
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def pack(message: Mapping[str, Any]) -> bytes:
+    """Encode a message; fields that are ``None`` are left out.
+
+    Raises:
+        TypeError: a value has no MessagePack form.
+    """
+    packed: bytes = msgpack.packb(
+        {key: value for key, value in message.items() if value is not None},
+        use_bin_type=True,
+    )
+    return packed
+
+
+def unpack(data: Data) -> Message:
+    """Decode a message.
+
+    Raises:
+        LudexError: ``protocol``, when it is no MessagePack map with a ``type``.
+    """
+    try:
+        message = msgpack.unpackb(data, raw=False, strict_map_key=False)
+    except (ValueError, msgpack.exceptions.ExtraData, msgpack.exceptions.UnpackException) as error:
+        raise LudexError("protocol", f"the server sent no MessagePack: {error}") from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise LudexError("protocol", "the server sent a message without a type", fault="server")
+    return message

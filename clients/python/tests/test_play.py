@@ -1,0 +1,133 @@
+"""The match plane against the in-process server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fake import FakeServer
+
+import ludex
+
+
+def first(turn: ludex.Turn) -> int:
+    return turn.legal[0]
+
+
+def test_results_and_what_an_agent_is_told() -> None:
+    turns: list[ludex.Turn] = []
+    events: list[dict[str, Any]] = []
+
+    def agent(turn: ludex.Turn) -> int:
+        turns.append(turn)
+        turn.notes["analysis"] = "the first"
+        return turn.legal[0]
+
+    with FakeServer() as server:
+        results = ludex.play(
+            server.url,
+            game="race",
+            agent=agent,
+            against="random",
+            games=4,
+            slots=2,
+            on_event=events.append,
+            name="me",
+            version="2",
+            rated=True,
+            clock={"move_ms": 500},
+        )
+        hello, join = server.received[:2]
+        assert hello["agent"] == {"name": "me", "version": "2", "kind": "bot"}
+        assert (join["against"], join["slots"], join["count"]) == (["random"], 2, 4)
+        assert (join["rated"], join["clock"]) == (True, {"move_ms": 500})
+        acts = [frame for frame in server.received if frame["type"] == "act"]
+        assert all(act["notes"] == {"analysis": "the first"} for act in acts)
+        assert server.faults == []
+    assert len(results) == 4
+    for result in results:
+        assert sorted(result.returns) == [-1.0, 1.0]
+        assert (result.game, result.seats, result.reason) == ("race", ["a", "b"], "finished")
+        assert result.record == f"/episodes/{result.match}"
+        assert result.my_outcome == ("win" if result.my_return == 1.0 else "loss")
+    assert turns[0].turn == turns[0].attempt == 0
+    assert turns[0].view["struct"]["total"] >= 0
+    assert (turns[0].names, turns[0].budget_ms) == (["+1", "+2", "+3"], 10000)
+    assert turns[0].start["clock"] == {"move_ms": 10000}
+    kinds = {event["type"] for event in events}
+    assert kinds == {"match_start", "event", "match_end"}
+
+
+def test_a_refused_move_is_asked_for_again() -> None:
+    refusals = []
+
+    def agent(turn: ludex.Turn) -> int:
+        if turn.attempt == 0:
+            return 77
+        assert turn.refusal is not None
+        refusals.append((turn.attempt, turn.refusal.code, turn.refusal.tries_left))
+        return turn.legal[0]
+
+    with FakeServer() as server:
+        (result,) = ludex.play(server.url, game="race", agent=agent)
+        assert server.faults == []
+    assert result.reason == "finished"
+    assert set(refusals) == {(1, "illegal_action", 2)}
+
+
+def test_what_an_agent_may_not_return() -> None:
+    with FakeServer() as server, pytest.raises(TypeError, match="a move is an action id"):
+        ludex.play(server.url, game="race", agent=lambda turn: None)  # type: ignore[arg-type,return-value]
+
+
+def test_an_agents_own_error_comes_through() -> None:
+    def agent(turn: ludex.Turn) -> int:
+        raise KeyError("mine")
+
+    with FakeServer() as server, pytest.raises(KeyError, match="mine"):
+        ludex.play(server.url, game="race", agent=agent)
+
+
+def test_a_refused_join_is_an_error_and_a_postponed_one_is_not() -> None:
+    answers = iter(
+        [
+            {"code": "draining", "retry": True, "after_ms": 1},
+            {"code": "draining", "retry": True, "after_ms": 1},
+            {"code": "unknown_game", "retry": False},
+        ]
+    )
+
+    def respond(frame: dict[str, Any]) -> dict[str, Any] | None:
+        answer = next(answers, None) if frame["type"] == "join" else None
+        return answer and {"type": "error", "message": "no", "fault": "client", **answer}
+
+    with FakeServer(respond=respond) as server:
+        with pytest.raises(ludex.LudexError, match="unknown_game"):
+            ludex.play(server.url, game="race", agent=first)
+        assert len([f for f in server.received if f["type"] == "join"]) == 3
+
+
+def test_results_so_far_are_not_lost_with_the_server() -> None:
+    server = FakeServer()
+    turns = 0
+
+    def agent(turn: ludex.Turn) -> int:
+        nonlocal turns
+        turns += 1
+        if turns == 8:
+            server.stop()
+        return turn.legal[0]
+
+    with pytest.raises(ludex.LudexError, match="connection_lost") as caught:
+        ludex.play(server.url, game="race", agent=agent, games=0, patience=0.2)
+    assert len(caught.value.results) >= 1
+
+
+def test_ranges_are_written_out() -> None:
+    assert ludex.match._ids([[0, 2], [7, 7]]) == [0, 1, 2, 7]
+    assert ludex.match._ids([]) == []
+
+
+def test_a_game_or_a_ticket_is_needed() -> None:
+    with pytest.raises(ludex.LudexError, match="a game or a ticket"):
+        ludex.play("ws://127.0.0.1:1", agent=first)

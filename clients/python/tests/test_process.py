@@ -1,0 +1,81 @@
+"""Finding, starting and ending the server program; a script stands in for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import ludex
+from ludex.process import find_program
+
+PROGRAM = """#!{python}
+import json, os, sys, time
+args = sys.argv[1:]
+data = args[args.index("--data") + 1]
+open(os.path.join(data, "args"), "w").write(" ".join(args))
+{body}
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-in is a script with #!")
+
+
+def program(folder: Path, body: str) -> str:
+    path = folder / "ludex"
+    path.write_text(PROGRAM.format(python=sys.executable, body=body))
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_server_is_started_and_ended_and_its_folder_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = 'print(json.dumps({"url": "ws://127.0.0.1:9", "more": 1}), flush=True); time.sleep(60)'
+    monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
+    with ludex.serve(args=["--agent", "me=random"]) as server:
+        assert server.url == "ws://127.0.0.1:9"
+        assert server.running
+        assert (server.data / "args").read_text() == (
+            f"serve --listen 127.0.0.1:0 --data {server.data} --json --agent me=random"
+        )
+        os.kill(server.pid, 0)
+    assert not server.running
+    assert not server.data.exists()
+    server.close()
+
+
+def test_a_named_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = 'print(json.dumps({"url": "ws://127.0.0.1:9"}), flush=True); time.sleep(60)'
+    monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
+    data = tmp_path / "data"
+    data.mkdir()
+    with ludex.serve(data) as server:
+        server.kill()
+        assert not server.running
+    assert (data / "args").exists()
+
+
+def test_a_server_that_does_not_come_up_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = 'sys.stderr.write("the port is taken"); sys.exit(1)'
+    monkeypatch.setenv("LUDEX_BIN", program(tmp_path, body))
+    with pytest.raises(ludex.LudexError, match="the port is taken") as caught:
+        ludex.serve()
+    assert caught.value.code == "internal"
+
+
+def test_a_missing_program_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LUDEX_BIN", str(tmp_path / "none"))
+    with pytest.raises(ludex.LudexError, match="is no program") as caught:
+        ludex.serve()
+    assert caught.value.code == "not_installed"
+
+
+def test_the_program_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LUDEX_BIN", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    path = program(tmp_path, "")
+    assert find_program() == path

@@ -1,0 +1,99 @@
+"""Section 7 of the protocol: the connection is cut at every message in turn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+
+import pytest
+from fake import FakeServer
+
+import ludex
+from ludex.match import Turn
+
+
+def rollout(server: FakeServer) -> list[list[int]]:
+    """Play fixed actions, two batches in flight, and return the totals that were seen."""
+    seen = []
+    with ludex.Client(server.url, patience=20) as client:
+        vec = client.open_vec("race", num_envs=2, autoreset="disabled")
+        vec.reset(seed=1)
+        vec.send([0, 1])
+        for actions in ([0, 0], [1, 0]):
+            vec.send(actions)
+            seen.append(vec.recv().obs[:, 0].tolist())
+        seen.append(vec.recv().obs[:, 0].tolist())
+        vec.close()
+    return seen
+
+
+def test_steps_are_neither_lost_nor_made_twice_wherever_the_line_is_cut() -> None:
+    with FakeServer() as server:
+        expected = rollout(server)
+        executed = Counter(server.executed)
+        points = next(server.points)
+    assert expected == [[1, 2], [2, 3], [4, 4]]
+    for cut_at in range(points):
+        with FakeServer(cut_at=cut_at) as server:
+            assert rollout(server) == expected, cut_at
+            assert server.cuts == 1
+            assert server.faults == [], cut_at
+            assert Counter(server.executed) == executed, cut_at
+
+
+@pytest.mark.parametrize("resync", [False, True])
+@pytest.mark.parametrize("refuse", [False, True])
+def test_matches_go_on_wherever_the_line_is_cut(resync: bool, refuse: bool) -> None:
+    asked: list[tuple[str, int, int]] = []
+
+    def agent(turn: Turn) -> int | str:
+        asked.append((turn.match, turn.turn, turn.attempt))
+        assert turn.names is not None
+        # A resync tells the number of the attempt, not why the one before was refused.
+        assert (turn.refusal is not None) == (turn.attempt > 0) or resync
+        return turn.legal[0] if turn.turn % 2 else turn.names[0]
+
+    for cut_at in count():
+        asked.clear()
+        with FakeServer(cut_at=cut_at, resync=resync, refuse=refuse) as server:
+            results = ludex.play(
+                server.url, game="race", agent=agent, games=2, name="me", patience=20
+            )
+            assert server.faults == [], cut_at
+        assert [result.reason for result in results] == ["finished"] * 2
+        assert len({result.match for result in results}) == 2
+        if not resync:
+            assert len(asked) == len(set(asked)), cut_at
+        assert server.executed.count("join") == 1
+        if not server.cuts:
+            return
+
+
+def test_a_forgotten_session_is_reclaimed_by_name() -> None:
+    def agent(turn: Turn) -> int:
+        return turn.legal[-1]
+
+    for cut_at in count(4):  # before the join there is nothing to reclaim
+        with FakeServer(cut_at=cut_at, forget=True) as server:
+            results = ludex.play(
+                server.url, game="race", agent=agent, games=3, name="me", patience=20
+            )
+            assert server.faults == [], cut_at
+        assert len(results) == 3, cut_at
+        assert len({result.match for result in results}) == 3
+        assert {result.reason for result in results} <= {"finished", "unknown_match"}
+        if not server.cuts:
+            return
+
+
+def test_environments_of_a_forgotten_session_are_gone_and_the_client_is_not() -> None:
+    with FakeServer(forget=True) as server, ludex.Client(server.url) as client:
+        env = client.open("race")
+        env.reset()
+        server.drop()
+        with pytest.raises(ludex.LudexError, match="session_lost"):
+            env.step(0)
+        assert env.closed
+        with pytest.raises(ludex.LudexError, match="session_lost"):
+            env.step(0)
+        assert client.open("race").reset().legal == [0, 1, 2]

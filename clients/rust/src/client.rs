@@ -1,0 +1,215 @@
+//! The handle on a connection: requests and their replies.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ludex_protocol::client::{
+    Describe, GameFilter, Join, Leave, ListGames, ListMatches, Open, Ping, Resign, Spectate, Unspectate,
+};
+use ludex_protocol::server::{GameEntry, MatchEntry, Welcome};
+use ludex_protocol::spec::{Params, Spec};
+use ludex_protocol::{ClientMessage, ServerMessage};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::env::Env;
+use crate::error::Error;
+use crate::options::Options;
+use crate::session::{Command, Event, Session};
+
+/// Requests that callers may pile up before they have to wait; the server's window is kept besides.
+const PILE: usize = 1_024;
+
+/// A connection to a server. Clones are handles on the same one; it is closed when the last is dropped.
+///
+/// A lost connection is made again in the background, and what was asked is asked again under its old number, so that a
+/// request is carried out once. Only when the server has forgotten the session, [`Error::SessionLost`] comes back.
+#[derive(Clone, Debug)]
+pub struct Client {
+    commands: mpsc::Sender<Command>,
+    welcome: Arc<Welcome>,
+}
+
+/// The events of a connection, in the order in which they came.
+///
+/// They are kept until they are read; drop this if they are not wanted.
+#[derive(Debug)]
+pub struct Events(mpsc::UnboundedReceiver<Event>);
+
+impl Events {
+    /// The next event; `None` when the client was closed.
+    pub async fn next(&mut self) -> Option<Event> {
+        self.0.recv().await
+    }
+}
+
+/// A reply on its way. Dropping it does not take the request back.
+#[derive(Debug)]
+pub struct Reply(oneshot::Receiver<Result<ServerMessage, Error>>);
+
+impl Future for Reply {
+    type Output = Result<ServerMessage, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx).map(|reply| reply.unwrap_or(Err(Error::Shut)))
+    }
+}
+
+/// The reply that the protocol promises, or what it says about the other one.
+macro_rules! expect_reply {
+    ($reply:expr, $kind:ident, $name:literal) => {
+        match $reply {
+            ludex_protocol::ServerMessage::$kind(reply) => std::result::Result::Ok(reply),
+            other => std::result::Result::Err($crate::client::unexpected($name, &other)),
+        }
+    };
+}
+pub(crate) use expect_reply as expect;
+
+pub(crate) fn unexpected(wanted: &'static str, got: &ServerMessage) -> Error {
+    let got = serde_json::to_value(got).ok().and_then(|message| Some(message.get("type")?.as_str()?.to_owned()));
+    Error::Unexpected { wanted, got: got.unwrap_or_default() }
+}
+
+impl Client {
+    /// Connects to `ws://host:port` or `wss://host:port` and says hello. Needs a tokio runtime, which carries a task
+    /// for the connection.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] when there is no such server, [`Error::Refused`] when the client is not welcome.
+    pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
+        let (commands, received) = mpsc::channel(PILE);
+        let (sent, events) = mpsc::unbounded_channel();
+        let session = Session::connect(url, options, received, sent).await?;
+        let welcome = Arc::new(session.welcome().clone());
+        tokio::spawn(session.run());
+        Ok((Client { commands, welcome }, Events(events)))
+    }
+
+    /// What the server said when the connection was first made.
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Sends a request; the reply can be awaited later. Requests go out in the order of these calls.
+    ///
+    /// # Errors
+    /// [`Error::Shut`].
+    pub async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
+        let (answered, reply) = oneshot::channel();
+        self.commands.send(Command::Request(message, answered)).await.map_err(|_| Error::Shut)?;
+        Ok(Reply(reply))
+    }
+
+    /// Sends a request and waits for its reply, which is never an `error`: that is [`Error::Refused`].
+    ///
+    /// # Errors
+    /// All but [`Error::Connect`] and [`Error::Agent`].
+    pub async fn request(&self, message: ClientMessage) -> Result<ServerMessage, Error> {
+        self.post(message).await?.await
+    }
+
+    /// Sends a message that gets no reply: `ack`.
+    ///
+    /// # Errors
+    /// [`Error::Shut`].
+    pub async fn tell(&self, message: ClientMessage) -> Result<(), Error> {
+        self.commands.send(Command::Tell(message)).await.map_err(|_| Error::Shut)
+    }
+
+    /// The server's monotonic clock, in milliseconds.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request), like those of all methods below.
+    pub async fn ping(&self) -> Result<u64, Error> {
+        Ok(expect_reply!(self.request(ClientMessage::Ping(Ping {})).await?, Pong, "pong")?.now_ms)
+    }
+
+    /// The catalogue, or a part of it.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn list_games(&self, filter: Option<GameFilter>) -> Result<Vec<GameEntry>, Error> {
+        let request = ClientMessage::ListGames(ListGames { filter });
+        Ok(expect_reply!(self.request(request).await?, Games, "games")?.games)
+    }
+
+    /// The spec of a game: an id or a whole game string; with `text`, its rules page too.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn describe(&self, game: &str, params: Params, text: bool) -> Result<Spec, Error> {
+        let request = ClientMessage::Describe(Describe { game: game.to_owned(), params, rules_text: text });
+        Ok(expect_reply!(self.request(request).await?, Spec, "spec")?.spec)
+    }
+
+    /// Opens environments.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn open(&self, open: Open) -> Result<Env, Error> {
+        let opened = expect_reply!(self.request(ClientMessage::Open(Box::new(open))).await?, Opened, "opened")?;
+        Ok(Env::new(self.clone(), *opened))
+    }
+
+    /// Asks for seats in matches, and returns the join's id. [`Player`](crate::Player) does this and what follows.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn join(&self, join: Join) -> Result<String, Error> {
+        Ok(expect_reply!(self.request(ClientMessage::Join(Box::new(join))).await?, Joined, "joined")?.join)
+    }
+
+    /// Takes no new matches of a join; running ones go on.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn leave(&self, join: &str) -> Result<(), Error> {
+        self.done(ClientMessage::Leave(Leave { join: join.to_owned() })).await
+    }
+
+    /// Gives up a match.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn resign(&self, match_id: &str) -> Result<(), Error> {
+        self.done(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
+    }
+
+    /// Matches of the server, newest first.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn list_matches(&self, which: ListMatches) -> Result<Vec<MatchEntry>, Error> {
+        Ok(expect_reply!(self.request(ClientMessage::ListMatches(which)).await?, Matches, "matches")?.matches)
+    }
+
+    /// Watches a match, which then comes as events.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn spectate(&self, spectate: Spectate) -> Result<(), Error> {
+        self.done(ClientMessage::Spectate(spectate)).await
+    }
+
+    /// Watches a match no longer.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn unspectate(&self, match_id: &str) -> Result<(), Error> {
+        self.done(ClientMessage::Unspectate(Unspectate { match_id: match_id.to_owned() })).await
+    }
+
+    /// Closes the connection for all handles, and waits until it is closed.
+    pub async fn close(self) {
+        let (told, closed) = oneshot::channel();
+        if self.commands.send(Command::Close(told)).await.is_ok() {
+            let _ = closed.await;
+        }
+    }
+
+    pub(crate) async fn done(&self, message: ClientMessage) -> Result<(), Error> {
+        expect_reply!(self.request(message).await?, Ok, "ok").map(drop)
+    }
+}

@@ -1,0 +1,141 @@
+//! The gym plane: environments under one handle.
+
+use std::future::Future;
+
+use ludex_protocol::batch::{Batch, Viewed};
+use ludex_protocol::client::{CloneEnvs, Close, Reset, Restore, Seed, Snapshot, Step, View};
+use ludex_protocol::server::{Opened, Snapshots};
+use ludex_protocol::spec::Spec;
+use ludex_protocol::{Bytes, ClientMessage, Column};
+
+use crate::client::{Client, expect};
+use crate::error::Error;
+
+/// Environments of one game, opened by [`Client::open`]. They live until [`close`](Self::close) or the session's end.
+///
+/// Methods that take a whole message fill in its handle.
+#[derive(Debug)]
+pub struct Env {
+    client: Client,
+    handle: u32,
+    count: u32,
+    spec: Box<Spec>,
+}
+
+impl Env {
+    pub(crate) fn new(client: Client, opened: Opened) -> Self {
+        Env { client, handle: opened.env, count: opened.count, spec: Box::new(opened.spec) }
+    }
+
+    /// The server's number for the handle.
+    pub fn handle(&self) -> u32 {
+        self.handle
+    }
+
+    /// How many environments there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The game.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Starts episodes: with a seed s, environment i plays the episode of seed s + i.
+    ///
+    /// # Errors
+    /// As [`Client::request`], like those of all methods here.
+    pub async fn reset(&self, seed: Option<u64>) -> Result<Box<Batch>, Error> {
+        self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
+    }
+
+    /// Starts episodes of some environments, with other opponents.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn reset_with(&self, reset: Reset) -> Result<Box<Batch>, Error> {
+        self.batch(ClientMessage::Reset(Reset { env: self.handle, ..reset })).await
+    }
+
+    /// Acts in every environment: one id for each (or one for each seat, in games with joint moves), -1 for none.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn step(&self, actions: &[i32]) -> Result<Box<Batch>, Error> {
+        self.step_with(acting(actions)).await
+    }
+
+    /// Acts in some environments, or with texts and documents.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn step_with(&self, step: Step) -> Result<Box<Batch>, Error> {
+        self.batch(ClientMessage::Step(Step { env: self.handle, ..step })).await
+    }
+
+    /// Sends a step and returns at once with its batch on the way: several in flight hide the way of the wire.
+    ///
+    /// # Errors
+    /// [`Error::Shut`]; those of [`Client::request`] come with the batch.
+    pub async fn post_step(
+        &self,
+        actions: &[i32],
+    ) -> Result<impl Future<Output = Result<Box<Batch>, Error>> + use<>, Error> {
+        let step = Step { env: self.handle, ..acting(actions) };
+        let reply = self.client.post(ClientMessage::Step(step)).await?;
+        Ok(async move { expect!(reply.await?, Batch, "batch") })
+    }
+
+    /// Looks at one environment as any seat.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn view(&self, view: View) -> Result<Box<Viewed>, Error> {
+        let request = ClientMessage::View(View { env: self.handle, ..view });
+        expect!(self.client.request(request).await?, Viewed, "viewed")
+    }
+
+    /// The states as bytes.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn snapshot(&self) -> Result<Snapshots, Error> {
+        let request = ClientMessage::Snapshot(Snapshot { env: self.handle, envs: None });
+        expect!(self.client.request(request).await?, Snapshots, "snapshots")
+    }
+
+    /// Sets the states from snapshots, one for each environment.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn restore(&self, items: Vec<Bytes>) -> Result<Box<Batch>, Error> {
+        self.batch(ClientMessage::Restore(Restore { env: self.handle, envs: None, items })).await
+    }
+
+    /// Equal states under a new handle, with the same random stream, or a fresh one.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn duplicate(&self, seed: Option<u64>) -> Result<Env, Error> {
+        let request = CloneEnvs { env: self.handle, envs: None, seed: seed.map(Seed) };
+        let opened = expect!(self.client.request(ClientMessage::Clone(request)).await?, Opened, "opened")?;
+        Ok(Env::new(self.client.clone(), *opened))
+    }
+
+    /// Closes the handle.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    pub async fn close(self) -> Result<(), Error> {
+        self.client.done(ClientMessage::Close(Close { env: self.handle })).await
+    }
+
+    async fn batch(&self, message: ClientMessage) -> Result<Box<Batch>, Error> {
+        expect!(self.client.request(message).await?, Batch, "batch")
+    }
+}
+
+fn acting(actions: &[i32]) -> Step {
+    Step { actions: Some(Column::from(actions)), ..Step::default() }
+}

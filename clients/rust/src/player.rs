@@ -1,0 +1,497 @@
+//! The match plane as an event loop: joins, answers turns, keeps its word, and ends when the matches have.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_protocol::client::{Act, Join, Leave, Ping, Resign};
+use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_protocol::server::{Draining, Legal, MatchEnd, MatchStart, Refused, Resync, Turn, Welcome};
+use ludex_protocol::{ClientMessage, ServerMessage};
+use tokio::task::{JoinError, JoinSet};
+
+use crate::client::{Client, Events, Reply, expect};
+use crate::error::Error;
+use crate::handler::{Answer, Ask, Failure, Handler, Played};
+use crate::options::Options;
+use crate::session::Event;
+
+/// Pause before something is asked again that the server could not do just now and gave no time for.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// How long resignations are waited for when an agent has failed.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Ended matches that are remembered, so that an echo does not begin them again.
+const ENDED: usize = 1_000;
+
+/// (turn, try): what an act answers. The server takes one act for each, and a player sends one for each.
+type Key = (u32, u32);
+
+/// Plays the matches of one join.
+///
+/// The player answers each (turn, try) with one move. When a connection or a whole session is lost under way, it sends
+/// that same move again; the server, which knows moves by (match, turn, try), plays it once.
+#[derive(Debug)]
+pub struct Player<H> {
+    client: Client,
+    events: Events,
+    handler: Arc<H>,
+    join: Join,
+    entry: Entry,
+    matches: BTreeMap<String, Table>,
+    /// Matches that were reclaimed and not told yet.
+    expected: BTreeSet<String>,
+    /// Matches of a lost session that nobody has heard of since.
+    doubtful: BTreeSet<String>,
+    /// Matches that a reclaimed join still brings.
+    owed: u32,
+    /// No new matches: finish what runs.
+    no_more: bool,
+    played: Vec<Played>,
+    ended: VecDeque<String>,
+    work: JoinSet<Done>,
+}
+
+/// Where the join stands.
+#[derive(Debug, PartialEq)]
+enum Entry {
+    Out,
+    Asking,
+    In(String),
+    Leaving,
+    Left,
+}
+
+/// A running match.
+#[derive(Debug)]
+struct Table {
+    start: Arc<MatchStart>,
+    /// The turn that waits, and when it came.
+    turn: Option<(Box<Turn>, Instant)>,
+    /// The last key that the agent was asked.
+    asked: Option<Key>,
+    /// The last act that was sent.
+    act: Option<Act>,
+    /// Whether its reply is still to come.
+    in_flight: bool,
+}
+
+/// What the player waits for.
+#[derive(Debug)]
+enum Done {
+    Answered(String, Key, Result<Answer, Failure>),
+    Acted(String, Key, Result<ServerMessage, Error>),
+    /// It is time to send the act of this key again.
+    Again(String, Key),
+    Joined(Result<ServerMessage, Error>),
+    /// It is time to join again.
+    Rejoin,
+    Left,
+    /// Everything that the new session had to tell was told.
+    Told(bool),
+    Resigned,
+}
+
+/// Connects, plays the matches of a join to their end, and closes the connection.
+///
+/// # Errors
+/// As [`Client::connect`] and [`Player::run`].
+pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: H) -> Result<Vec<Played>, Error> {
+    let (client, events) = Client::connect(url, options).await?;
+    let played = Player::new(client.clone(), events, join, handler).run(pending()).await;
+    client.close().await;
+    played
+}
+
+impl<H: Handler> Player<H> {
+    /// A player on a connection that has said under which name it plays, and whose events are its alone.
+    pub fn new(client: Client, events: Events, join: Join, handler: H) -> Self {
+        Player {
+            client,
+            events,
+            handler: Arc::new(handler),
+            join,
+            entry: Entry::Out,
+            matches: BTreeMap::new(),
+            expected: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
+            owed: 0,
+            no_more: false,
+            played: Vec::new(),
+            ended: VecDeque::new(),
+            work: JoinSet::new(),
+        }
+    }
+
+    /// Plays until `join.count` matches are over (0: without end). When `stop` resolves, no new matches are taken and
+    /// the running ones are finished.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the server refuses the join or an act for a reason other than its being late,
+    /// [`Error::Agent`], and those that end the connection.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<Played>, Error> {
+        let mut stop = pin!(stop);
+        let mut stopped = false;
+        let welcome = self.client.welcome().clone();
+        let mut done = self.adopt(&welcome).await;
+        loop {
+            if let Err(error) = done {
+                self.resign_all().await;
+                return Err(error);
+            }
+            if self.finished() {
+                return Ok(self.played);
+            }
+            self.enter().await?;
+            done = tokio::select! {
+                event = self.events.next() => match event {
+                    Some(Event::Message(message)) => self.message(message).await,
+                    Some(Event::Connected(welcome)) if welcome.resumed => Ok(()),
+                    Some(Event::Connected(welcome)) => self.adopt(&welcome).await,
+                    Some(Event::Gone(error)) => return Err(error),
+                    None => return Err(Error::Shut),
+                },
+                Some(work) = self.work.join_next() => self.done(work).await,
+                () = &mut stop, if !stopped => {
+                    stopped = true;
+                    self.leave().await
+                }
+            };
+        }
+    }
+
+    fn finished(&self) -> bool {
+        let running = self.matches.len() + self.expected.len();
+        let over = match self.entry {
+            Entry::Left => true,
+            Entry::Out | Entry::In(_) => self.no_more,
+            Entry::Asking | Entry::Leaving => false,
+        };
+        (over && running == 0) || (self.join.count > 0 && self.played.len() >= self.join.count as usize)
+    }
+
+    // ---- the join -------------------------------------------------------------------------------------------------
+
+    async fn enter(&mut self) -> Result<(), Error> {
+        if self.entry != Entry::Out || self.no_more {
+            return Ok(());
+        }
+        let mut join = self.join.clone();
+        if join.count > 0 {
+            let had = self.played.len() + self.matches.len() + self.expected.len() + self.owed as usize;
+            join.count = join.count.saturating_sub(u32::try_from(had).unwrap_or(u32::MAX));
+            if join.count == 0 {
+                return Ok(());
+            }
+        }
+        self.entry = Entry::Asking;
+        let reply = self.client.post(ClientMessage::Join(Box::new(join))).await?;
+        self.work.spawn(async move { Done::Joined(reply.await) });
+        Ok(())
+    }
+
+    async fn leave(&mut self) -> Result<(), Error> {
+        self.no_more = true;
+        let Entry::In(join) = &self.entry else { return Ok(()) };
+        let reply = self.client.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
+        self.entry = Entry::Leaving;
+        self.work.spawn(async move {
+            // A join that the server no longer knows is left all the same.
+            let _ = reply.await;
+            Done::Left
+        });
+        Ok(())
+    }
+
+    async fn joined(&mut self, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
+        self.entry = Entry::Out;
+        match reply {
+            Ok(message) => {
+                self.entry = Entry::In(expect!(message, Joined, "joined")?.join);
+                // Told to stop while the answer was on its way.
+                if self.no_more { self.leave().await } else { Ok(()) }
+            }
+            Err(Error::SessionLost) => Ok(()),
+            Err(Error::Refused(error)) if error.retry => {
+                self.entry = Entry::Asking;
+                let pause = pause(&error);
+                self.work.spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    Done::Rejoin
+                });
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    // ---- sessions -------------------------------------------------------------------------------------------------
+
+    /// A new session: what it holds was reclaimed and is told by a `resync` each; the rest of the old one is gone, or
+    /// has ended unseen, in which case its end comes before the answer to our next request.
+    async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
+        let seats = welcome.matches.iter().filter(|held| held.seat.is_some());
+        let held: BTreeSet<String> = seats.map(|held| held.match_id.clone()).collect();
+        for table in self.matches.values_mut() {
+            table.in_flight = false;
+        }
+        self.doubtful = self.matches.keys().filter(|&id| !held.contains(id)).cloned().collect();
+        self.expected = held.into_iter().filter(|id| !self.matches.contains_key(id)).collect();
+        self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
+        self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
+        if !self.doubtful.is_empty() {
+            let reply = self.client.post(ClientMessage::Ping(Ping {})).await?;
+            self.work.spawn(async move { Done::Told(reply.await.is_ok()) });
+        }
+        if self.no_more { self.leave().await } else { Ok(()) }
+    }
+
+    // ---- what comes in --------------------------------------------------------------------------------------------
+
+    async fn message(&mut self, message: ServerMessage) -> Result<(), Error> {
+        match message {
+            ServerMessage::MatchStart(start) => self.start(*start),
+            ServerMessage::Turn(turn) => self.turn(turn, None).await?,
+            ServerMessage::Event(event) if self.matches.contains_key(&event.match_id) => self.handler.event(&event),
+            ServerMessage::MatchEnd(end) => self.finish(&end.match_id.clone(), Some(end)),
+            ServerMessage::Resync(resync) => self.resync(*resync).await?,
+            ServerMessage::Draining(Draining { resume: false, .. }) => self.no_more = true,
+            // What it says concerns a frame that we never sent, or people.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, start: MatchStart) {
+        let id = start.match_id.clone();
+        if start.seat.is_none() || self.ended.contains(&id) || self.matches.contains_key(&id) {
+            return;
+        }
+        self.owed = self.owed.saturating_sub(1);
+        self.open(id, start);
+    }
+
+    fn open(&mut self, id: String, start: MatchStart) -> &mut Table {
+        let start = Arc::new(start);
+        self.handler.started(&start);
+        let table = Table { start, turn: None, asked: None, act: None, in_flight: false };
+        self.matches.entry(id).insert_entry(table).into_mut()
+    }
+
+    async fn resync(&mut self, resync: Resync) -> Result<(), Error> {
+        let id = resync.match_id.clone();
+        if resync.start.seat.is_none() || self.ended.contains(&id) {
+            return Ok(());
+        }
+        self.expected.remove(&id);
+        self.doubtful.remove(&id);
+        if !self.matches.contains_key(&id) {
+            self.open(id.clone(), (*resync.start).clone());
+        }
+        self.handler.resync(&resync);
+        if let Some(end) = resync.end {
+            self.finish(&id, Some(end));
+        } else if let (Some(turn), Some(table)) = (resync.turn, self.matches.get_mut(&id)) {
+            // The match may have gone back. What was asked or sent under the key that waits still holds.
+            let key = (turn.turn, turn.attempt);
+            table.asked = table.asked.filter(|&asked| asked == key);
+            table.turn = table.turn.take().filter(|(old, _)| old.turn == turn.turn);
+            self.turn(turn, None).await?;
+        }
+        Ok(())
+    }
+
+    /// A turn waits: asks the agent, unless it was asked; sends its act again, if that may be lost.
+    async fn turn(&mut self, turn: Box<Turn>, refusal: Option<Box<Refused>>) -> Result<(), Error> {
+        let id = turn.match_id.clone();
+        let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
+        let key = (turn.turn, turn.attempt);
+        if table.act.as_ref().is_some_and(|act| key_of(act) == key) {
+            return if table.in_flight { Ok(()) } else { self.send(&id, key).await };
+        }
+        if table.asked.is_some_and(|asked| key <= asked) {
+            return Ok(());
+        }
+        let since = table.turn.take().filter(|(old, _)| old.turn == turn.turn).map_or_else(Instant::now, |(_, at)| at);
+        if table.in_flight && table.act.as_ref().is_some_and(|act| act.turn == turn.turn) {
+            // The last attempt was refused; the reply that says why is on its way again.
+            table.turn = Some((turn, since));
+            return Ok(());
+        }
+        table.asked = Some(key);
+        let ask = Ask {
+            start: table.start.clone(),
+            turn: turn.turn,
+            attempt: turn.attempt,
+            legal: turn.legal.clone(),
+            names: turn.names.clone(),
+            view: turn.view.clone(),
+            phase: turn.phase.clone(),
+            budget: turn.budget_ms.map(Duration::from_millis),
+            bank_ms: turn.bank_ms.clone(),
+            since,
+            refusal,
+        };
+        table.turn = Some((turn, since));
+        let handler = self.handler.clone();
+        self.work.spawn(async move { Done::Answered(id, key, handler.turn(ask).await) });
+        Ok(())
+    }
+
+    fn finish(&mut self, id: &str, end: Option<Box<MatchEnd>>) {
+        self.doubtful.remove(id);
+        self.expected.remove(id);
+        let Some(table) = self.matches.remove(id) else { return };
+        let played = Played { start: table.start, end };
+        self.handler.ended(&played);
+        self.played.push(played);
+        self.ended.push_back(id.to_owned());
+        if self.ended.len() > ENDED {
+            self.ended.pop_front();
+        }
+    }
+
+    // ---- what was waited for --------------------------------------------------------------------------------------
+
+    async fn done(&mut self, work: Result<Done, JoinError>) -> Result<(), Error> {
+        match work.map_err(|e| Error::Agent(e.to_string()))? {
+            Done::Answered(id, key, answer) => self.answered(&id, key, answer).await,
+            Done::Acted(id, key, reply) => self.acted(&id, key, reply).await,
+            Done::Again(id, key) => self.send(&id, key).await,
+            Done::Joined(reply) if self.entry == Entry::Asking => self.joined(reply).await,
+            Done::Rejoin if self.entry == Entry::Asking => {
+                self.entry = Entry::Out;
+                Ok(())
+            }
+            Done::Left if self.entry == Entry::Leaving => {
+                self.entry = Entry::Left;
+                Ok(())
+            }
+            Done::Told(true) => {
+                for id in std::mem::take(&mut self.doubtful) {
+                    self.finish(&id, None);
+                }
+                Ok(())
+            }
+            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Told(false) | Done::Resigned => Ok(()),
+        }
+    }
+
+    async fn answered(&mut self, id: &str, key: Key, answer: Result<Answer, Failure>) -> Result<(), Error> {
+        // A turn that is over, by the clock or by a resync, needs no answer.
+        let Some(table) = self.matches.get_mut(id).filter(|table| table.asked == Some(key)) else { return Ok(()) };
+        match answer.map_err(|failure| Error::Agent(failure.to_string()))?.act(id, key) {
+            Some(act) => {
+                table.act = Some(act);
+                self.send(id, key).await
+            }
+            None => {
+                let reply = self.client.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
+                self.work.spawn(async move {
+                    // Nothing is to be done about a match that is over already.
+                    let _ = reply.await;
+                    Done::Resigned
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends the act of `key`, the first time or again.
+    async fn send(&mut self, id: &str, key: Key) -> Result<(), Error> {
+        let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
+        let Some(act) = table.act.clone().filter(|act| key_of(act) == key) else { return Ok(()) };
+        table.in_flight = true;
+        let reply: Reply = self.client.post(ClientMessage::Act(Box::new(act))).await?;
+        let id = id.to_owned();
+        self.work.spawn(async move { Done::Acted(id, key, reply.await) });
+        Ok(())
+    }
+
+    async fn acted(&mut self, id: &str, key: Key, reply: Result<ServerMessage, Error>) -> Result<(), Error> {
+        let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
+        if table.act.as_ref().map(key_of) == Some(key) {
+            table.in_flight = false;
+        }
+        match reply {
+            Ok(ServerMessage::Refused(refused)) => self.refused(id, refused).await,
+            Ok(message) => expect!(message, Accepted, "accepted").map(drop),
+            Err(Error::Refused(error)) => {
+                let waiting = table.turn.as_ref().map(|(turn, _)| turn.clone());
+                self.not_acted(id, key, *error)?;
+                // A later attempt may have waited for this reply.
+                match waiting.filter(|turn| (turn.turn, turn.attempt) > key) {
+                    Some(turn) => self.turn(turn, None).await,
+                    None => Ok(()),
+                }
+            }
+            // The new session tells what is to be done; what ends the connection is told as an event.
+            Err(Error::SessionLost | Error::Shut | Error::Lost { .. } | Error::Closed { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn refused(&mut self, id: &str, refused: Box<Refused>) -> Result<(), Error> {
+        let turn = self.matches.get(id).and_then(|table| table.turn.as_ref());
+        let Some((turn, _)) = turn.filter(|(turn, _)| turn.turn == refused.turn && refused.tries_left > 0) else {
+            return Ok(());
+        };
+        let mut again = turn.clone();
+        again.attempt = refused.attempt;
+        if let Some(legal) = &refused.legal {
+            again.names = again.names.map(|names| renamed(&turn.legal, names, legal));
+            again.legal = legal.clone();
+        }
+        self.turn(again, Some(refused)).await
+    }
+
+    fn not_acted(&mut self, id: &str, key: Key, error: ErrorMessage) -> Result<(), Error> {
+        match error.code {
+            // Too late, or known already: nothing is lost.
+            ErrorCode::StaleTurn | ErrorCode::Conflict | ErrorCode::NotYourTurn | ErrorCode::MatchOver => Ok(()),
+            ErrorCode::UnknownMatch | ErrorCode::NotYourSeat => {
+                self.finish(id, None);
+                Ok(())
+            }
+            _ if error.retry => {
+                let (id, pause) = (id.to_owned(), pause(&error));
+                self.work.spawn(async move {
+                    tokio::time::sleep(pause).await;
+                    Done::Again(id, key)
+                });
+                Ok(())
+            }
+            _ => Err(error.into()),
+        }
+    }
+
+    async fn resign_all(&mut self) {
+        let resigning = async {
+            for id in self.matches.keys() {
+                // A match that is over cannot be resigned; a connection that is gone neither.
+                let _ = self.client.resign(id).await;
+            }
+        };
+        let _ = tokio::time::timeout(GOODBYE, resigning).await;
+    }
+}
+
+fn key_of(act: &Act) -> Key {
+    (act.turn, act.attempt)
+}
+
+fn pause(error: &ErrorMessage) -> Duration {
+    error.after_ms.map_or(AGAIN, |ms| Duration::from_millis(ms.into()))
+}
+
+/// The names of the actions that are legal now, from those of the turn.
+fn renamed(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
+    if before == legal {
+        return names;
+    }
+    let known: BTreeMap<u32, String> = before.iter().zip(names).collect();
+    legal.iter().map(|id| known.get(&id).cloned().unwrap_or_else(|| id.to_string())).collect()
+}

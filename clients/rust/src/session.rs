@@ -1,0 +1,364 @@
+//! The task that owns the connection: numbers requests, matches replies, and makes a lost connection again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use ludex_protocol::client::{Hello, Pong, Resume};
+use ludex_protocol::error::{self, close};
+use ludex_protocol::server::Welcome;
+use ludex_protocol::{ClientMessage, Id, ServerMessage, VERSION};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::error::Error;
+use crate::options::Options;
+use crate::wire::{Incoming, Unwelcome, Wire};
+
+/// Silence after which the server is asked for a sign of life, and after the same time again is held for gone.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Pauses between attempts to connect double from the first of these to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// Ended matches whose last number is still told in a resume.
+const ENDED: usize = 100;
+
+/// What the handles of the client ask of the task.
+pub(crate) enum Command {
+    /// Send a request.
+    Request(ClientMessage, Answered),
+    /// Send a message that gets no reply.
+    Tell(ClientMessage),
+    /// Say goodbye.
+    Close(oneshot::Sender<()>),
+}
+
+/// Where the reply to a request goes.
+pub(crate) type Answered = oneshot::Sender<Result<ServerMessage, Error>>;
+
+/// What happens on a connection beside replies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The connection was made again. With `resumed`, nothing was lost: events and replies go on where they stopped.
+    /// Without, the old session is gone with its environments; `matches` and `joins` are what was reclaimed.
+    Connected(Box<Welcome>),
+    /// An event of the server: `queued`, `match_start`, `turn`, `event`, `match_end`, `resync`, `draining`, `error`.
+    /// A `turn` that still waits may come twice.
+    Message(ServerMessage),
+    /// It is over: the connection cannot be made again. Nothing follows.
+    Gone(Error),
+}
+
+/// A request without a reply.
+struct Pending {
+    frame: Vec<u8>,
+    reply: Answered,
+}
+
+pub(crate) struct Session {
+    url: String,
+    options: Options,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::UnboundedSender<Event>,
+    wire: Wire,
+    welcome: Box<Welcome>,
+    seen: BTreeMap<String, u64>,
+    ended: VecDeque<String>,
+    last_id: Id,
+    /// By id, which is the order of asking.
+    pending: BTreeMap<Id, Pending>,
+    /// Requests up to this id went out on this connection.
+    sent: Id,
+    in_flight: usize,
+    heard: Instant,
+}
+
+/// Why the service of one connection ended.
+enum End {
+    /// The user is done.
+    Done(Option<oneshot::Sender<()>>),
+    /// The connection is gone.
+    Lost(String),
+    /// The server wants us to wait before we come back.
+    Later(String),
+    /// The session is over; a new one may be begun.
+    Idle,
+    /// It is over.
+    Over(Error),
+}
+
+impl Session {
+    /// Connects; the caller runs the task.
+    pub async fn connect(
+        url: &str,
+        options: Options,
+        commands: mpsc::Receiver<Command>,
+        events: mpsc::UnboundedSender<Event>,
+    ) -> Result<Session, Error> {
+        let hello = hello(&options, None);
+        let (wire, welcome) = Wire::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
+        Ok(Session {
+            url: url.to_owned(),
+            options,
+            commands,
+            events,
+            wire,
+            welcome,
+            seen: BTreeMap::new(),
+            ended: VecDeque::new(),
+            last_id: 0,
+            pending: BTreeMap::new(),
+            sent: 0,
+            in_flight: 0,
+            heard: Instant::now(),
+        })
+    }
+
+    /// The first `welcome`.
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Serves until the user is done or the server cannot be reached.
+    pub async fn run(mut self) {
+        let error = loop {
+            let end = self.serve().await;
+            let made_again = match end {
+                End::Done(told) => {
+                    // A server that does not say goodbye is not waited for.
+                    let _ = tokio::time::timeout(Duration::from_secs(2), self.wire.close()).await;
+                    let _ = told.map(|told| told.send(()));
+                    break Error::Shut;
+                }
+                End::Over(error) => break error,
+                End::Lost(why) => self.reconnect(&why, PAUSES.0, true).await,
+                End::Later(why) => self.reconnect(&why, PAUSES.1, true).await,
+                End::Idle => self.reconnect("idle", PAUSES.0, false).await,
+            };
+            if let Err(error) = made_again {
+                break error;
+            }
+        };
+        for (_, pending) in std::mem::take(&mut self.pending) {
+            let _ = pending.reply.send(Err(error.clone()));
+        }
+        self.commands.close();
+        while let Some(command) = self.commands.recv().await {
+            if let Command::Request(_, reply) = command {
+                let _ = reply.send(Err(error.clone()));
+            }
+        }
+        if error != Error::Shut {
+            let _ = self.events.send(Event::Gone(error));
+        }
+    }
+
+    /// One connection, from `welcome` to its end.
+    async fn serve(&mut self) -> End {
+        loop {
+            self.pump();
+            let silence = self.heard + SILENCE;
+            let end = tokio::select! {
+                command = self.commands.recv() => self.command(command),
+                incoming = self.wire.next() => self.take(incoming),
+                () = tokio::time::sleep_until(silence) => self.silent(),
+            };
+            if let Some(end) = end {
+                return end;
+            }
+        }
+    }
+
+    fn silent(&mut self) -> Option<End> {
+        if self.heard.elapsed() >= 2 * SILENCE {
+            return Some(End::Lost("the server is silent".into()));
+        }
+        self.wire.ping();
+        // Seen as heard half-way, so that the next silence is the last.
+        self.heard = Instant::now() - SILENCE;
+        None
+    }
+
+    fn command(&mut self, command: Option<Command>) -> Option<End> {
+        match command {
+            None => Some(End::Done(None)),
+            Some(Command::Close(told)) => Some(End::Done(Some(told))),
+            Some(Command::Tell(message)) => {
+                match self.options.encoding.encode_client(None, &message) {
+                    Ok(frame) => self.wire.send(frame),
+                    // Nobody waits for it; the two messages without a reply hold nothing that cannot be written.
+                    Err(_) => debug_assert!(false, "{message:?} cannot be written"),
+                }
+                None
+            }
+            Some(Command::Request(message, reply)) => {
+                let id = self.last_id + 1;
+                match self.options.encoding.encode_client(Some(id), &message) {
+                    Ok(frame) => {
+                        self.last_id = id;
+                        self.pending.insert(id, Pending { frame, reply });
+                    }
+                    Err(e) => drop(reply.send(Err(e.into()))),
+                }
+                None
+            }
+        }
+    }
+
+    /// Sends what waits, as far as the server's window allows.
+    fn pump(&mut self) {
+        let window = self.welcome.limits.window.max(1) as usize;
+        let room = window.saturating_sub(self.in_flight);
+        for (&id, pending) in self.pending.range(self.sent + 1..).take(room) {
+            self.wire.send(pending.frame.clone());
+            self.sent = id;
+            self.in_flight += 1;
+        }
+    }
+
+    fn take(&mut self, incoming: Incoming) -> Option<End> {
+        self.heard = Instant::now();
+        match incoming {
+            Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
+            Incoming::Message(Some(re), message) => self.reply(re, Ok(message)),
+            Incoming::Message(None, ServerMessage::Ping(ping)) => {
+                return self.command(Some(Command::Tell(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
+            }
+            Incoming::Message(None, message) => self.event(message),
+            Incoming::Unread(rejected, numbered) => match (rejected.id, numbered) {
+                (Some(re), _) => self.reply(re, Err(Error::Decode(Box::new(rejected)))),
+                // A newer server may say more than we understand; it counts as seen all the same.
+                (None, Some(numbered)) => self.saw(numbered.match_id, numbered.seq),
+                (None, None) => {}
+            },
+            Incoming::Alive => {}
+            Incoming::Lost(why) => return Some(End::Lost(why)),
+            Incoming::Closed { code, reason } => {
+                return Some(match close::of(code) {
+                    Some(close::IDLE) => End::Idle,
+                    Some(close) => match close.resume {
+                        error::Resume::Yes => End::Lost(close.name.to_owned()),
+                        error::Resume::Later => End::Later(close.name.to_owned()),
+                        error::Resume::No => End::Over(Error::Closed { code, reason }),
+                    },
+                    None => End::Lost(format!("closed with {code}")),
+                });
+            }
+        }
+        None
+    }
+
+    fn reply(&mut self, re: Id, answer: Result<ServerMessage, Error>) {
+        // A late reply to something that is answered already is nobody's.
+        if let Some(pending) = self.pending.remove(&re) {
+            self.in_flight = self.in_flight.saturating_sub(1);
+            let _ = pending.reply.send(answer);
+        }
+    }
+
+    fn event(&mut self, message: ServerMessage) {
+        let news = match &message {
+            ServerMessage::MatchStart(m) => Some((&m.match_id, m.seq)),
+            ServerMessage::Turn(m) => Some((&m.match_id, m.seq)),
+            ServerMessage::Event(m) => Some((&m.match_id, m.seq)),
+            ServerMessage::MatchEnd(m) => Some((&m.match_id, m.seq)),
+            _ => None,
+        };
+        match (news.map(|(id, seq)| (id.clone(), seq)), &message) {
+            (Some((id, seq)), _) => {
+                let before = self.seen.get(&id).copied();
+                // Everything comes once but a turn that still waits.
+                if before.is_some_and(|before| seq <= before) && !matches!(message, ServerMessage::Turn(_)) {
+                    return;
+                }
+                self.saw(id.clone(), seq);
+                if matches!(message, ServerMessage::MatchEnd(_)) {
+                    self.ended(id);
+                }
+            }
+            (None, ServerMessage::Resync(resync)) => {
+                let id = resync.match_id.clone();
+                self.seen.insert(id.clone(), resync.seq);
+                if resync.end.is_some() {
+                    self.ended(id);
+                }
+            }
+            (None, _) => {}
+        }
+        let _ = self.events.send(Event::Message(message));
+    }
+
+    fn saw(&mut self, id: String, seq: u64) {
+        let seen = self.seen.entry(id).or_insert(seq);
+        *seen = seq.max(*seen);
+    }
+
+    fn ended(&mut self, id: String) {
+        self.ended.push_back(id);
+        if self.ended.len() > ENDED {
+            self.ended.pop_front().map(|oldest| self.seen.remove(&oldest));
+        }
+    }
+
+    /// Connects again, for as long as there is hope, and takes up the session where that is possible.
+    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<(), Error> {
+        let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
+        let began = Instant::now();
+        let mut pause = first;
+        loop {
+            if self.commands.is_closed() && self.commands.is_empty() {
+                return Err(Error::Shut);
+            }
+            let resume = resume.then(|| Resume {
+                session: self.welcome.session.clone(),
+                key: self.welcome.key.clone(),
+                seen: self.seen.clone(),
+            });
+            let mut wait = pause;
+            match Wire::open(&self.url, &self.options, hello(&self.options, resume)).await {
+                Ok((wire, welcome)) => {
+                    self.take_up(wire, welcome);
+                    return Ok(());
+                }
+                Err(Unwelcome { error, again: false, .. }) => return Err(error),
+                Err(Unwelcome { after_ms, .. }) => {
+                    wait = wait.max(Duration::from_millis(after_ms.unwrap_or(0).into()));
+                }
+            }
+            if began.elapsed() + wait > patience {
+                let seconds = began.elapsed().as_secs();
+                return Err(Error::Lost { url: self.url.clone(), why: why.to_owned(), seconds });
+            }
+            tokio::time::sleep(wait).await;
+            pause = (2 * pause).min(PAUSES.1);
+        }
+    }
+
+    fn take_up(&mut self, wire: Wire, welcome: Box<Welcome>) {
+        self.wire = wire;
+        self.heard = Instant::now();
+        // What was not answered goes out again, with its old ids.
+        self.sent = 0;
+        self.in_flight = 0;
+        if !welcome.resumed {
+            self.seen.clear();
+            self.ended.clear();
+            for (_, pending) in std::mem::take(&mut self.pending) {
+                let _ = pending.reply.send(Err(Error::SessionLost));
+            }
+        }
+        self.welcome = welcome.clone();
+        let _ = self.events.send(Event::Connected(welcome));
+    }
+}
+
+fn hello(options: &Options, resume: Option<Resume>) -> Hello {
+    Hello {
+        protocol: vec![VERSION],
+        client: options.client.clone(),
+        token: options.token.clone(),
+        agent: options.agent.clone(),
+        resume,
+        reclaim: options.reclaim,
+    }
+}

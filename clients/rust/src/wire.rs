@@ -1,0 +1,231 @@
+//! One WebSocket: frames in, frames out.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Context, Poll, ready};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use ludex_protocol::client::Hello;
+use ludex_protocol::server::Welcome;
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Rejected, ServerMessage};
+use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+
+use crate::error::Error;
+use crate::options::Options;
+
+/// `hello` has an id that requests never have: they begin with 1.
+pub(crate) const HELLO_ID: Id = 0;
+
+/// What a server may nest. Its own limit binds clients, not itself; JSON readers stop at 127.
+const DEPTH: u32 = 127;
+
+/// A batch with its observations may be large; what a server sends is the server's decision.
+const LARGEST: usize = 1 << 30;
+
+/// Where in a match a frame belongs that was not understood otherwise.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Numbered {
+    #[serde(rename = "match")]
+    pub match_id: String,
+    pub seq: u64,
+}
+
+/// What comes from a server.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// A message, with its `re` if it is a reply.
+    Message(Option<Id>, ServerMessage),
+    /// A message of a newer server, or a wrong one: with its `re`, and its place in a match.
+    Unread(Rejected, Option<Numbered>),
+    /// Nothing for us, but the server lives.
+    Alive,
+    /// The server closed the connection.
+    Closed { code: u16, reason: String },
+    /// The connection is gone.
+    Lost(String),
+}
+
+/// A connection. Reading also writes what is waiting to be written, so that neither side can block the other.
+pub(crate) struct Wire {
+    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    encoding: Encoding,
+    out: VecDeque<Message>,
+    dirty: bool,
+}
+
+/// Why a connection could not be made, and whether trying again may help.
+pub(crate) struct Unwelcome {
+    pub error: Error,
+    pub again: bool,
+    pub after_ms: Option<u32>,
+}
+
+impl Unwelcome {
+    fn hopeless(error: Error) -> Self {
+        Unwelcome { error, again: false, after_ms: None }
+    }
+
+    fn passing(error: Error) -> Self {
+        Unwelcome { error, again: true, after_ms: None }
+    }
+}
+
+impl Wire {
+    /// Connects and says hello.
+    pub async fn open(url: &str, options: &Options, hello: Hello) -> Result<(Wire, Box<Welcome>), Unwelcome> {
+        let failed = |why: String| Error::Connect { url: url.to_owned(), why };
+        let attempt = async {
+            let mut wire = Wire::connect(url, options).await?;
+            let message = ClientMessage::Hello(Box::new(hello));
+            let frame = options.encoding.encode_client(Some(HELLO_ID), &message);
+            wire.send(frame.map_err(|e| Unwelcome::hopeless(e.into()))?);
+            let welcome = wire.welcome(url).await?;
+            Ok((wire, welcome))
+        };
+        let timely = tokio::time::timeout(options.timeout, attempt).await;
+        timely.unwrap_or_else(|_| Err(Unwelcome::passing(failed("it does not answer".into()))))
+    }
+
+    async fn connect(url: &str, options: &Options) -> Result<Wire, Unwelcome> {
+        let failed = |e: &tungstenite::Error| Error::Connect { url: url.to_owned(), why: e.to_string() };
+        let mut request = url.into_client_request().map_err(|e| Unwelcome::hopeless(failed(&e)))?;
+        let protocol = HeaderValue::from_static(options.encoding.subprotocol());
+        request.headers_mut().insert("sec-websocket-protocol", protocol);
+        let connector = match (&options.tls, request.uri().scheme_str()) {
+            (Some(config), Some("wss")) => Some(Connector::Rustls(config.clone())),
+            (None, Some("wss")) => {
+                // Another provider that the program installed is as good.
+                let _ = rustls::crypto::ring::default_provider().install_default();
+                None
+            }
+            _ => None,
+        };
+        let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
+        let connected = connect_async_tls_with_config(request, Some(config), true, connector).await;
+        let (ws, response) = connected.map_err(|e| match &e {
+            tungstenite::Error::Url(_) | tungstenite::Error::HttpFormat(_) => Unwelcome::hopeless(failed(&e)),
+            tungstenite::Error::Http(answer) if answer.status().is_client_error() => Unwelcome::hopeless(failed(&e)),
+            _ => Unwelcome::passing(failed(&e)),
+        })?;
+        // A server that chose no sub-protocol speaks JSON.
+        let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
+        let encoding = chosen.and_then(Encoding::from_subprotocol).unwrap_or(Encoding::Json);
+        if encoding != options.encoding {
+            let why = format!("it does not speak {}", options.encoding.subprotocol());
+            return Err(Unwelcome::hopeless(Error::Connect { url: url.to_owned(), why }));
+        }
+        Ok(Wire { ws, encoding, out: VecDeque::new(), dirty: false })
+    }
+
+    /// Reads on to the answer to `hello`.
+    async fn welcome(&mut self, url: &str) -> Result<Box<Welcome>, Unwelcome> {
+        loop {
+            match self.next().await {
+                Incoming::Message(Some(HELLO_ID) | None, ServerMessage::Error(error)) => {
+                    let (again, after_ms) = (error.retry, error.after_ms);
+                    return Err(Unwelcome { error: Error::Refused(error), again, after_ms });
+                }
+                Incoming::Message(Some(HELLO_ID), ServerMessage::Welcome(welcome)) => return Ok(welcome),
+                Incoming::Unread(rejected, _) if rejected.id == Some(HELLO_ID) => {
+                    return Err(Unwelcome::hopeless(Error::Decode(Box::new(rejected))));
+                }
+                Incoming::Closed { code, reason } => {
+                    use ludex_protocol::error::{Resume, close};
+                    let again = close::of(code).is_some_and(|close| close.resume != Resume::No);
+                    return Err(Unwelcome { error: Error::Closed { code, reason }, again, after_ms: None });
+                }
+                Incoming::Lost(why) => {
+                    return Err(Unwelcome::passing(Error::Connect { url: url.to_owned(), why }));
+                }
+                Incoming::Message(..) | Incoming::Unread(..) | Incoming::Alive => {}
+            }
+        }
+    }
+
+    /// Queues a frame. It goes out while [`next`](Self::next) runs.
+    pub fn send(&mut self, frame: Vec<u8>) {
+        let message = match self.encoding {
+            Encoding::MsgPack => Message::binary(frame),
+            // What the encoder wrote is UTF-8; should it ever not be, the server says so.
+            Encoding::Json => Message::text(String::from_utf8_lossy(&frame).into_owned()),
+        };
+        self.out.push_back(message);
+    }
+
+    /// Asks the server for a sign of life.
+    pub fn ping(&mut self) {
+        self.out.push_back(Message::Ping(Default::default()));
+    }
+
+    /// What comes next. Nothing is lost when the future is dropped.
+    pub async fn next(&mut self) -> Incoming {
+        poll_fn(|cx| {
+            if let Poll::Ready(Err(e)) = self.poll_out(cx) {
+                // What the server said last, such as why it closed, may still be there to be read.
+                if !matches!(e, tungstenite::Error::AlreadyClosed | tungstenite::Error::ConnectionClosed) {
+                    return Poll::Ready(Incoming::Lost(e.to_string()));
+                }
+            }
+            self.ws.poll_next_unpin(cx).map(|read| self.take(read))
+        })
+        .await
+    }
+
+    /// Says goodbye, as far as the other side lets us.
+    pub async fn close(&mut self) {
+        while poll_fn(|cx| self.poll_out(cx)).await.is_ok() && !self.out.is_empty() {}
+        let _ = self.ws.close(None).await;
+        while let Some(Ok(_)) = self.ws.next().await {}
+    }
+
+    fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), tungstenite::Error>> {
+        while !self.out.is_empty() {
+            ready!(self.ws.poll_ready_unpin(cx))?;
+            if let Some(message) = self.out.pop_front() {
+                self.ws.start_send_unpin(message)?;
+                self.dirty = true;
+            }
+        }
+        if self.dirty {
+            ready!(self.ws.poll_flush_unpin(cx))?;
+            self.dirty = false;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn take(&self, read: Option<Result<Message, tungstenite::Error>>) -> Incoming {
+        match read {
+            Some(Ok(Message::Text(text))) => self.decode(Encoding::Json, text.as_bytes()),
+            Some(Ok(Message::Binary(bytes))) => self.decode(Encoding::MsgPack, &bytes),
+            Some(Ok(Message::Close(Some(frame)))) => {
+                Incoming::Closed { code: frame.code.into(), reason: frame.reason.to_string() }
+            }
+            Some(Ok(Message::Close(None))) | None => Incoming::Lost("the other side hung up".into()),
+            Some(Ok(_)) => Incoming::Alive,
+            Some(Err(e)) => Incoming::Lost(e.to_string()),
+        }
+    }
+
+    fn decode(&self, encoding: Encoding, frame: &[u8]) -> Incoming {
+        if encoding != self.encoding {
+            return Incoming::Lost("a frame of the other encoding came".into());
+        }
+        match encoding.decode_server(frame, DEPTH) {
+            Ok((re, message)) => Incoming::Message(re, message),
+            Err(rejected) if rejected.error.code == ErrorCode::BadFrame => Incoming::Lost(rejected.to_string()),
+            Err(rejected) => {
+                let numbered = match encoding {
+                    Encoding::MsgPack => rmp_serde::from_slice(frame).ok(),
+                    Encoding::Json => serde_json::from_slice(frame).ok(),
+                };
+                Incoming::Unread(rejected, numbered)
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! One random game written out: every field of every position, for people to read and for tests to compare.
+//!
+//! The texts under `tests/data/playthroughs/` are made by this; a change of a game's behaviour shows as a difference in
+//! them. Equal views of several viewers are written once.
+
+use std::fmt::Write;
+
+use crate::draw::{Draw, Stream};
+use crate::erased::{DynGame, DynState, legal_list};
+use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+
+/// The game under `seed`, at most `most` moves and chance outcomes of it, as text.
+///
+/// Chance comes from the seed as in every episode 0; the moves are random, from a stream of their own.
+pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
+    let mut out = String::new();
+    head(&mut out, game, seed);
+    let mut rng = Stream::named(&format!("ludex.v1:playthrough:{}:{seed}", game.id()));
+    let mut draw = Draw::new(game.id(), seed, 0);
+    let mut s = game.start();
+    for k in 0..=most {
+        let _ = writeln!(out, "\n# {k}");
+        position(&mut out, &*s);
+        if s.turn() == Turn::Over || k == most {
+            break;
+        }
+        let before = s.boxed();
+        let events = step(&mut *s, &mut draw, &mut rng);
+        told(&mut out, &*before, &events, &*s);
+    }
+    out
+}
+
+fn head(out: &mut String, game: &dyn DynGame, seed: u64) {
+    let spec = game.spec();
+    let _ = writeln!(out, "{} (rules {}), seed {seed}", spec.string, spec.rules);
+    let _ = writeln!(out, "seats: {}", spec.seats.join(", "));
+    let word = |v: &dyn std::fmt::Debug| format!("{v:?}").to_lowercase();
+    let _ = writeln!(
+        out,
+        "dynamics {}, chance {}, information {}, utility {}, rewards {}",
+        word(&spec.dynamics),
+        word(&spec.chance),
+        word(&spec.information),
+        word(&spec.utility),
+        word(&spec.rewards)
+    );
+    let _ = writeln!(
+        out,
+        "returns {} to {}, at most {} moves, {} actions, {} chance outcomes",
+        spec.min_return, spec.max_return, spec.max_length, spec.actions, spec.max_chance
+    );
+    for (name, t) in [&spec.views.tensor, &spec.views.info].into_iter().flatten().flatten() {
+        let parts: Vec<String> = t.parts.iter().map(|p| format!("{} {}", p.name, p.len)).collect();
+        let _ = writeln!(out, "{name}: {:?} {:?}, {} to {}: {}", t.d, t.s, t.low, t.high, parts.join(", "));
+    }
+}
+
+fn names(who: &[Viewer]) -> String {
+    let name = |v: &Viewer| match v {
+        Viewer::Seat(seat) => seat.to_string(),
+        Viewer::Public => "public".to_owned(),
+    };
+    who.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes `show` of every viewer, once for those to whom it is equal.
+fn each(out: &mut String, players: Seat, what: &str, show: impl Fn(Viewer) -> String) {
+    let mut groups: Vec<(String, Vec<Viewer>)> = Vec::new();
+    for who in (0..players).map(Viewer::Seat).chain([Viewer::Public]) {
+        let text = show(who);
+        match groups.iter_mut().find(|g| g.0 == text) {
+            Some(group) => group.1.push(who),
+            None => groups.push((text, vec![who])),
+        }
+    }
+    for (text, who) in groups {
+        let to = if who.len() == players + 1 { "all".to_owned() } else { names(&who) };
+        if text.contains('\n') {
+            let _ = writeln!(out, "{what} for {to}:\n    {}", text.trim_end().replace('\n', "\n    "));
+        } else if !text.is_empty() {
+            let _ = writeln!(out, "{what} for {to}: {text}");
+        }
+    }
+}
+
+fn position(out: &mut String, s: &dyn DynState) {
+    let spec = s.spec();
+    let players = spec.players as Seat;
+    let _ = writeln!(out, "turn: {:?}{}", s.turn(), s.phase().map(|p| format!(", phase {p}")).unwrap_or_default());
+    let _ = writeln!(out, "returns: {:?}", s.returns());
+    for seat in s.turn().seats().iter() {
+        let view = s.view(Viewer::Seat(seat));
+        let legal: Vec<String> =
+            legal_list(s, seat).iter().map(|&a| format!("{a} {}", view.action_text(seat, a))).collect();
+        let _ = writeln!(out, "legal for {seat}: {}", legal.join(", "));
+    }
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    if s.turn() == Turn::Chance {
+        let list: Vec<String> =
+            outcomes.probabilities().map(|(a, p)| format!("{a} {} ({p:.6})", s.outcome_text(a))).collect();
+        let _ = writeln!(out, "outcomes: {}", list.join(", "));
+    }
+    each(out, players, "view", |who| s.view(who).value().to_string());
+    each(out, players, "text", |who| s.view(who).text());
+    if let Some((name, t)) = spec.views.tensor.as_ref().and_then(|t| t.iter().next()) {
+        each(out, players, name, |who| {
+            let mut bytes = vec![0; t.bytes()];
+            s.tensor(who, &mut bytes);
+            cells(&bytes)
+        });
+    }
+    if let Some((name, t)) = spec.views.info.as_ref().and_then(|t| t.iter().next()) {
+        each(out, players, name, |who| {
+            let mut bytes = vec![0; t.bytes()];
+            s.info(who, &mut bytes);
+            cells(&bytes)
+        });
+    }
+}
+
+/// Small arrays of small numbers whole, others by their stretches of equal cells that are not zero.
+fn cells(bytes: &[u8]) -> String {
+    if bytes.len() <= 128 && bytes.iter().all(|&b| b < 10) {
+        return bytes.iter().map(|b| char::from(b'0' + b)).collect();
+    }
+    let mut at = 0;
+    let mut set = Vec::new();
+    for run in bytes.chunk_by(|a, b| a == b) {
+        match (run[0], run.len()) {
+            (0, _) => {}
+            (v, 1) => set.push(format!("{at}={v}")),
+            (v, n) => set.push(format!("{at}-{}={v}", at + n - 1)),
+        }
+        at += run.len();
+    }
+    format!("[{}]", set.join(" "))
+}
+
+/// Plays what comes next; who did what.
+fn step(s: &mut dyn DynState, draw: &mut Draw, rng: &mut Stream) -> Vec<(Mover, Action)> {
+    match s.turn() {
+        Turn::Over => Vec::new(),
+        Turn::Chance => {
+            let mut outcomes = Outcomes::new();
+            s.chance(&mut outcomes);
+            let a = draw.pick(&outcomes).unwrap_or(0);
+            s.play_unchecked(a);
+            vec![(Mover::Chance, a)]
+        }
+        Turn::Seat(seat) => {
+            let a = s.random_action(seat, rng);
+            s.play_unchecked(a);
+            vec![(Mover::Seat(seat), a)]
+        }
+        Turn::Together(set) => {
+            let mut joint = vec![0; s.spec().players as usize];
+            set.iter().for_each(|seat| joint[seat] = s.random_action(seat, rng));
+            s.play_together_unchecked(&joint);
+            set.iter().map(|seat| (Mover::Seat(seat), joint[seat])).collect()
+        }
+    }
+}
+
+fn told(out: &mut String, before: &dyn DynState, events: &[(Mover, Action)], after: &dyn DynState) {
+    let players = before.spec().players as Seat;
+    for &(by, a) in events {
+        let by_name = match by {
+            Mover::Chance => "chance".to_owned(),
+            Mover::Seat(seat) => seat.to_string(),
+        };
+        let _ = writeln!(out, "> {by_name} plays {a}");
+        each(out, players, "  seen", |who| {
+            let Seen { action, text } = before.seen(who, by, a);
+            let id = action.map(|a| format!("{a} ")).unwrap_or_default();
+            format!("{id}{}", text.unwrap_or_else(|| "nothing".into()))
+        });
+    }
+    each(out, players, "  reveals", |who| {
+        after.reveals(who).into_iter().map(|(text, data)| format!("{text} {data}")).collect::<Vec<_>>().join("; ")
+    });
+}

@@ -1,0 +1,65 @@
+//! One random game of every kind, written out, is what it was: `tests/data/playthroughs/<id>.txt`.
+//!
+//! When a change of behaviour is meant: raise the game's rules version, then
+//! `LUDEX_REGENERATE=1 cargo test -p ludex-env --test playthroughs` writes the files anew, and the difference is reviewed.
+
+use std::path::PathBuf;
+
+use ludex_env::playthrough::playthrough;
+
+/// Games that are long at random are cut here.
+const MOST: usize = 40;
+/// A seed under which the games show something of themselves.
+const SEED: u64 = 7;
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/playthroughs"))
+}
+
+#[test]
+fn games_play_as_they_did() {
+    let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
+    let mut faults = Vec::new();
+    for entry in ludex_env::games() {
+        let game = ludex_env::load(entry.id).unwrap();
+        let now = playthrough(&*game, SEED, MOST);
+        let path = folder().join(format!("{}.txt", entry.id));
+        if regenerate {
+            std::fs::create_dir_all(folder()).unwrap();
+            std::fs::write(&path, &now).unwrap();
+        }
+        let then = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some(difference) = difference(&then, &now) {
+            faults.push(format!("{}: {difference}", entry.id));
+        }
+    }
+    assert!(faults.is_empty(), "{}\nIf it is meant, run with LUDEX_REGENERATE=1 and review.", faults.join("\n"));
+}
+
+/// The first line that differs, with the lines before it.
+fn difference(then: &str, now: &str) -> Option<String> {
+    if then == now {
+        return None;
+    }
+    let (a, b): (Vec<&str>, Vec<&str>) = (then.lines().collect(), now.lines().collect());
+    let at = (0..a.len().max(b.len())).find(|&i| a.get(i) != b.get(i))?;
+    let before = a[at.saturating_sub(4).min(a.len())..at.min(a.len())].join("\n  ");
+    let line = |l: &[&str]| l.get(at).map_or("(nothing)".to_owned(), |l| (*l).to_owned());
+    Some(format!("line {}:\n  {before}\n- {}\n+ {}", at + 1, line(&a), line(&b)))
+}
+
+#[test]
+fn differences_are_found() {
+    assert_eq!(difference("a\nb", "a\nb"), None);
+    assert!(difference("a\nb\nc", "a\nx\nc").unwrap().contains("line 2"));
+    assert!(difference("a", "a\nb").unwrap().contains("(nothing)"));
+}
+
+/// The text holds every field: what is hidden from a viewer, and what is told to it, both show.
+#[test]
+fn hidden_cards_show_by_viewer() {
+    let text = playthrough(&*ludex_env::load("kuhn_poker").unwrap(), SEED, MOST);
+    for line in ["legal for 0: 0 Pass, 1 Bet", "  seen for 1, public: a card is dealt to p0", "turn: Over"] {
+        assert!(text.contains(line), "{line:?} is not in\n{text}");
+    }
+}

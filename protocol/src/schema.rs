@@ -1,0 +1,61 @@
+//! JSON Schema of everything that travels.
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use crate::client::ClientMessage;
+use crate::fields::MAX_INT;
+use crate::record::Record;
+use crate::server::ServerMessage;
+
+/// The schema document (draft 2020-12): under `$defs` `ClientMessage`, `ServerMessage`, `Record` and all that they are
+/// made of. It describes the JSON form and what a reader takes; the envelope's `id` and `re` are in it.
+pub fn document() -> Value {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let int = json!({"type": "integer", "minimum": -MAX_INT, "maximum": MAX_INT});
+    let id = with("description", "Chosen by the client; the reply carries it as `re`.", &int);
+    let re = with("description", "The `id` of the request that this answers.", &int);
+    generator.subschema_for::<ClientMessage>();
+    generator.subschema_for::<ServerMessage>();
+    generator.subschema_for::<Record>();
+    let mut definitions = definitions(&mut generator);
+    for variant in variants(&mut definitions, "ClientMessage") {
+        let kind = variant["properties"]["type"]["const"].as_str().unwrap_or_default().to_owned();
+        variant["properties"]["id"] = id.clone();
+        if !["pong", "ack"].contains(&kind.as_str())
+            && let Some(required) = variant["required"].as_array_mut()
+        {
+            required.push(json!("id"));
+        }
+    }
+    for variant in variants(&mut definitions, "ServerMessage") {
+        variant["properties"]["re"] = re.clone();
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Ludex protocol 1",
+        "description": "What travels between Ludex and its clients, in its JSON form, and the episode record.",
+        "oneOf": [
+            {"$ref": "#/$defs/ClientMessage"},
+            {"$ref": "#/$defs/ServerMessage"},
+            {"$ref": "#/$defs/Record"}
+        ],
+        "$defs": definitions
+    })
+}
+
+fn with(name: &str, value: &str, schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    schema[name] = json!(value);
+    schema
+}
+
+fn definitions(generator: &mut SchemaGenerator) -> Map<String, Value> {
+    generator.take_definitions(true)
+}
+
+/// The alternatives of a message enum.
+fn variants<'a>(definitions: &'a mut Map<String, Value>, name: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = definitions.get_mut(name).and_then(|schema| schema.get_mut("oneOf")).and_then(Value::as_array_mut);
+    list.into_iter().flatten()
+}

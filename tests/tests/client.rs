@@ -1,0 +1,200 @@
+//! The Rust client against a real server, over good and bad connections.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ludex_client::protocol::client::{Autoreset, Join, ListMatches, MaskForm, Open, View};
+use ludex_client::protocol::record::{Notes, Reason};
+use ludex_client::protocol::{Encoding, ErrorCode};
+use ludex_client::{Answer, Ask, Client, Error, Event, Failure, Handler, Options, Played, Player, play};
+use ludex_tests::Server;
+use ludex_tests::proxy::Proxy;
+
+fn options(name: &str, encoding: Encoding) -> Options {
+    Options { patience: Some(Duration::from_secs(10)), ..Options::default().agent(name).encoding(encoding) }
+}
+
+async fn first(ask: Ask) -> Result<Answer, Failure> {
+    let first = ask.legal.iter().next().ok_or("nothing is legal")?;
+    Ok(Answer::action(first))
+}
+
+#[tokio::test]
+async fn a_gym_works_in_both_encodings() {
+    let server = Server::start(|_| {}).await;
+    let mut seen = Vec::new();
+    for encoding in [Encoding::MsgPack, Encoding::Json] {
+        let url = format!("ws://{}", server.address);
+        let (client, _events) = Client::connect(&url, options("gym", encoding)).await.unwrap();
+        assert!(client.list_games(None).await.unwrap().iter().any(|game| game.game == "connect_four"));
+        let spec = client.describe("connect_four", Default::default(), true).await.unwrap();
+        assert!(spec.text.is_some_and(|text| text.contains("Connect")));
+        let open =
+            Open { count: 3, autoreset: Autoreset::SameStep, mask: Some(MaskForm::Ids), ..Open::new("connect_four") };
+        let env = client.open(open).await.unwrap();
+        let mut batches = vec![env.reset(Some(1)).await.unwrap()];
+        let one = env.post_step(&[3, 3, 3]).await.unwrap();
+        let two = env.post_step(&[3, 2, 1]).await.unwrap();
+        batches.push(one.await.unwrap());
+        batches.push(two.await.unwrap());
+        let snapshot = env.snapshot().await.unwrap();
+        let view = env.view(View { parse: Some(vec!["4".into()]), ..View::default() }).await.unwrap();
+        assert_eq!(view.parsed.unwrap().len(), 1);
+        let twin = env.duplicate(None).await.unwrap();
+        assert_eq!(twin.count(), 3);
+        let refused = env.step(&[9, 0, 0]).await.unwrap_err();
+        assert_eq!(refused.code(), Some(ErrorCode::IllegalAction), "{refused}");
+        batches.push(env.step(&[0, 0, 0]).await.unwrap());
+        batches.push(env.restore(snapshot.items).await.unwrap());
+        assert_eq!(batches[4].length, batches[2].length);
+        twin.close().await.unwrap();
+        env.close().await.unwrap();
+        client.close().await;
+        for batch in &mut batches {
+            batch.env = 0;
+        }
+        seen.push(batches);
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[derive(Clone, Default)]
+struct Witness {
+    asked: Arc<Mutex<Vec<(String, u32, u32)>>>,
+    ended: Arc<Mutex<Vec<Played>>>,
+}
+
+impl Handler for Witness {
+    async fn turn(&self, ask: Ask) -> Result<Answer, Failure> {
+        self.asked.lock().unwrap().push((ask.start.match_id.clone(), ask.turn, ask.attempt));
+        assert_eq!(ask.names.as_ref().map(Vec::len), Some(ask.legal.iter().count()));
+        if ask.turn == 1 && ask.attempt == 0 {
+            return Ok(Answer::text("nonsense"));
+        }
+        if ask.attempt > 0 {
+            let refusal = ask.refusal.as_ref().expect("the reason");
+            assert_eq!(refusal.attempt, ask.attempt);
+        }
+        let last = ask.legal.iter().last().ok_or("nothing is legal")?;
+        let name = ask.name(last).ok_or("it has no name")?;
+        let notes = Notes { analysis: Some("the last one".into()), ..Notes::default() };
+        Ok(Answer::text(name).noting(notes))
+    }
+
+    fn ended(&self, played: &Played) {
+        self.ended.lock().unwrap().push(played.clone());
+    }
+}
+
+#[tokio::test]
+async fn a_player_plays_its_matches_and_acts_again_after_a_refusal() {
+    let server = Server::start(|_| {}).await;
+    for encoding in [Encoding::MsgPack, Encoding::Json] {
+        let witness = Witness::default();
+        let join = Join { against: Some(vec!["random".into()]), count: 6, slots: 3, ..Join::new("tic_tac_toe") };
+        let url = format!("ws://{}", server.address);
+        let played = play(&url, options("witness", encoding), join, witness.clone()).await.unwrap();
+        assert_eq!(played.len(), 6);
+        assert_eq!(*witness.ended.lock().unwrap(), played);
+        let ends: Vec<Reason> = played.iter().map(|p| p.end.as_ref().unwrap().reason).collect();
+        assert_eq!(ends, [Reason::Finished; 6]);
+        let asked = witness.asked.lock().unwrap();
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len());
+        assert_eq!(asked.iter().filter(|(_, turn, attempt)| (*turn, *attempt) == (1, 1)).count(), 6);
+    }
+}
+
+#[tokio::test]
+async fn two_players_meet_in_a_queue_and_stop_when_told() {
+    let server = Server::start(|_| {}).await;
+    let url = format!("ws://{}", server.address);
+    let (a, a_events) = Client::connect(&url, options("a", Encoding::MsgPack)).await.unwrap();
+    let (b, b_events) = Client::connect(&url, options("b", Encoding::Json)).await.unwrap();
+    let endless = Join { count: 0, ..Join::new("tic_tac_toe") };
+    let enough = Arc::new(tokio::sync::Notify::new());
+    let told = enough.clone();
+    let one = Player::new(a, a_events, endless, first).run(async move { told.notified().await });
+    let join = Join { count: 3, ..Join::new("tic_tac_toe") };
+    let two = async {
+        let played = Player::new(b, b_events, join, first).run(std::future::pending()).await;
+        enough.notify_one();
+        played
+    };
+    let (one, two) = tokio::join!(one, two);
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert_eq!((one.len(), two.len()), (3, 3));
+    for (a, b) in one.iter().zip(&two) {
+        assert_eq!(a.start.match_id, b.start.match_id);
+        assert_eq!(a.own_return().unwrap() + b.own_return().unwrap(), 0.0);
+    }
+}
+
+#[tokio::test]
+async fn connections_that_break_cost_neither_a_match_nor_a_move() {
+    let server = Server::start(|_| {}).await;
+    for encoding in [Encoding::MsgPack, Encoding::Json] {
+        // Each connection but the first lives a little longer than the one before, so that it ends some day.
+        let proxy = Proxy::start(server.address, |k| if k == 0 { 3_000 } else { 300 + 170 * k }).await;
+        let witness = Witness::default();
+        let join = Join { against: Some(vec!["random".into()]), count: 4, slots: 2, ..Join::new("tic_tac_toe") };
+        let url = format!("ws://{}", proxy.address);
+        let played = play(&url, options("broken", encoding), join, witness.clone()).await.unwrap();
+        assert!(proxy.connections() > 5, "only {} connections", proxy.connections());
+        for played in &played {
+            assert_eq!(played.end.as_ref().unwrap().reason, Reason::Finished);
+        }
+        let asked = witness.asked.lock().unwrap();
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), asked.len(), "nothing is asked twice");
+    }
+}
+
+#[tokio::test]
+async fn a_gym_survives_broken_connections_and_steps_once() {
+    let server = Server::start(|_| {}).await;
+    let proxy = Proxy::start(server.address, |k| 6_000 + 2_000 * k).await;
+    let (client, mut events) =
+        Client::connect(&format!("ws://{}", proxy.address), options("gym", Encoding::MsgPack)).await.unwrap();
+    let env = client.open(Open { count: 64, ..Open::new("tic_tac_toe") }).await.unwrap();
+    let mut length = env.reset(Some(3)).await.unwrap().length;
+    for square in 0..5 {
+        let batch = env.step(&[square; 64]).await.unwrap();
+        assert!(batch.length.iter().zip(length.iter()).all(|(now, before)| now == before + 1));
+        length = batch.length.clone();
+    }
+    assert!(proxy.connections() > 1);
+    assert!(matches!(events.next().await, Some(Event::Connected(welcome)) if welcome.resumed));
+}
+
+#[tokio::test]
+async fn errors_say_what_happened() {
+    let nobody = Client::connect("ws://127.0.0.1:1", Options::default()).await.unwrap_err();
+    assert!(matches!(nobody, Error::Connect { .. }), "{nobody}");
+    let server = Server::start(|_| {}).await;
+    let url = format!("ws://{}", server.address);
+    let unwelcome = Client::connect(&url, Options::default().agent("not a name")).await.unwrap_err();
+    assert_eq!(unwelcome.code(), Some(ErrorCode::BadField), "{unwelcome}");
+    let unknown = play(&url, options("lost", Encoding::Json), Join::new("no_such_game"), first).await.unwrap_err();
+    assert_eq!(unknown.code(), Some(ErrorCode::UnknownGame), "{unknown}");
+
+    // An agent that fails gives up its match and says why.
+    let join = Join { against: Some(vec!["random".into()]), ..Join::new("tic_tac_toe") };
+    let fails = |_: Ask| async { Err("no idea".into()) };
+    let failed = play(&url, options("fails", Encoding::MsgPack), join, fails).await.unwrap_err();
+    assert_eq!(failed, Error::Agent("no idea".into()));
+    let (client, _events) = Client::connect(&url, options("looks", Encoding::MsgPack)).await.unwrap();
+    assert_eq!(client.list_matches(ListMatches::default()).await.unwrap(), []);
+
+    // A server that stops for good is given up after the patience.
+    let impatient = Options { patience: Some(Duration::from_millis(300)), ..options("waits", Encoding::Json) };
+    let (waits, mut events) = Client::connect(&url, impatient).await.unwrap();
+    server.stop().stopped().await;
+    assert!(matches!(waits.ping().await, Err(Error::Lost { .. })));
+    loop {
+        match events.next().await {
+            Some(Event::Gone(Error::Lost { .. })) => break,
+            Some(_) => {}
+            None => panic!("it says that it is over"),
+        }
+    }
+}
