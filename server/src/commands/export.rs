@@ -53,7 +53,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             if !others.is_empty() {
                 eprintln!("ludex: left out: {} of other games", print::count(others.len(), "episode", "episodes"));
             }
-            games.into_iter().map(|v| pgn(v)).collect::<anyhow::Result<_>>()?
+            games.into_iter().map(pgn).collect::<anyhow::Result<_>>()?
         }
     };
     let count = texts.len();
