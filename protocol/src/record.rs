@@ -269,7 +269,6 @@ pub struct MoveRecord {
 }
 
 /// One event of a record. Events are in the order of play.
-#[expect(clippy::large_enum_variant, reason = "nearly all events are moves: a box for each would cost more")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
