@@ -172,7 +172,17 @@ impl Verifier {
 
     /// Verifies many records on all cores. Both lists keep the order; a record that was given twice counts once.
     pub fn verify_all(&self, found: &[Found]) -> (Vec<Verified>, Vec<Refused>) {
-        let checked: Vec<_> = found.par_iter().map(|f| self.verify(&f.parts, f.source.clone())).collect();
+        self.verify_each(found, || {})
+    }
+
+    /// As [`verify_all`](Self::verify_all); calls `done` after each record, from any thread, to show progress.
+    pub fn verify_each(&self, found: &[Found], done: impl Fn() + Sync) -> (Vec<Verified>, Vec<Refused>) {
+        let check = |f: &Found| {
+            let checked = self.verify(&f.parts, f.source.clone());
+            done();
+            checked
+        };
+        let checked: Vec<_> = found.par_iter().map(check).collect();
         let (mut good, mut refused): (Vec<Verified>, Vec<Refused>) = Default::default();
         let mut seen: HashMap<String, Source> = HashMap::new();
         for (found, checked) in found.iter().zip(checked) {

@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
 use crate::http;
+use crate::matches::Hub;
 use crate::session::Control;
 use crate::shared::Shared;
 use crate::store::Store;
@@ -51,17 +52,17 @@ impl Peer {
 /// # Errors
 /// What keeps a server from starting: certificates, limits that contradict each other, a store that cannot be opened.
 pub async fn run(listener: TcpListener, config: Config, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
-    run_then(listener, config, || Ok(()), shutdown).await
+    run_then(listener, config, |_| Ok(()), shutdown).await
 }
 
-/// As [`run`], and calls `ready` when everything stands.
+/// As [`run`], and calls `ready` with the match plane when everything stands.
 ///
 /// # Errors
 /// As [`run`], and those of `ready`.
 pub async fn run_then(
     listener: TcpListener,
     config: Config,
-    ready: impl FnOnce() -> anyhow::Result<()>,
+    ready: impl FnOnce(&Arc<Hub>) -> anyhow::Result<()>,
     shutdown: impl Future<Output = ()>,
 ) -> anyhow::Result<()> {
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
@@ -75,7 +76,7 @@ pub async fn run_then(
     }
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
-    ready()?;
+    ready(&shared.hub)?;
     {
         let mut told = pin!(async {
             shutdown.await;

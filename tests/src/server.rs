@@ -50,7 +50,7 @@ impl Server {
         };
         let (stands, ready) = oneshot::channel();
         let task = tokio::spawn(async move {
-            let ready = || {
+            let ready = |_: &_| {
                 let _ = stands.send(());
                 Ok(())
             };

@@ -316,6 +316,11 @@ impl<H: Handler> Player<H> {
             return Ok(());
         }
         let since = table.turn.take().filter(|(old, _)| old.turn == turn.turn).map_or_else(Instant::now, |(_, at)| at);
+        if table.in_flight && table.act.as_ref().is_some_and(|act| act.turn == turn.turn) {
+            // The last attempt was refused; the reply that says why is on its way again.
+            table.turn = Some((turn, since));
+            return Ok(());
+        }
         table.asked = Some(key);
         let ask = Ask {
             start: table.start.clone(),
@@ -414,7 +419,15 @@ impl<H: Handler> Player<H> {
         match reply {
             Ok(ServerMessage::Refused(refused)) => self.refused(id, refused).await,
             Ok(message) => expect!(message, Accepted, "accepted").map(drop),
-            Err(Error::Refused(error)) => self.not_acted(id, key, *error),
+            Err(Error::Refused(error)) => {
+                let waiting = table.turn.as_ref().map(|(turn, _)| turn.clone());
+                self.not_acted(id, key, *error)?;
+                // A later attempt may have waited for this reply.
+                match waiting.filter(|turn| (turn.turn, turn.attempt) > key) {
+                    Some(turn) => self.turn(turn, None).await,
+                    None => Ok(()),
+                }
+            }
             // The new session tells what is to be done; what ends the connection is told as an event.
             Err(Error::SessionLost | Error::Shut | Error::Lost { .. } | Error::Closed { .. }) => Ok(()),
             Err(error) => Err(error),

@@ -95,6 +95,7 @@ impl Session {
         commands: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
     ) -> Result<Session, Error> {
+        let url = &address(url);
         let hello = hello(&options, None);
         let (wire, welcome) = Wire::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
         Ok(Session {
@@ -360,5 +361,27 @@ fn hello(options: &Options, resume: Option<Resume>) -> Hello {
         agent: options.agent.clone(),
         resume,
         reclaim: options.reclaim,
+    }
+}
+
+/// `host:port` and the schemes of pages are understood too.
+fn address(url: &str) -> String {
+    match url.split_once("://") {
+        None => format!("ws://{url}"),
+        Some(("http", rest)) => format!("ws://{rest}"),
+        Some(("https", rest)) => format!("wss://{rest}"),
+        Some(_) => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_completed() {
+        assert_eq!(address("127.0.0.1:7878"), "ws://127.0.0.1:7878");
+        assert_eq!(address("https://example.org/ws"), "wss://example.org/ws");
+        assert_eq!(address("ws://h:1/ws"), "ws://h:1/ws");
     }
 }

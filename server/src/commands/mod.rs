@@ -1,7 +1,21 @@
 //! The command line: one file for each command.
 
+mod demo;
+mod export;
+mod games;
+mod join;
+mod r#match;
+mod play;
+mod print;
+mod rate;
+mod records;
+mod replay;
+mod report;
 mod serve;
+mod token;
+mod verify;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -18,6 +32,28 @@ struct Cli {
 enum Command {
     /// Run the server
     Serve(serve::Args),
+    /// Watch agents connect, play and be rated: start here
+    Demo(demo::Args),
+    /// List the games, or explain one
+    Games(games::Args),
+    /// Play at this terminal
+    Play(play::Args),
+    /// Play agents against each other, in pairs with seats swapped
+    Match(r#match::Args),
+    /// Play on a server with an agent of this program, or yourself
+    Join(join::Args),
+    /// Verify episodes and rate the agents
+    Rate(rate::Args),
+    /// Verify episodes and write a report: HTML, CSV and JSON
+    Report(report::Args),
+    /// Show an episode board by board
+    Replay(replay::Args),
+    /// Play episodes again and say what is wrong with them
+    Verify(verify::Args),
+    /// Write episodes as JSON Lines, or games of chess as PGN
+    Export(export::Args),
+    /// Make, list and revoke tokens
+    Token(token::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -25,12 +61,34 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Games(args) => games::run(args),
+        Command::Play(args) => play::run(args),
+        Command::Match(args) => r#match::run(args),
+        Command::Rate(args) => rate::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Verify(args) => verify::run(args),
+        Command::Join(args) => join::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Token(args) => token::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(e) if reader_is_gone(&e) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("ludex: {e:#}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Whether whoever read our output wanted no more of it (`ludex games | head`).
+fn reader_is_gone(e: &anyhow::Error) -> bool {
+    e.chain().filter_map(|e| e.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A token that stands in no list of processes.
+fn token_of_environment() -> Option<String> {
+    std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }

@@ -69,7 +69,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         // Signals that come from now on are heard.
         let stop = stop_signal()?;
         let address = listener.local_addr()?;
-        let ready = || announce(address, &config, args.json);
+        let ready = |_: &_| announce(address, &config, args.json);
         crate::listen::run_then(listener, config.clone(), ready, stop).await
     })
 }

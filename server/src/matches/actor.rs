@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ludex_agents::{Agent, Answer, Move};
-use ludex_env::{Given, Seat};
+use ludex_agents::Agent;
+use ludex_env::Seat;
 use ludex_protocol::client::MatchView;
-use ludex_protocol::record::{Notes, Reason};
+use ludex_protocol::record::Reason;
 use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,6 +21,8 @@ use crate::store::{ActRow, EndRow, Write};
 
 /// More missed frames than this are sent as one `resync`.
 const MISSED: usize = 128;
+/// How often it is tried to tell spectators who fell behind where the match stands.
+const BEHIND: Duration = Duration::from_millis(100);
 
 /// What others ask of a match.
 pub enum Cmd {
@@ -81,6 +83,8 @@ pub struct Handle {
     pub seated: Arc<[Option<String>]>,
     /// Whether it is over.
     pub over: Arc<AtomicBool>,
+    /// Whether what was hidden in it may be shown: every match of its seed is over.
+    pub released: Arc<AtomicBool>,
 }
 
 impl Handle {
@@ -92,6 +96,11 @@ impl Handle {
     /// Whether the match still runs.
     pub fn live(&self) -> bool {
         !self.over.load(Ordering::Relaxed)
+    }
+
+    /// Whether what was hidden in it may be shown.
+    pub fn is_released(&self) -> bool {
+        self.released.load(Ordering::Relaxed)
     }
 }
 
@@ -138,33 +147,55 @@ impl Actor {
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
     pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Cmd>, first: Vec<Output>) {
+        let until = |now: u64, machine: &Match| now.saturating_add(machine.setup().grace_ms);
+        // A match that is over already was so before a restart: it only tells its end.
+        let mut gone_at = self.machine.over().then(|| until(self.hub.now(), &self.machine));
         self.deliver(first).await;
-        let mut gone_at = None;
         loop {
             if self.machine.over() && gone_at.is_none() {
                 self.over.store(true, Ordering::Relaxed);
-                gone_at = Some(self.hub.now() + self.machine.setup().grace_ms);
+                gone_at = Some(until(self.hub.now(), &self.machine));
                 self.hub.clone().match_over(&self.machine).await;
             }
-            let wake = gone_at.or_else(|| self.machine.wake());
-            let cmd = match wake {
-                Some(at) => {
-                    let left = at.saturating_sub(self.hub.now());
-                    tokio::select! {
-                        biased;
-                        cmd = rx.recv() => cmd,
-                        () = tokio::time::sleep(Duration::from_millis(left)) => Some(Cmd::Input(Input::Tick)),
-                    }
-                }
+            let now = self.hub.now();
+            if gone_at.is_some_and(|at| now >= at) {
+                break;
+            }
+            let wake = gone_at.or_else(|| self.machine.wake()).map(|at| Duration::from_millis(at.saturating_sub(now)));
+            let behind = self.spectators.iter().any(|s| s.behind).then_some(BEHIND);
+            let cmd = match wake.into_iter().chain(behind).min() {
+                Some(left) => tokio::select! {
+                    biased;
+                    cmd = rx.recv() => cmd,
+                    () = tokio::time::sleep(left) => Some(Cmd::Input(Input::Tick)),
+                },
                 None => rx.recv().await,
             };
             let Some(cmd) = cmd else { break };
-            if gone_at.is_some_and(|at| self.hub.now() >= at) {
-                break;
-            }
+            self.take(cmd).await;
+            self.catch_up();
+        }
+        // Whatever came until now is answered.
+        rx.close();
+        while let Ok(cmd) = rx.try_recv() {
             self.take(cmd).await;
         }
         self.hub.forget(self.machine.id());
+    }
+
+    /// Tells spectators who fell behind, and read again, where the match stands.
+    fn catch_up(&mut self) {
+        let machine = &self.machine;
+        self.spectators.retain_mut(|s| {
+            if s.behind && s.mailbox.roomy() {
+                match s.mailbox.event(machine.resync(s.to)) {
+                    Ok(()) => s.behind = false,
+                    Err(Undelivered::Full) => {}
+                    Err(Undelivered::Closed) => return false,
+                }
+            }
+            true
+        });
     }
 
     async fn take(&mut self, cmd: Cmd) {
@@ -263,36 +294,25 @@ impl Actor {
         if let Some(mailbox) = &line.mailbox
             && mailbox.post(out).is_err()
         {
-            // Too slow, or gone: it resumes from its last seen frame.
+            // Too slow, or gone: it resumes from its last seen frame. A newer connection may be on its way already.
             line.mailbox = None;
-            let _ = self.tx.send(Cmd::Input(Input::Offline(seat)));
+            let _ = self.tx.send(Cmd::Detach { seat, generation: line.generation });
         }
     }
 
     fn broadcast(&mut self, to: Watcher, frame: MatchFrame) {
         let machine = &self.machine;
         self.spectators.retain_mut(|s| {
-            if s.to != to {
+            if s.to != to || s.behind {
                 return true;
             }
-            if s.behind && !s.mailbox.roomy() {
-                return true;
+            let mut frame = frame.clone();
+            if let (MatchFrame::Event(event), false) = (&mut frame, s.views.is_empty()) {
+                event.view = Some(machine.spectator_view(to, &s.views));
             }
-            let message = if s.behind {
-                machine.resync(to)
-            } else {
-                let mut frame = frame.clone();
-                if let (MatchFrame::Event(event), false) = (&mut frame, s.views.is_empty()) {
-                    event.view = Some(machine.spectator_view(to, &s.views));
-                }
-                frame.into()
-            };
-            match s.mailbox.event(message) {
-                Ok(()) => s.behind = false,
-                Err(Undelivered::Full) => s.behind = true,
-                Err(Undelivered::Closed) => return false,
-            }
-            true
+            let told = s.mailbox.event(frame.into());
+            s.behind = told == Err(Undelivered::Full);
+            told != Err(Undelivered::Closed)
         });
     }
 
@@ -310,6 +330,9 @@ impl Actor {
             self.rows += 1;
         }
         let mut writes = Vec::new();
+        let mut released = Vec::new();
+        // Whoever hears of the end finds the record.
+        let durable = rated || end.is_some();
         match end {
             Some(record) => {
                 let reason = record.footer.reason.unwrap_or(Reason::Aborted);
@@ -323,14 +346,16 @@ impl Actor {
                     record: record.to_line().unwrap_or_default(),
                 };
                 writes.push(Write::MatchEnd { id: id.clone(), acts, end });
-                if self.machine.setup().release {
-                    writes.push(Write::Released { ids: vec![id.clone()] });
-                }
+                released = self.hub.released_with(&self.machine);
+                writes.push(Write::Released { ids: released.clone() });
             }
             None => writes.extend(acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body })),
         }
-        let kept = if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
-        let Err(error) = kept else { return true };
+        let kept = if durable { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
+        let Err(error) = kept else {
+            self.hub.mark_released(&released);
+            return true;
+        };
         tracing::error!(match_id = %id, %error, "a row could not be kept");
         if rated && !self.machine.over() {
             // Nothing of it was shown; the match cannot go on without its log.
@@ -351,24 +376,10 @@ impl Actor {
         let thought = self.hub.compute.run(move || agent.act(&question.ask(), None));
         tokio::spawn(async move {
             let input = match thought.await {
-                Ok(Ok(answer)) => told(seat, turn, answer),
-                Ok(Err(error)) => Input::Failed { seat, message: error.to_string() },
+                Ok(answer) => Input::of_agent(seat, turn, answer),
                 Err(panicked) => Input::Failed { seat, message: panicked.to_string() },
             };
             let _ = tx.send(Cmd::Input(input));
         });
     }
-}
-
-/// An agent's answer as the machine takes it.
-fn told(seat: Seat, turn: u32, answer: Answer) -> Input {
-    let given = match answer.mv {
-        Move::Id(a) => Given::Id(i64::from(a)),
-        Move::Text(t) => Given::Text(t),
-        Move::Said(v) => Given::Proposal(v),
-        Move::Resign => return Input::Resign { seat, re: None },
-    };
-    let notes =
-        (!answer.notes.is_empty()).then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
-    Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
 }

@@ -36,9 +36,13 @@ pub struct Entrant {
 #[derive(Default)]
 struct State {
     mailbox: Option<Mailbox>,
-    /// Counts connections: what an older one says about itself does not count.
+    /// Number of the last connection (0: none came yet): what an older one says about itself does not count.
     generation: u64,
     key_hash: String,
+    /// The key before, while the client may not know the new one.
+    old_key: Option<String>,
+    /// Whether the store had lost the session.
+    lost: bool,
     seats: BTreeMap<String, (Handle, Seat)>,
 }
 
@@ -51,8 +55,14 @@ struct Body {
     kind: AgentKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// Hash of the key before, while the client may not know the new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    old_key: Option<String>,
     #[serde(default)]
     joins: Vec<KeptJoin>,
+    /// Seats: matches and numbers.
+    #[serde(default)]
+    seats: Vec<(String, Seat)>,
 }
 
 /// A join with what is left of it.
@@ -82,8 +92,8 @@ impl Entrant {
         entrant
     }
 
-    /// A session from the store, after a restart: nobody is connected, its joins wait for it.
-    pub(super) async fn restored(hub: &Arc<Hub>, row: SessionRow) {
+    /// A session from the store, after a restart: nobody is connected, its joins wait for it. With the seats it had.
+    pub(super) async fn restored(hub: &Arc<Hub>, row: SessionRow) -> (Arc<Entrant>, Vec<(String, Seat)>) {
         let body: Body = serde_json::from_str(&row.body).unwrap_or_default();
         let who = Identity {
             session: row.id,
@@ -94,39 +104,57 @@ impl Entrant {
             owner: body.owner,
         };
         let entrant = Entrant::new(hub, who);
-        lock(&entrant.state).key_hash = row.key_hash;
+        {
+            let mut s = lock(&entrant.state);
+            (s.key_hash, s.old_key) = (row.key_hash, body.old_key);
+        }
         for join in body.joins {
             if let Err(error) = hub.rejoin(&entrant, join).await {
                 tracing::warn!(session = %entrant.session, %error, "a join could not be brought back");
             }
         }
-        hub.expire_later(entrant);
+        hub.expire_later(entrant.clone());
+        (entrant, body.seats)
     }
 
     /// A holder for a seat whose session the store has lost: only `reclaim` finds it.
-    pub(super) fn lost(hub: &Hub, session: &str, agent: &str) -> Arc<Entrant> {
+    pub(super) fn lost(hub: &Arc<Hub>, session: &str, agent: &str, owner: Option<String>) -> Arc<Entrant> {
         let who = Identity {
             session: session.to_owned(),
             agent: agent.to_owned(),
             version: None,
             kind: AgentKind::Bot,
             scopes: Scopes::NONE,
-            owner: None,
+            owner,
         };
-        Entrant::new(hub, who)
+        let entrant = Entrant::new(hub, who);
+        lock(&entrant.state).lost = true;
+        hub.expire_later(entrant.clone());
+        entrant
     }
 
-    /// Hash of the key that resumes the session.
-    pub fn key_hash(&self) -> String {
-        lock(&self.state).key_hash.clone()
+    /// Whether the store had lost it.
+    pub(super) fn is_lost(&self) -> bool {
+        lock(&self.state).lost
+    }
+
+    /// Whether a key of this hash resumes the session.
+    pub fn opens(&self, key_hash: &str) -> bool {
+        let s = lock(&self.state);
+        !s.lost && (s.key_hash == key_hash || s.old_key.as_deref() == Some(key_hash))
     }
 
     /// A new connection; the number that it goes by.
-    pub(super) fn connect(&self, mailbox: Mailbox) -> u64 {
+    pub(super) fn connect(&self, hub: &Hub, mailbox: Mailbox) -> u64 {
         let mut s = lock(&self.state);
         s.mailbox = Some(mailbox);
-        s.generation += 1;
+        s.generation = hub.connection();
         s.generation
+    }
+
+    /// Whether anybody ever connected.
+    pub(super) fn came(&self) -> bool {
+        lock(&self.state).generation > 0
     }
 
     /// The way to the connection, if there is one.
@@ -210,24 +238,45 @@ impl Entrant {
         lock(&self.state).seats.extend(seats);
     }
 
-    /// Sets the key that resumes the session.
-    pub(super) fn set_key(&self, key_hash: String) {
-        lock(&self.state).key_hash = key_hash;
+    /// Sets the key that resumes the session; the `shown` one stays good until [`settle`](Self::settle).
+    pub(super) fn set_key(&self, key_hash: String, shown: Option<String>) {
+        let mut s = lock(&self.state);
+        (s.key_hash, s.old_key) = (key_hash, shown);
     }
 
-    /// Keeps the session as it is now. Behind: what is lost in a crash are the last joins of the last moment.
-    pub(super) async fn keep(&self, hub: &Hub) {
+    /// The client knows its key.
+    pub(super) fn settle(&self) {
+        lock(&self.state).old_key = None;
+    }
+
+    /// The session as it is kept now.
+    pub(super) fn row(&self, hub: &Hub) -> Write {
         let joins = hub.joins_of(&self.session);
-        let body = Body { version: self.version.clone(), kind: self.kind, owner: self.owner.clone(), joins };
-        let row = SessionRow {
+        let s = lock(&self.state);
+        let body = Body {
+            version: self.version.clone(),
+            kind: self.kind,
+            owner: self.owner.clone(),
+            old_key: s.old_key.clone(),
+            joins,
+            seats: s.seats.iter().map(|(id, (_, seat))| (id.clone(), *seat)).collect(),
+        };
+        Write::Session(SessionRow {
             id: self.session.clone(),
-            key_hash: self.key_hash(),
+            key_hash: s.key_hash.clone(),
             agent: self.agent.clone(),
             token: None,
             body: serde_json::to_string(&body).unwrap_or_default(),
             expires_ms: super::epoch_ms().saturating_add(hub.config.limits.grace_ms as i64),
-        };
-        if let Err(error) = hub.store.write_behind(vec![Write::Session(row)]).await {
+        })
+    }
+
+    /// Keeps the session as it is now. Behind: what is lost in a crash are the last joins of the last moment. With
+    /// something at stake it waits until the key is durable, or a client could come back with one that nobody knows.
+    pub(super) async fn keep(&self, hub: &Hub, at_stake: bool) {
+        let write = vec![self.row(hub)];
+        let kept = if at_stake { hub.store.write(write).await } else { hub.store.write_behind(write).await };
+        if let Err(error) = kept {
             tracing::error!(session = %self.session, %error, "a session could not be kept");
         }
     }

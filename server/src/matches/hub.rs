@@ -1,15 +1,17 @@
 //! What all connections share of the match plane: running matches, entrants, the lobby, the store and the clock.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use ludex_agents::Agent;
-use ludex_env::GameRef;
+use ludex_env::{GameRef, Seat};
 use ludex_protocol::client::ListMatches;
 use ludex_protocol::error::{ErrorCode, ErrorMessage};
 use ludex_protocol::limits::Limits;
@@ -56,6 +58,7 @@ pub struct Hub {
     entrants: Mutex<HashMap<String, Arc<Entrant>>>,
     pub(super) lobby: Mutex<Lobby>,
     draining: AtomicBool,
+    connections: AtomicU64,
 }
 
 /// A seat of a match that is about to begin.
@@ -107,6 +110,9 @@ struct SecretSeat {
     /// The session that holds the seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    /// The owner of its token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
 }
 
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -144,12 +150,18 @@ impl Hub {
             entrants: Mutex::default(),
             lobby: Mutex::default(),
             draining: AtomicBool::new(false),
+            connections: AtomicU64::new(0),
         }))
     }
 
     /// Milliseconds since the server began; the clock of everything.
     pub fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// A number for a new connection, above all others so far.
+    pub(super) fn connection(&self) -> u64 {
+        self.connections.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// No new matches from now on.
@@ -228,9 +240,13 @@ impl Hub {
             seed_commit: Some(digest::seed_commit(&salt, seed)),
             started: super::now_text(),
         };
-        let session = |s: &SeatPlan| match &s.player {
-            Plays::Client(e) => Some(e.session.clone()),
+        let entrant = |s: &SeatPlan| match &s.player {
+            Plays::Client(e) => Some(e.clone()),
             Plays::Agent { .. } => None,
+        };
+        let secret_seat = |s: &SeatPlan| {
+            let (session, owner) = entrant(s).map(|e| (e.session.clone(), e.owner.clone())).unzip();
+            SecretSeat { setup: s.setup.clone(), session, owner: owner.flatten() }
         };
         let release = plan.pair.is_none();
         let secret = Secret {
@@ -238,7 +254,7 @@ impl Hub {
             salt: hex::encode(salt),
             skip_forced: plan.skip_forced,
             release,
-            seats: plan.seats.iter().map(|s| SecretSeat { setup: s.setup.clone(), session: session(s) }).collect(),
+            seats: plan.seats.iter().map(secret_seat).collect(),
             pair: plan.pair.clone(),
             run: plan.run.clone(),
         };
@@ -253,9 +269,12 @@ impl Hub {
             secret: serde_json::to_string(&secret).unwrap_or_default(),
             started_ms: super::epoch_ms(),
         };
-        let write = vec![Write::MatchStart(row)];
-        let kept = if plan.rated { self.store.write(write).await } else { self.store.write_behind(write).await };
-        kept.map_err(internal)?;
+        // Together: after a crash there is either the match, or one match more to come.
+        let sessions = plan.seats.iter().filter_map(entrant).map(|e| e.row(self));
+        self.store.write(std::iter::once(Write::MatchStart(row)).chain(sessions).collect()).await.map_err(internal)?;
+        if let Some(pair) = &plan.pair {
+            lock(&self.lobby).pair_begun(pair, &id);
+        }
         let setup = Setup {
             game: plan.game.clone(),
             header,
@@ -295,12 +314,14 @@ impl Hub {
             started_ms: self.now(),
         };
         let (tx, rx) = mpsc::unbounded_channel();
-        let over = Arc::new(AtomicBool::new(false));
+        let over = Arc::new(AtomicBool::new(machine.over()));
+        let released = Arc::new(AtomicBool::new(false));
         let seated = players.iter().map(|p| match p {
             Plays::Client(e) => Some(e.session.clone()),
             Plays::Agent { .. } => None,
         });
-        let handle = Handle { tx: tx.clone(), entry: Arc::new(entry), seated: seated.collect(), over: over.clone() };
+        let seated = seated.collect();
+        let handle = Handle { tx: tx.clone(), entry: Arc::new(entry), seated, over: over.clone(), released };
         lock(&self.live).insert(id.clone(), handle.clone());
         let mut agents = Vec::new();
         for (seat, player) in players.into_iter().enumerate() {
@@ -313,29 +334,43 @@ impl Hub {
             }
         }
         let actor = Actor::new(self.clone(), machine, tx, agents, rows, over);
-        tokio::spawn(actor.run(rx, asks.unwrap_or_default()));
+        let task = AssertUnwindSafe(actor.run(rx, asks.unwrap_or_default())).catch_unwind();
+        let hub = self.clone();
+        tokio::spawn(async move {
+            if task.await.is_err() {
+                tracing::error!(match_id = %id, "the task of a match panicked");
+                hub.forget(&id);
+                if let Err(error) = hub.bury(&id, "the server failed").await {
+                    tracing::error!(match_id = %id, %error, "its end could not be kept");
+                }
+            }
+        });
         handle
     }
 
-    /// Called by a match that ended: joins go on, and a pair whose last match this was is released.
-    pub(super) async fn match_over(self: Arc<Self>, machine: &Match) {
-        if let Some(pair) = machine.setup().pair.clone() {
-            self.release_pair(&pair, machine.id()).await;
+    /// The matches that may be released now that this one is over: itself, or all of its pair if it was the last.
+    pub(super) fn released_with(&self, machine: &Match) -> Vec<String> {
+        match &machine.setup().pair {
+            None => vec![machine.id().to_owned()],
+            Some(pair) => lock(&self.lobby).pair_ended(pair, machine.id()),
         }
+    }
+
+    /// What was hidden in these matches may be shown.
+    pub(super) fn mark_released(&self, ids: &[String]) {
+        let live = lock(&self.live);
+        for handle in ids.iter().filter_map(|id| live.get(id)) {
+            handle.released.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Called by a match that ended: joins go on.
+    pub(super) async fn match_over(self: Arc<Self>, machine: &Match) {
         let joins: Vec<String> = machine.setup().seats.iter().filter_map(|s| s.join.clone()).collect();
         for join in joins {
             lock(&self.lobby).ended(&join);
         }
         self.seat_all().await;
-    }
-
-    async fn release_pair(&self, pair: &str, id: &str) {
-        let done = lock(&self.lobby).pair_ended(pair, id);
-        if let Some(ids) = done
-            && let Err(error) = self.store.write(vec![Write::Released { ids }]).await
-        {
-            tracing::error!(pair, %error, "a pair could not be released");
-        }
     }
 
     /// Called by a match whose task ends.
@@ -352,13 +387,20 @@ impl Hub {
     /// # Errors
     /// The store's. A match that cannot be brought back is ended as `infra_error` and named in the log.
     pub async fn restore(self: &Arc<Self>) -> Result<usize, StoreError> {
+        let mut holders = Holders::new();
         for row in self.store.sessions().await? {
-            Entrant::restored(self, row).await;
+            let (entrant, seats) = Entrant::restored(self, row).await;
+            holders.extend(seats.into_iter().map(|seat| (seat, entrant.clone())));
+        }
+        for (id, secret) in self.store.unreleased().await? {
+            if let Some(pair) = serde_json::from_str::<Secret>(&secret).ok().and_then(|s| s.pair) {
+                lock(&self.lobby).pair_was_over(&pair, &id);
+            }
         }
         let mut back = 0;
         for kept in self.store.running().await? {
             let id = kept.row.id.clone();
-            match self.revive(kept).await {
+            match self.revive(kept, &holders).await {
                 Ok(()) => back += 1,
                 Err(why) => {
                     tracing::error!(match_id = %id, %why, "a match could not be brought back");
@@ -366,20 +408,57 @@ impl Hub {
                 }
             }
         }
+        let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
+        for kept in self.store.ended_since(super::epoch_ms().saturating_sub(grace)).await? {
+            let id = kept.row.id.clone();
+            if let Err(why) = self.recall(kept, &holders) {
+                tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
+            }
+        }
+        lock(&self.lobby).tidy();
         Ok(back)
     }
 
-    async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+    /// A match that ended shortly before the restart: its end is told to the sessions that come back.
+    fn recall(self: &Arc<Self>, kept: KeptMatch, holders: &Holders) -> Result<(), String> {
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
-        let rows: Result<Vec<Kept>, _> = kept.acts.iter().map(|a| serde_json::from_str(&a.body)).collect();
-        let rows = rows.map_err(|e| e.to_string())?;
+        let players = self.players_of(&setup, &secret, holders)?;
+        let known = players.iter().any(|p| matches!(p, Plays::Client(e) if !e.is_lost()));
+        let Some(end) = kept.end.as_ref().filter(|_| known) else { return Ok(()) };
+        let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
+        let machine = Match::recall(setup, rows_of(&kept)?, record, self.now())?;
+        let handle = self.launch(machine, players, 0, None);
+        handle.released.store(kept.released, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn revive(self: &Arc<Self>, kept: KeptMatch, holders: &Holders) -> Result<(), String> {
+        let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
+        let rows = rows_of(&kept)?;
         let count = rows.len() as u64;
+        let players = self.players_of(&setup, &secret, holders)?;
+        if let Some(pair) = &setup.pair {
+            lock(&self.lobby).pair_begun(pair, &kept.row.id);
+        }
+        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| lock(&self.lobby).goes_on(join));
+        let restarts = setup.restarts;
+        let (machine, asks) = Match::restore(setup, rows, self.now())?;
+        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
+        self.launch(machine, players, count, Some(asks));
+        Ok(())
+    }
+
+    /// Who plays the seats of a match from before a restart.
+    fn players_of(self: &Arc<Self>, setup: &Setup, secret: &Secret, holders: &Holders) -> Result<Vec<Plays>, String> {
         let mut players = Vec::new();
         for (k, seat) in secret.seats.iter().enumerate() {
-            let record = &setup.header.seats[k];
+            let record = setup.header.seats.get(k).ok_or("it has more players than seats")?;
             players.push(match &seat.session {
                 Some(session) => {
-                    Plays::Client(self.entrant(session).unwrap_or_else(|| Entrant::lost(self, session, &record.name)))
+                    // A seat that was reclaimed is not where it was when the match began.
+                    let holder = holders.get(&(setup.header.episode.clone(), k)).cloned();
+                    let lost = || Entrant::lost(self, session, &record.name, seat.owner.clone());
+                    Plays::Client(holder.or_else(|| self.entrant(session)).unwrap_or_else(lost))
                 }
                 None => {
                     let spec = record.spec.as_deref().unwrap_or(&record.name);
@@ -388,14 +467,7 @@ impl Hub {
                 }
             });
         }
-        if let Some(pair) = &setup.pair {
-            lock(&self.lobby).pair_begun(pair, &kept.row.id);
-        }
-        let restarts = setup.restarts;
-        let (machine, asks) = Match::restore(setup, rows, self.now())?;
-        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
-        self.launch(machine, players, count, Some(asks));
-        Ok(())
+        Ok(players)
     }
 
     /// An agent that was already seated before the restart: no limit applies to it again.
@@ -463,7 +535,7 @@ impl Hub {
         let hub = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(hub.config.limits.grace_ms)).await;
-            if !entrant.connected() {
+            if !entrant.came() {
                 hub.part(&entrant);
             }
         });
@@ -534,7 +606,7 @@ impl Hub {
 
     /// The public events of a match that has no task any more.
     fn retold(&self, kept: &KeptMatch) -> Vec<ludex_protocol::server::MatchFrame> {
-        let rows: Option<Vec<Kept>> = kept.acts.iter().map(|a| serde_json::from_str(&a.body).ok()).collect();
+        let rows = rows_of(kept).ok();
         let restored =
             self.setup_of(kept, 0).ok().zip(rows).and_then(|((setup, _), rows)| Match::restore(setup, rows, 0).ok());
         restored.map(|(machine, _)| machine.public_events()).unwrap_or_default()
@@ -563,6 +635,14 @@ impl Hub {
         }
         self.compute.run(move || crate::ratings::table(&lines)).await.unwrap_or_else(|_| json!({ "ratings": [] }))
     }
+}
+
+/// Who holds a seat (of a match, its number), by what the sessions say.
+type Holders = HashMap<(String, Seat), Arc<Entrant>>;
+
+/// The log of a match.
+fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
+    kept.acts.iter().map(|a| serde_json::from_str(&a.body).map_err(|e| e.to_string())).collect()
 }
 
 fn record_seat(s: &SeatPlan) -> RecordSeat {

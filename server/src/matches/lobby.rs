@@ -30,6 +30,9 @@ pub struct PlannedMatch {
     /// The pair: seed, digest and record are released when its last match is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<String>,
+    /// The run that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Whether it counts.
     pub rated: bool,
     /// Clock of every seat.
@@ -68,8 +71,9 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// Whether a match may begin for it now: there are some to come, there is room, and somebody is there to play it.
     fn open(&self) -> bool {
-        self.left != Some(0) && self.running < self.request.slots
+        self.left != Some(0) && self.running < self.request.slots && self.entrant.connected()
     }
 
     fn begun(&mut self) {
@@ -78,6 +82,15 @@ impl Waiting {
         self.told = false;
         if let Some(left) = &mut self.left {
             *left -= 1;
+        }
+    }
+
+    /// The match that [`begun`](Self::begun) counted did not begin.
+    fn not_begun(&mut self) {
+        self.running -= 1;
+        self.played -= 1;
+        if let Some(left) = &mut self.left {
+            *left += 1;
         }
     }
 
@@ -105,15 +118,16 @@ pub(super) struct Lobby {
     /// Join ids in order of arrival.
     order: Vec<String>,
     plan: Vec<PlannedMatch>,
-    /// Matches of pairs: begun, and over.
+    /// Matches that share a seed.
     pairs: HashMap<String, Pair>,
 }
 
 #[derive(Default)]
 struct Pair {
-    /// Matches not begun yet.
+    /// Matches planned and not begun.
     to_come: usize,
     running: HashSet<String>,
+    /// Those that are over and wait for the others to be released with them.
     over: Vec<String>,
 }
 
@@ -133,19 +147,41 @@ impl Lobby {
         self.order.retain(|j| j != join);
     }
 
+    /// A match of a join goes on after a restart.
+    pub(super) fn goes_on(&mut self, join: &str) {
+        if let Some(w) = self.joins.get_mut(join) {
+            w.running += 1;
+        }
+    }
+
+    /// Forgets joins without a match to come or running.
+    pub(super) fn tidy(&mut self) {
+        let done = |w: &&Waiting| w.left == Some(0) && w.running == 0;
+        let done: Vec<String> = self.joins.values().filter(done).map(|w| w.id.clone()).collect();
+        done.iter().for_each(|id| self.remove(id));
+    }
+
+    /// A match of the pair begins, or goes on after a restart.
     pub(super) fn pair_begun(&mut self, pair: &str, id: &str) {
-        self.pairs.entry(pair.to_owned()).or_default().running.insert(id.to_owned());
+        let p = self.pairs.entry(pair.to_owned()).or_default();
+        p.to_come = p.to_come.saturating_sub(1);
+        p.running.insert(id.to_owned());
+    }
+
+    /// A match of the pair was over before a restart, and is not released.
+    pub(super) fn pair_was_over(&mut self, pair: &str, id: &str) {
+        self.pairs.entry(pair.to_owned()).or_default().over.push(id.to_owned());
     }
 
     /// A match of the pair is over; all its matches, if this was the last.
-    pub(super) fn pair_ended(&mut self, pair: &str, id: &str) -> Option<Vec<String>> {
+    pub(super) fn pair_ended(&mut self, pair: &str, id: &str) -> Vec<String> {
         let p = self.pairs.entry(pair.to_owned()).or_default();
         p.running.remove(id);
         p.over.push(id.to_owned());
         if p.to_come > 0 || !p.running.is_empty() {
-            return None;
+            return Vec::new();
         }
-        self.pairs.remove(pair).map(|p| p.over)
+        self.pairs.remove(pair).map(|p| p.over).unwrap_or_default()
     }
 
     /// The next match that can begin, with its joins already counted.
@@ -208,7 +244,8 @@ impl Lobby {
                     *wanted.entry(t).or_default() += 1;
                 }
             });
-            wanted.iter().all(|(t, n)| by_ticket.get(t).is_some_and(|w| w.running + n <= w.request.slots))
+            let free = |w: &Waiting, n: u32| w.open() && w.running + n <= w.request.slots;
+            wanted.iter().all(|(t, n)| by_ticket.get(t).is_some_and(|w| free(w, *n)))
         };
         let at = self.plan.iter().position(ready)?;
         let ids: Vec<Option<String>> = self.plan[at]
@@ -237,10 +274,6 @@ impl Lobby {
                 _ => return None,
             }
         }
-        if let Some(pair) = &m.pair {
-            let p = self.pairs.entry(pair.clone()).or_default();
-            p.to_come = p.to_come.saturating_sub(1);
-        }
         Some(MatchPlan {
             game,
             seats,
@@ -249,7 +282,7 @@ impl Lobby {
             illegal: m.illegal,
             skip_forced: m.skip_forced,
             seed: m.seed,
-            run: None,
+            run: m.run,
             pair: m.pair,
         })
     }
@@ -328,7 +361,7 @@ impl Hub {
                 if let Some(mailbox) = entrant.mailbox() {
                     mailbox.reply(re, ServerMessage::Joined(Joined { join: id }));
                 }
-                entrant.keep(self).await;
+                entrant.keep(self, false).await;
                 self.seat_all().await;
             }
             Err(e) => {
@@ -455,7 +488,7 @@ impl Hub {
                 lobby.remove(join);
             }
         }
-        entrant.keep(self).await;
+        entrant.keep(self, false).await;
         true
     }
 
@@ -493,19 +526,16 @@ impl Hub {
             };
             let Some(plan) = plan else { break };
             let joins: Vec<String> = plan.seats.iter().filter_map(|s| s.setup.join.clone()).collect();
-            let entrants: Vec<Arc<Entrant>> = plan
-                .seats
-                .iter()
-                .filter_map(|s| if let Plays::Client(e) = &s.player { Some(e.clone()) } else { None })
-                .collect();
             // The future is boxed: a match that ends seats the next one, whose end seats the next.
             if let Err(error) = Box::pin(self.begin(plan)).await {
                 tracing::error!(%error, "a match could not begin");
-                joins.iter().for_each(|j| lock(&self.lobby).ended(j));
+                let mut lobby = lock(&self.lobby);
+                for join in &joins {
+                    if let Some(w) = lobby.joins.get_mut(join) {
+                        w.not_begun();
+                    }
+                }
                 break;
-            }
-            for entrant in entrants {
-                entrant.keep(self).await;
             }
         }
         let told = lock(&self.lobby).untold();

@@ -70,6 +70,8 @@ pub struct Match {
     logs: Logs,
     phase: Option<&'static str>,
     returns: Vec<f64>,
+    /// How it ended before a restart: what is told again is what was kept.
+    past: Option<Box<Record>>,
     ended: Option<Record>,
     out: Vec<Output>,
 }
@@ -89,6 +91,7 @@ impl Match {
             logs: watchers,
             phase: state.phase(),
             returns: vec![0.0; seats],
+            past: None,
             ended: None,
             out: Vec::new(),
             state,
@@ -104,19 +107,41 @@ impl Match {
     /// A row that does not apply, by number: the store or the rules changed under the match.
     pub fn restore(setup: Setup, rows: Vec<Kept>, now: u64) -> Result<(Self, Vec<Output>), String> {
         let mut m = Match::new(setup, now);
-        m.open_logs();
-        for place in &mut m.places {
-            place.waits = true;
-            place.away_since = Some(now);
-        }
-        m.settle(now);
-        for (n, row) in rows.into_iter().enumerate() {
-            m.reapply(row, now).map_err(|why| format!("row {n}: {why}"))?;
-        }
+        m.again(rows, now)?;
         // What was shown before the crash is in the logs; only open questions to in-process agents are new.
         m.out.clear();
         let asks: Vec<Seat> = (0..m.places.len()).filter(|&s| m.places[s].asked).collect();
         Ok((m, asks.into_iter().map(Output::Ask).collect()))
+    }
+
+    /// A match that had ended, with its record: for clients who did not hear of it.
+    ///
+    /// # Errors
+    /// As [`Match::restore`].
+    pub fn recall(setup: Setup, rows: Vec<Kept>, record: Record, now: u64) -> Result<Self, String> {
+        let mut m = Match::new(setup, now);
+        let (reason, at_fault) = (record.footer.reason, record.footer.at_fault);
+        m.past = Some(Box::new(record));
+        m.again(rows, now)?;
+        if !m.over() {
+            m.finish(reason.unwrap_or(Reason::Aborted), at_fault.map(|seat| seat as Seat));
+        }
+        m.out.clear();
+        Ok(m)
+    }
+
+    /// Plays the rows of the log.
+    fn again(&mut self, rows: Vec<Kept>, now: u64) -> Result<(), String> {
+        self.open_logs();
+        for place in &mut self.places {
+            place.waits = true;
+            place.away_since = Some(now);
+        }
+        self.settle();
+        for (n, row) in rows.into_iter().enumerate() {
+            self.reapply(row, now).map_err(|why| format!("row {n}: {why}"))?;
+        }
+        Ok(())
     }
 
     fn reapply(&mut self, row: Kept, now: u64) -> Result<(), String> {
@@ -139,7 +164,7 @@ impl Match {
                 };
                 self.places[seat].acted = true;
                 self.remember(seat, given, &heard, &act);
-                self.apply(seat, act, now);
+                self.apply(seat, act);
                 Ok(())
             }
             Kept::Refused { seat, tried, answer } => {
@@ -289,23 +314,23 @@ impl Match {
             Input::Start => {
                 self.open_logs();
                 self.emit_opening();
-                self.settle(now);
+                self.settle();
             }
             Input::Act { seat, re, act } => self.act(now, seat, re, *act),
             Input::Answer { seat, turn, given, notes } => self.answer(now, seat, turn, given, notes.map(|n| *n)),
             Input::Failed { seat, message } => {
                 if !self.over() {
                     tracing::warn!(match_id = self.id(), seat, %message, "an in-process agent failed");
-                    self.finish(now, Reason::AgentError, Some(seat));
+                    self.finish(Reason::AgentError, Some(seat));
                 }
             }
-            Input::Resign { seat, re } => self.resign(now, seat, re),
+            Input::Resign { seat, re } => self.resign(seat, re),
             Input::Online(seat) => self.presence(now, seat, true),
             Input::Offline(seat) => self.presence(now, seat, false),
             Input::Tick => {}
             Input::Abort(reason) => {
                 if !self.over() {
-                    self.finish(now, reason, None);
+                    self.finish(reason, None);
                 }
             }
         }
@@ -322,17 +347,17 @@ impl Match {
         let clock = self.clocks.next().filter(|&(at, _)| at <= now);
         match (clock, away.filter(|&(at, _)| at <= now)) {
             (Some((at, fell)), away) if away.is_none_or(|(gone, _)| at <= gone) => match fell {
-                Some(seat) => self.blame(now, Reason::Timeout, seat),
-                None => self.finish(now, Reason::Truncated, None),
+                Some(seat) => self.blame(Reason::Timeout, seat),
+                None => self.finish(Reason::Truncated, None),
             },
-            (_, Some((_, seat))) => self.blame(now, Reason::Disconnect, seat),
+            (_, Some((_, seat))) => self.blame(Reason::Disconnect, seat),
             _ => {}
         }
     }
 
-    fn blame(&mut self, now: u64, reason: Reason, seat: Seat) {
+    fn blame(&mut self, reason: Reason, seat: Seat) {
         let reason = if self.places[seat].acted { reason } else { Reason::NoShow };
-        self.finish(now, reason, Some(seat));
+        self.finish(reason, Some(seat));
     }
 
     fn presence(&mut self, now: u64, seat: Seat, online: bool) {
@@ -357,11 +382,14 @@ impl Match {
         }
     }
 
-    fn resign(&mut self, now: u64, seat: Seat, re: Option<i64>) {
+    fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.over();
+        // Said again, because the answer was lost with the connection.
+        let end = self.ended.as_ref().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = end == Some((Some(Reason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
-            let message = if over {
+            let message = if over && !again {
                 ErrorMessage::new(ErrorCode::MatchOver, "the match is over").into()
             } else {
                 ServerMessage::Ok(Default::default())
@@ -369,7 +397,7 @@ impl Match {
             self.reply(seat, re, message);
         }
         if !over {
-            self.finish(now, Reason::Resign, Some(seat));
+            self.finish(Reason::Resign, Some(seat));
         }
     }
 
@@ -437,7 +465,7 @@ impl Match {
                 let answer = self.remember(seat, chosen, &heard, &act);
                 self.out.push(Output::Keep(Box::new(Kept::Act(act.clone()))));
                 self.reply(seat, re, answer);
-                self.apply(seat, act, now);
+                self.apply(seat, act);
             }
             Err(refusal) => self.refuse(now, seat, re, chosen, refusal, notes),
         }
@@ -512,7 +540,7 @@ impl Match {
             return self.renew_try(seat);
         }
         let forced = match policy.policy {
-            IllegalPolicy::Forfeit => return self.finish(now, Reason::Illegal, Some(seat)),
+            IllegalPolicy::Forfeit => return self.finish(Reason::Illegal, Some(seat)),
             IllegalPolicy::Default => self.state.default_action(seat),
             IllegalPolicy::Random => {
                 // A purpose of its own, and the seat's own turn: the same for everybody who replays it.
@@ -522,7 +550,7 @@ impl Match {
         };
         let act = self.accept(now, seat, &Heard::Action(forced), None, true);
         self.out.push(Output::Keep(Box::new(Kept::Act(act.clone()))));
-        self.apply(seat, act, now);
+        self.apply(seat, act);
     }
 
     /// The open turn shows the number of tries, for those who come back.
@@ -544,11 +572,11 @@ impl Match {
             Ok(heard) => {
                 let act = self.accept(now, seat, &heard, notes.filter(|n| !n.is_empty()), false);
                 self.out.push(Output::Keep(Box::new(Kept::Act(act.clone()))));
-                self.apply(seat, act, now);
+                self.apply(seat, act);
             }
             Err(refusal) => {
                 tracing::warn!(match_id = self.id(), seat, %refusal, "an in-process agent made an illegal move");
-                self.finish(now, Reason::AgentError, Some(seat));
+                self.finish(Reason::AgentError, Some(seat));
             }
         }
     }
@@ -556,7 +584,7 @@ impl Match {
     // ---- the course of the game -----------------------------------------------------------------------------------
 
     /// Plays an accepted move, or keeps it until the joint move is complete.
-    fn apply(&mut self, seat: Seat, act: KeptAct, now: u64) {
+    fn apply(&mut self, seat: Seat, act: KeptAct) {
         let place = &mut self.places[seat];
         place.open = None;
         place.asked = false;
@@ -569,7 +597,7 @@ impl Match {
         } else {
             self.play_one(act);
         }
-        self.settle(now);
+        self.settle();
     }
 
     fn play_one(&mut self, act: KeptAct) {
@@ -680,10 +708,10 @@ impl Match {
     }
 
     /// Goes on until somebody has to be asked or the episode is over.
-    fn settle(&mut self, now: u64) {
+    fn settle(&mut self) {
         while !self.over() {
             match self.state.turn() {
-                Turn::Over => return self.finish(now, Reason::Finished, None),
+                Turn::Over => return self.finish(Reason::Finished, None),
                 Turn::Chance => self.play_chance(),
                 Turn::Seat(seat) => {
                     if self.skips(seat) {
@@ -701,7 +729,7 @@ impl Match {
         self.state.chance(&mut self.outcomes);
         let Some(a) = self.draw.pick(&self.outcomes) else {
             tracing::error!(match_id = self.id(), "a chance node without outcomes");
-            return self.finish(0, Reason::InfraError, None);
+            return self.finish(Reason::InfraError, None);
         };
         let before = self.state.boxed();
         self.state.play_unchecked(a);
@@ -781,7 +809,7 @@ impl Match {
         self.out.push(Output::Frame { to: Watcher::Seat(seat), frame: Box::new(frame) });
     }
 
-    fn finish(&mut self, now: u64, reason: Reason, at_fault: Option<Seat>) {
+    fn finish(&mut self, reason: Reason, at_fault: Option<Seat>) {
         self.clocks.halt();
         if let Some(seat) = at_fault {
             self.record_unanswered(seat);
@@ -791,36 +819,17 @@ impl Match {
             place.asked = false;
             place.pending = None;
         }
-        let spec = self.setup.game.spec();
-        let mut returns = self.state.returns();
-        if let Some(seat) = at_fault {
-            ludex_env::batch::forfeit(spec, seat, &mut returns);
-        }
-        let outcome = ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault);
-        let mut record = Record {
-            header: self.setup.header.clone(),
-            events: self.events.clone(),
-            footer: Footer {
-                returns: returns.clone(),
-                outcome: outcome.clone(),
-                reason: Some(reason),
-                at_fault: at_fault.map(|s| s as u32),
-                ended: Some(super::now_text()),
-                run: self.setup.run.clone(),
-                pair: self.setup.pair.clone(),
-                seed: Some(self.setup.seed.to_string()),
-                salt: Some(hex::encode(self.setup.salt)),
-                digest: None,
-            },
+        let record = match self.past.take() {
+            Some(record) => *record,
+            None => self.record_of(reason, at_fault),
         };
-        record.footer.digest = digest_of(&record);
         self.out.push(Output::Keep(Box::new(Kept::End(Box::new(record.clone())))));
         let release = self.setup.release;
         let end = MatchEnd {
             seq: 0,
             match_id: self.id().to_owned(),
-            returns,
-            outcome,
+            returns: record.footer.returns.clone(),
+            outcome: record.footer.outcome.clone(),
             reason,
             at_fault: at_fault.map(|s| s as u32),
             rated: self.setup.header.rated && reason.counts(),
@@ -835,8 +844,34 @@ impl Match {
             self.out.push(Output::Frame { to, frame: Box::new(frame) });
         }
         self.ended = Some(record);
-        let _ = now;
         self.out.push(Output::Over);
+    }
+
+    /// The record of a match that ends here.
+    fn record_of(&self, reason: Reason, at_fault: Option<Seat>) -> Record {
+        let spec = self.setup.game.spec();
+        let mut returns = self.state.returns();
+        if let Some(seat) = at_fault {
+            ludex_env::batch::forfeit(spec, seat, &mut returns);
+        }
+        let mut record = Record {
+            header: self.setup.header.clone(),
+            events: self.events.clone(),
+            footer: Footer {
+                outcome: ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault),
+                returns,
+                reason: Some(reason),
+                at_fault: at_fault.map(|s| s as u32),
+                ended: Some(super::now_text()),
+                run: self.setup.run.clone(),
+                pair: self.setup.pair.clone(),
+                seed: Some(self.setup.seed.to_string()),
+                salt: Some(hex::encode(self.setup.salt)),
+                digest: None,
+            },
+        };
+        record.footer.digest = digest_of(&record);
+        record
     }
 
     // ---- frames ---------------------------------------------------------------------------------------------------

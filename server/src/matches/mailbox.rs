@@ -1,6 +1,7 @@
 //! The way to one connection.
 
 use ludex_protocol::Id;
+use ludex_protocol::error::close;
 use ludex_protocol::server::ServerMessage;
 use tokio::sync::mpsc;
 
@@ -21,23 +22,32 @@ pub enum Undelivered {
 }
 
 impl Mailbox {
-    /// Puts something in.
+    /// Puts something in that must not be lost: when there is no room the connection is closed, and its client resumes.
     ///
     /// # Errors
     /// There is no room, or nobody.
     pub fn post(&self, out: Out) -> Result<(), Undelivered> {
+        let put = self.put(out);
+        if put == Err(Undelivered::Full) {
+            let sender = self.0.clone();
+            tokio::spawn(async move { sender.send(Out::Close(close::TOO_SLOW)).await });
+        }
+        put
+    }
+
+    /// Puts an event in that may be left out.
+    ///
+    /// # Errors
+    /// There is no room, or nobody.
+    pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
+        self.put(Out::Message(None, message))
+    }
+
+    fn put(&self, out: Out) -> Result<(), Undelivered> {
         self.0.try_send(out).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => Undelivered::Full,
             mpsc::error::TrySendError::Closed(_) => Undelivered::Closed,
         })
-    }
-
-    /// Puts an event in.
-    ///
-    /// # Errors
-    /// As [`Mailbox::post`].
-    pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
-        self.post(Out::Message(None, message))
     }
 
     /// Answers a request. A client that does not read loses its answer with its connection, and asks again.

@@ -9,7 +9,7 @@ use ludex_protocol::error::{ErrorCode, ErrorMessage, close};
 use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
-use super::actor::Cmd;
+use super::actor::{Cmd, Handle};
 use super::entrant::Entrant;
 use super::hub::Hub;
 use super::mailbox::Mailbox;
@@ -21,7 +21,7 @@ use crate::session::{Identity, Out};
 pub struct Player {
     hub: Arc<Hub>,
     entrant: Arc<Entrant>,
-    scopes: Scopes,
+    admin: bool,
     mailbox: Mailbox,
     generation: u64,
     /// Matches that it watches.
@@ -39,23 +39,37 @@ impl Player {
     /// The player of a session from before a restart. Nothing is sent before [`Player::resume`].
     pub fn of(hub: Arc<Hub>, entrant: Arc<Entrant>, scopes: Scopes, mailbox: mpsc::Sender<Out>) -> Player {
         let mailbox = Mailbox(mailbox);
-        let generation = entrant.connect(mailbox.clone());
-        Player { hub, entrant, scopes, mailbox, generation, watching: Vec::new() }
+        let generation = entrant.connect(&hub, mailbox.clone());
+        Player { hub, entrant, admin: scopes.has(Scopes::ADMIN), mailbox, generation, watching: Vec::new() }
     }
 
-    /// A new connection takes over: what it has not `seen` goes to its mailbox, match by match; a resync where it names
-    /// nothing.
-    pub fn resume(&mut self, mailbox: mpsc::Sender<Out>, seen: &BTreeMap<String, u64>) {
+    /// A new connection with these scopes takes over: what it has not `seen` goes to its mailbox, match by match; a
+    /// resync where it names nothing.
+    pub fn resume(&mut self, scopes: Scopes, mailbox: mpsc::Sender<Out>, seen: &BTreeMap<String, u64>) {
+        self.admin = scopes.has(Scopes::ADMIN);
         self.mailbox = Mailbox(mailbox);
-        self.generation = self.entrant.connect(self.mailbox.clone());
+        self.generation = self.entrant.connect(&self.hub, self.mailbox.clone());
         self.watching.clear();
         self.entrant.catch_up(seen, false);
     }
 
-    /// Changes the hash of the key that resumes the session, and keeps the session.
-    pub async fn set_key(&self, key_hash: String) {
-        self.entrant.set_key(key_hash);
-        self.entrant.keep(&self.hub).await;
+    /// Changes the hash of the key that resumes the session, and keeps the session. The key that was `shown` stays good
+    /// until [`settle`](Self::settle).
+    pub async fn set_key(&self, key_hash: String, shown: Option<String>) {
+        self.entrant.set_key(key_hash, shown);
+        self.entrant.keep(&self.hub, self.at_stake()).await;
+    }
+
+    /// The client has its new key: the one before is dead.
+    pub fn settle(&self) {
+        self.entrant.settle();
+    }
+
+    /// The client is here: joins that waited for it go on.
+    pub async fn go_on(&self) {
+        if !self.hub.joins_of(&self.entrant.session).is_empty() {
+            self.hub.seat_all().await;
+        }
     }
 
     /// For `welcome`: seats and where they stand.
@@ -81,7 +95,7 @@ impl Player {
 
     /// Takes the seats and joins that other sessions of this agent name (and owner) hold; each comes with a resync. A
     /// live holder is closed as superseded.
-    pub fn reclaim(&self) {
+    pub async fn reclaim(&self) {
         for other in self.hub.entrants_named(&self.entrant.agent, self.entrant.owner.as_deref()) {
             if other.session == self.entrant.session {
                 continue;
@@ -93,6 +107,8 @@ impl Player {
             }
             self.entrant.take_seats(seats);
             self.hub.move_joins(&other.session, &self.entrant);
+            // Kept before this session says that it has them: after a crash nobody has them twice.
+            other.keep(&self.hub, false).await;
             if let Some(mailbox) = other.mailbox() {
                 let _ = mailbox.post(Out::Close(close::SUPERSEDED));
             }
@@ -114,10 +130,7 @@ impl Player {
         // Frames are kept until the match is gone: an `ack`, the one message without an id, has nothing to do.
         let Some(re) = re else { return };
         match message {
-            ClientMessage::Join(join) => match self.allowed(Scopes::PLAY, "play") {
-                Ok(()) => self.hub.join(&self.entrant, re, *join).await,
-                Err(e) => self.reply(re, e),
-            },
+            ClientMessage::Join(join) => self.hub.join(&self.entrant, re, *join).await,
             ClientMessage::Leave(leave) => {
                 if self.hub.leave(&self.entrant, &leave.join).await {
                     self.reply(re, ServerMessage::Ok(Default::default()));
@@ -130,14 +143,11 @@ impl Player {
             }
             ClientMessage::Act(act) => self.act(re, act),
             ClientMessage::Resign(resign) => match self.entrant.seat(&resign.match_id) {
-                Some((handle, seat)) => drop(handle.send(Cmd::Input(Input::Resign { seat, re: Some(re) }))),
+                Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Resign { seat, re: Some(re) })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
             ClientMessage::ListMatches(list) => self.list(re, &list),
-            ClientMessage::Spectate(watch) => match self.allowed(Scopes::SPECTATE, "spectate") {
-                Ok(()) => self.spectate(re, watch).await,
-                Err(e) => self.reply(re, e),
-            },
+            ClientMessage::Spectate(watch) => self.spectate(re, watch),
             ClientMessage::Unspectate(un) => {
                 self.watching.retain(|id| *id != un.match_id);
                 self.unwatch(&un.match_id);
@@ -151,12 +161,11 @@ impl Player {
         self.mailbox.reply(re, message);
     }
 
-    fn allowed(&self, scope: Scopes, name: &str) -> Result<(), ErrorMessage> {
-        if self.scopes.has(scope) {
-            return Ok(());
+    /// Hands a request to a match, which answers it.
+    fn tell(&self, re: Id, handle: &Handle, cmd: Cmd) {
+        if !handle.send(cmd) {
+            self.reply(re, ErrorMessage::new(ErrorCode::MatchOver, "the match is over"));
         }
-        Err(ErrorMessage::new(ErrorCode::Forbidden, format!("this token has not the scope {name}"))
-            .allowed(self.scopes.names()))
     }
 
     fn no_seat(&self, id: &str) -> ErrorMessage {
@@ -168,11 +177,7 @@ impl Player {
 
     fn act(&self, re: Id, act: Box<Act>) {
         match self.entrant.seat(&act.match_id) {
-            Some((handle, seat)) => {
-                if !handle.send(Cmd::Input(Input::Act { seat, re, act })) {
-                    self.reply(re, ErrorMessage::new(ErrorCode::MatchOver, "the match is over"));
-                }
-            }
+            Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Act { seat, re, act })),
             None => self.reply(re, self.no_seat(&act.match_id)),
         }
     }
@@ -181,7 +186,7 @@ impl Player {
         self.reply(re, ServerMessage::Matches(self.hub.matches(list)));
     }
 
-    async fn spectate(&mut self, re: Id, watch: Spectate) {
+    fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
             return self
                 .reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
@@ -189,24 +194,29 @@ impl Player {
         let full = watch.view == SpectatorView::Full;
         let seated = handle.seated.iter().flatten().any(|s| *s == self.entrant.session)
             || self.hub.plays_in(&watch.match_id, &self.entrant.agent, self.entrant.owner.as_deref());
-        if full && handle.live() && (seated || !self.scopes.has(Scopes::ADMIN)) {
+        if full && !handle.is_released() && (seated || !self.admin) {
             let why = if seated {
                 "an agent seated in a match cannot see what is hidden in it"
             } else {
-                "view = full of a running match needs the scope admin"
+                "view = full needs the scope admin until every match of the seed is over"
             };
             return self.reply(re, ErrorMessage::new(ErrorCode::Forbidden, why).path("view"));
         }
-        if !self.watching.contains(&watch.match_id) {
-            self.watching.push(watch.match_id.clone());
+        self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
+        let most = self.hub.config.limits.matches as usize;
+        if self.watching.len() >= most {
+            let e = ErrorMessage::new(ErrorCode::Limit, "this session watches as many matches as it may");
+            return self.reply(re, e.allowed(most));
         }
-        handle.send(Cmd::Spectate {
+        self.watching.push(watch.match_id);
+        let cmd = Cmd::Spectate {
             session: self.entrant.session.clone(),
             mailbox: self.mailbox.clone(),
             re,
             full,
             views: watch.views.unwrap_or_default(),
-        });
+        };
+        self.tell(re, &handle, cmd);
     }
 
     fn unwatch(&self, id: &str) {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use ludex_agents::{AgentError, Answer, Move};
 use ludex_env::{AgentKey, Ask, Draw, DynState, GameRef, Given, Seat};
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
@@ -99,6 +100,25 @@ pub enum Input {
     Tick,
     /// The match ends without a verdict.
     Abort(Reason),
+}
+
+impl Input {
+    /// What an in-process agent answered, or that it could not.
+    pub fn of_agent(seat: Seat, turn: u32, answer: Result<Answer, AgentError>) -> Input {
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => return Input::Failed { seat, message: error.to_string() },
+        };
+        let given = match answer.mv {
+            Move::Id(a) => Given::Id(i64::from(a)),
+            Move::Text(t) => Given::Text(t),
+            Move::Said(v) => Given::Proposal(v),
+            Move::Resign => return Input::Resign { seat, re: None },
+        };
+        let notes = (!answer.notes.is_empty())
+            .then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
+        Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
+    }
 }
 
 /// What goes out, in order of effect.

@@ -185,6 +185,7 @@ impl<S: Io> Connection<S> {
         if !self.settled {
             self.settled = true;
             self.shared.sessions.settle(&self.session.who.session);
+            self.session.player.settle();
         }
         if let Some(wait) = self.bucket.as_ref().and_then(|bucket| bucket.take()) {
             self.limited += 1;

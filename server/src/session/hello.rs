@@ -127,20 +127,28 @@ async fn welcome<S>(
         None => None,
     };
     let mut resumed = old.is_some();
+    let shown = hello.resume.as_ref().map(|r| hex::encode(sessions::hash(&r.key)));
     let session = match old {
         Some(mut session) => {
             session.who.scopes = grant.scopes;
             shared.sessions.hold(&session.who.session, &key, say);
             let seen = hello.resume.map(|r| r.seen).unwrap_or_default();
-            session.player.resume(mail, &seen);
+            session.player.resume(grant.scopes, mail, &seen);
             session
         }
         None => {
             let stored = hello.resume.as_ref().and_then(|r| stored(shared, r, grant.owner.as_deref()));
+            // Two may come with the same key: one of them gets the session.
+            let enter = |id: &str| shared.sessions.insert(id, &key, grant.owner.clone(), say.clone());
+            let stored = stored.filter(|entrant| enter(&entrant.session));
             resumed = stored.is_some();
             let session = match &stored {
                 Some(entrant) => entrant.session.clone(),
-                None => random("s_")?,
+                None => {
+                    let id = random("s_")?;
+                    enter(&id);
+                    id
+                }
             };
             let name = stored.as_ref().map_or(name, |entrant| entrant.agent.clone());
             let who = Identity {
@@ -151,19 +159,18 @@ async fn welcome<S>(
                 scopes: grant.scopes,
                 owner: grant.owner,
             };
-            shared.sessions.insert(&who.session, &key, who.owner.clone(), say);
             let hub = shared.hub.clone();
             let player = match stored {
                 // From before a restart: the matches are there, environments and replies are not.
                 Some(entrant) => {
                     let mut player = Player::of(hub, entrant, who.scopes, mail.clone());
-                    player.resume(mail, &hello.resume.map(|r| r.seen).unwrap_or_default());
+                    player.resume(who.scopes, mail, &hello.resume.map(|r| r.seen).unwrap_or_default());
                     player
                 }
                 None => {
                     let player = Player::new(hub, who.clone(), mail);
                     if hello.reclaim {
-                        player.reclaim();
+                        player.reclaim().await;
                     }
                     player
                 }
@@ -174,7 +181,7 @@ async fn welcome<S>(
             Box::new(Session { who, replies: Replies::new(shared.limits.replies_kept as usize), gym, player })
         }
     };
-    session.player.set_key(hex::encode(sessions::hash(&key))).await;
+    session.player.set_key(hex::encode(sessions::hash(&key)), shown.filter(|_| resumed)).await;
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {
         limits.requests_per_s = 0;
@@ -194,14 +201,15 @@ async fn welcome<S>(
     };
     let bytes = wire.encoding.encode_server(Some(id), &ludex_protocol::ServerMessage::Welcome(Box::new(welcome)));
     let bytes = bytes.map_err(|e| Turned::away(ErrorCode::Internal, e.to_string()))?;
+    session.player.go_on().await;
     Ok(Welcomed { session, mailbox, control, welcome: Frame::new(wire.encoding, bytes) })
 }
 
 /// The session of before a restart that `resume` names, if its key opens it.
 fn stored(shared: &Shared, resume: &Resume, owner: Option<&str>) -> Option<Arc<Entrant>> {
     let entrant = shared.hub.entrant(&resume.session)?;
-    let opens = entrant.key_hash() == hex::encode(sessions::hash(&resume.key)) && entrant.owner.as_deref() == owner;
-    (opens && !entrant.connected()).then_some(entrant)
+    let opens = entrant.opens(&hex::encode(sessions::hash(&resume.key))) && entrant.owner.as_deref() == owner;
+    opens.then_some(entrant)
 }
 
 fn refused(e: AuthError) -> Turned {

@@ -72,10 +72,15 @@ impl Sessions {
         (live, table.entries.len() - live)
     }
 
-    /// A new session under `key`.
-    pub fn insert(&self, id: &str, key: &str, owner: Option<String>, control: mpsc::UnboundedSender<Control>) {
+    /// A new session under `key`; false if there is one of this name.
+    pub fn insert(&self, id: &str, key: &str, owner: Option<String>, control: mpsc::UnboundedSender<Control>) -> bool {
+        let mut table = self.lock();
+        if table.entries.contains_key(id) {
+            return false;
+        }
         let entry = Entry { key: hash(key), old: None, owner, place: Place::Live(control) };
-        self.lock().entries.insert(id.to_owned(), entry);
+        table.entries.insert(id.to_owned(), entry);
+        true
     }
 
     /// The session `id`, if `key` opens it and it belongs to `owner`: out of its waiting, or out of the hands of an

@@ -43,6 +43,15 @@ impl Store {
         self.with_logs(matches, acts).await
     }
 
+    /// The matches that ended and are not released: ids and secrets, oldest first.
+    ///
+    /// # Errors
+    /// As [`running`](Self::running).
+    pub async fn unreleased(&self) -> Result<Vec<(String, String)>, StoreError> {
+        let text = "SELECT id, secret FROM matches WHERE ended_ms IS NOT NULL AND released IS NULL ORDER BY seq";
+        self.all(QueryBuilder::new(text), |row| Ok((row.try_get(0)?, row.try_get(1)?))).await
+    }
+
     /// One match, running or ended, with its log.
     ///
     /// # Errors

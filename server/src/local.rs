@@ -1,0 +1,247 @@
+//! Matches among in-process agents, without sockets, store or waiting: the server's own machine, driven to its end in
+//! virtual time.
+//!
+//! A match is a function of its game, its players and its seed; only `started` and `ended` of the record tell one run from
+//! another. The match's clock stands still, except while an agent thinks whose answers are not reproducible anyway.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use ludex_agents::{Agent, AgentError, AgentSpec, Kind};
+use ludex_env::GameRef;
+use ludex_env::draw::{Key, key};
+use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, Record, RecordSeat, VERSION};
+use ludex_referee::digest::seed_commit;
+use ludex_referee::schedule::{Planned, Seeds};
+use rayon::prelude::*;
+
+use crate::matches::machine::Match;
+use crate::matches::now_text;
+use crate::matches::terms::{Input, Output, SeatSetup, Setup};
+
+/// An agent that takes seats.
+#[derive(Clone)]
+pub struct Player {
+    /// As it was written, in canonical form; records name it so.
+    pub spec: AgentSpec,
+    /// The agent.
+    pub agent: Arc<dyn Agent>,
+}
+
+impl Player {
+    /// The agent that `text` means in `game`.
+    ///
+    /// # Errors
+    /// As [`AgentSpec::parse`] and [`AgentSpec::build`].
+    pub fn new(text: &str, game: &GameRef) -> Result<Self, AgentError> {
+        let spec = AgentSpec::parse(text)?;
+        let agent = spec.build(game)?;
+        Ok(Player { spec, agent })
+    }
+
+    fn record_seat(&self) -> RecordSeat {
+        let name = self.spec.to_string();
+        let kind = if self.spec.kind() == Kind::Person { AgentKind::Human } else { AgentKind::Bot };
+        RecordSeat { spec: Some(name.clone()), name, version: None, kind }
+    }
+}
+
+/// A match that was played.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The record, with seed, salt and digest.
+    pub record: Record,
+    /// What an agent said that could not go on.
+    pub failure: Option<String>,
+}
+
+/// What a match without clock between `players` (one for each seat) is made of. `block` is the key of the block of
+/// matches that it belongs to ([`block_key`]), `turn` its place there; a match alone has no `pair`.
+pub fn setup(game: &GameRef, players: &[&Player], seed: u64, block: &Key, turn: usize, pair: Option<String>) -> Setup {
+    let spec = game.spec();
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&block[16..]);
+    let peeks = players.iter().any(|p| p.agent.peeks());
+    let header = Header {
+        ludex: VERSION,
+        episode: format!("l_{}_{turn}", hex::encode(&block[..8])),
+        number: 0,
+        flags: if peeks { vec!["peek".into()] } else { Vec::new() },
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        server: crate::PROGRAM.into(),
+        seats: players.iter().map(|p| p.record_seat()).collect(),
+        rated: false,
+        clock: Clock::default(),
+        illegal: Illegal::default(),
+        seed_commit: Some(seed_commit(&salt, seed)),
+        started: now_text(),
+    };
+    Setup {
+        game: game.clone(),
+        header,
+        seats: players.iter().map(|_| SeatSetup::default()).collect(),
+        skip_forced: false,
+        seed,
+        salt,
+        release: true,
+        grace_ms: 0,
+        run: None,
+        pair,
+        restarts: 0,
+    }
+}
+
+/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<specs, sorted>:<seed>`. Names and
+/// salts are taken from it, so that the same block has the same name wherever it is played.
+pub fn block_key(game: &GameRef, players: &[&Player], seed: u64) -> Key {
+    let mut specs: Vec<String> = players.iter().map(|p| p.spec.to_string()).collect();
+    specs.sort();
+    key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, specs.join("|")))
+}
+
+/// Plays a match to its end. `told` hears everything that the machine puts out.
+pub fn play(setup: Setup, players: &[&Player], mut told: impl FnMut(&Match, &Output)) -> Played {
+    let mut now = 0;
+    let mut failure = None;
+    let mut machine = Match::new(setup, now);
+    let mut due = VecDeque::from(machine.on(now, Input::Start));
+    while let Some(output) = due.pop_front() {
+        told(&machine, &output);
+        let Output::Ask(seat) = output else { continue };
+        let player = players[seat];
+        let Some(question) = machine.question(seat, player.agent.peeks()) else { continue };
+        let begun = Instant::now();
+        let answer = player.agent.act(&question.ask(), None);
+        if !player.agent.reproducible() {
+            now += begun.elapsed().as_millis() as u64;
+        }
+        if let Err(error) = &answer {
+            failure = Some(error.to_string());
+        }
+        due.extend(machine.on(now, Input::of_agent(seat, question.turn, answer)));
+    }
+    if !machine.over() {
+        // Nobody is asked and it is not over: no rule leads here, and a record must say so.
+        machine.on(now, Input::Abort(Reason::InfraError));
+    }
+    Played { record: machine.record().cloned().unwrap_or_default(), failure }
+}
+
+/// Matches to be played by a plan.
+pub struct Series {
+    /// The game.
+    pub game: GameRef,
+    /// Who takes part; the plan names them by index.
+    pub players: Vec<Player>,
+    /// The matches. Those of one block are a pair.
+    pub plan: Vec<Planned>,
+    /// The seeds of the blocks.
+    pub seeds: Seeds,
+}
+
+impl Series {
+    /// Plays match `k` of the plan.
+    ///
+    /// # Panics
+    /// If there is no such match, or it names a player who is not there.
+    pub fn play(&self, k: usize) -> Played {
+        let planned = &self.plan[k];
+        let players: Vec<&Player> = planned.seats.iter().map(|&p| &self.players[p]).collect();
+        let seed = self.seeds.of(planned.pair);
+        let block = block_key(&self.game, &players, seed);
+        let pair = format!("p_{}", hex::encode(&block[..8]));
+        play(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, |_, _| {})
+    }
+
+    /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,
+    /// in the order of the plan, as soon as those before it are done.
+    ///
+    /// # Errors
+    /// The first error of `done`; matches that have not begun are not played then. When the system gives no threads.
+    pub fn run(&self, jobs: usize, mut done: impl FnMut(usize, Played) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+        let (tx, rx) = mpsc::channel();
+        std::thread::scope(|scope| {
+            // One after the other, not in halves, so that little waits for its turn. Nobody listens after an error.
+            let all = || {
+                (0..self.plan.len())
+                    .par_bridge()
+                    .try_for_each_with(tx, |tx, k| tx.send((k, self.play(k))).map_err(drop))
+            };
+            scope.spawn(|| pool.install(all));
+            let mut early = BTreeMap::new();
+            let mut next = 0;
+            for (k, played) in rx {
+                early.insert(k, played);
+                while let Some(played) = early.remove(&next) {
+                    done(next, played)?;
+                    next += 1;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::load;
+    use ludex_referee::schedule::blocks;
+
+    use super::*;
+
+    fn series(game: &str, seats: &[&str], pairs: u64) -> Series {
+        let game = load(game).unwrap();
+        let players: Vec<Player> = seats.iter().map(|s| Player::new(s, &game).unwrap()).collect();
+        let table: Vec<usize> = (0..players.len()).collect();
+        Series { game, players, plan: blocks(&table, pairs, 0), seeds: Seeds::Open(1) }
+    }
+
+    /// Records without the time of day.
+    fn records(series: &Series, jobs: usize) -> Vec<Record> {
+        let mut all = Vec::new();
+        series
+            .run(jobs, |k, mut played| {
+                assert_eq!((k, played.failure), (all.len(), None));
+                played.record.header.started.clear();
+                (played.record.footer.ended, played.record.footer.digest) = (None, None);
+                all.push(played.record);
+                Ok(())
+            })
+            .unwrap();
+        all
+    }
+
+    #[test]
+    fn a_series_is_the_same_on_any_number_of_threads() {
+        for (game, seats) in [
+            ("tic_tac_toe", &["mcts sims=20", "random"][..]),
+            ("kuhn_poker(players=3)", &["random", "mcts sims=20", "random"]),
+            ("iterated_prisoners_dilemma", &["tit_for_tat", "random"]),
+        ] {
+            let series = series(game, seats, 4);
+            let one = records(&series, 1);
+            assert_eq!(one, records(&series, 3));
+            assert_eq!(one.len(), 4 * seats.len());
+            let first = &one[0].footer;
+            assert!(one[1..seats.len()].iter().all(|r| r.footer.pair == first.pair && r.footer.seed == first.seed));
+            assert!(one[seats.len()..].iter().all(|r| r.footer.pair != first.pair && r.footer.seed != first.seed));
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_listener_ends_the_series() {
+        let series = series("tic_tac_toe", &["random", "random"], 500);
+        let mut seen = 0;
+        let end = series.run(1, |k, _| {
+            seen += 1;
+            anyhow::ensure!(k < 3, "enough");
+            Ok(())
+        });
+        assert_eq!((end.unwrap_err().to_string(), seen), ("enough".to_owned(), 4));
+    }
+}

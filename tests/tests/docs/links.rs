@@ -1,0 +1,77 @@
+//! Links of Markdown pages, as far as our pages use them: `[text](target)` outside of code.
+
+use std::path::Path;
+
+/// The lines of `text` that are not within a fence.
+fn prose(text: &str) -> impl Iterator<Item = &str> {
+    let mut fenced = false;
+    text.lines().filter(move |line| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        !fenced && !fence
+    })
+}
+
+/// The targets of all links.
+pub fn targets(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in prose(text) {
+        // Every other part of a line stands between backticks.
+        for part in line.split('`').step_by(2) {
+            let after = part.split("](").skip(1);
+            found.extend(after.filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())));
+        }
+        // A link whose text is code: the split above cut it in two.
+        for (at, _) in line.match_indices("`](") {
+            found.extend(line[at + 3..].split_once(')').map(|(target, _)| target.to_owned()));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The names by which the headings of a page can be linked, as mdBook makes them.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = prose(text).filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let id = |heading: &str| {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    };
+    headings.map(id).collect()
+}
+
+/// Whether `target`, a link on `page` (relative to `root`), leads to a file and a heading of it. Addresses of other
+/// hosts are taken on trust.
+pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
+    if target.starts_with("https://") {
+        return Ok(());
+    }
+    let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let here = root.join(page);
+    let path = if file.is_empty() { here } else { here.with_file_name(file) };
+    if !path.exists() {
+        return Err("there is no such file".into());
+    }
+    // The book holds nothing from outside of its folder.
+    let book = root.join("docs").canonicalize().unwrap();
+    if page.starts_with("docs") && !path.canonicalize().unwrap().starts_with(book) {
+        return Err("a page of the book cannot link to a file outside of docs/".into());
+    }
+    if anchor.is_empty() || anchors(&super::read(&path)).iter().any(|a| a == anchor) {
+        return Ok(());
+    }
+    Err("there is no such heading".into())
+}
+
+#[test]
+fn links_are_found() {
+    let text = "# A b-c: `d`\n[x](y.md) and `[no](no.md)` and [`z`](z.md#a)\n```\n[no](no.md)\n```\n[w](#e)";
+    assert_eq!(targets(text), ["#e", "y.md", "z.md#a"]);
+    assert_eq!(anchors(text), ["a-b-c-d"]);
+    let root = super::root();
+    assert!(resolve(&root, Path::new("docs/protocol.md"), "#7-resume").is_ok());
+    assert!(resolve(&root, Path::new("docs/protocol.md"), "#8-resume").is_err());
+    assert!(resolve(&root, Path::new("docs/protocol.md"), "nothing.md").is_err());
+    assert!(resolve(&root, Path::new("docs/protocol.md"), "../README.md").is_err());
+}

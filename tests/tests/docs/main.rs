@@ -1,0 +1,87 @@
+//! The book is whole: its generated pages are current, every page has its place in the summary, every link leads somewhere.
+//!
+//! `LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs` writes the generated pages anew.
+
+mod links;
+mod pages;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// All files below `folder`, as paths relative to it with `/` between the parts.
+fn files(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(at) = todo.pop() {
+        for entry in std::fs::read_dir(folder.join(&at)).unwrap() {
+            let entry = entry.unwrap();
+            let path = at.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                todo.push(path);
+            } else {
+                found.insert(path.to_str().unwrap().replace('\\', "/"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn generated_pages_are_current() {
+    let docs = root().join("docs");
+    let summary = read(&docs.join("SUMMARY.md"));
+    let mut pages = pages::all();
+    pages.push(("SUMMARY.md".to_owned(), pages::with_games(&summary)));
+    let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
+    let mut stale = Vec::new();
+    for (name, text) in &pages {
+        if regenerate {
+            std::fs::write(docs.join(name), text).unwrap();
+        }
+        if std::fs::read_to_string(docs.join(name)).ok().as_ref() != Some(text) {
+            stale.push(name.as_str());
+        }
+    }
+    // A game that is gone leaves no page behind.
+    let known: BTreeSet<String> =
+        pages.iter().filter_map(|(n, _)| Some(n.strip_prefix("games/")?.to_owned())).collect();
+    let left = files(&docs.join("games"));
+    stale.extend(left.difference(&known).map(String::as_str));
+    assert!(stale.is_empty(), "{}: run this test with LUDEX_REGENERATE=1", stale.join(", "));
+}
+
+#[test]
+fn every_page_is_in_the_summary() {
+    let docs = root().join("docs");
+    let listed: BTreeSet<String> = links::targets(&read(&docs.join("SUMMARY.md"))).into_iter().collect();
+    let mut there = files(&docs);
+    there.retain(|f| f.ends_with(".md") && f != "SUMMARY.md");
+    assert_eq!(listed.symmetric_difference(&there).collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let root = root();
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSING.md"].map(PathBuf::from).into();
+    pages.extend(
+        files(&root.join("docs")).into_iter().filter(|f| f.ends_with(".md")).map(|f| Path::new("docs").join(f)),
+    );
+    let mut broken = Vec::new();
+    for page in &pages {
+        for target in links::targets(&read(&root.join(page))) {
+            if let Err(why) = links::resolve(&root, page, &target) {
+                broken.push(format!("{}: {target}: {why}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}

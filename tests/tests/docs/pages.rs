@@ -1,0 +1,163 @@
+//! Pages of the book that are made from the program: the games, and the agents.
+
+use std::fmt::Write as _;
+
+use ludex_agents::{ArgDef, ArgKind, Kind};
+use ludex_env::Entry;
+use ludex_protocol::spec::{Spec, TensorSpec};
+use serde_json::Value;
+
+const NOTE: &str = "<!-- Generated: LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs -->";
+/// All generated pages: path below `docs/` and text.
+pub fn all() -> Vec<(String, String)> {
+    let games = ludex_env::games().iter().map(|e| (format!("games/{}.md", e.id), game(e)));
+    [("games/README.md".to_owned(), index()), ("agents.md".to_owned(), agents())].into_iter().chain(games).collect()
+}
+
+/// The summary with one line for each game, below that of all games.
+pub fn with_games(summary: &str) -> String {
+    let mut out = String::new();
+    for line in summary.lines().filter(|line| !line.contains("](games/") || line.contains("](games/README.md)")) {
+        out += &format!("{line}\n");
+        if line.contains("](games/README.md)") {
+            out.extend(ludex_env::games().iter().map(|e| format!("  - [{}](games/{}.md)\n", e.title, e.id)));
+        }
+    }
+    out
+}
+
+fn spec(e: &Entry) -> Spec {
+    ludex_env::load(e.id).expect("a game loads with its defaults").spec().clone()
+}
+
+/// A value of an enumeration as it stands on the wire, with spaces.
+fn word(value: impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|v| Some(v.as_str()?.replace('_', " "))).unwrap_or_default()
+}
+
+fn range([least, most]: [u32; 2]) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
+}
+
+fn index() -> String {
+    let mut page = format!(
+        "{NOTE}\n\n# Games\n\nEach page is the game's own: `ludex games <id>`, `describe` on the wire and the library's \
+         documentation show the same text.\n\n| game | players | moves | chance | information | presets |\n|---|---|---|---|---|---|\n"
+    );
+    for e in ludex_env::games() {
+        let s = spec(e);
+        let presets: Vec<String> = e.presets.iter().map(|p| format!("`{}`", p.0)).collect();
+        let (players, moves, chance) = (range(e.players), word(s.dynamics), word(s.chance));
+        let row = [players, moves, chance, word(s.information), presets.join(", ")].join(" | ");
+        let _ = writeln!(page, "| [{}]({id}.md) `{id}` | {row} |", e.title, id = e.id);
+    }
+    page
+}
+
+fn game(e: &Entry) -> String {
+    let s = spec(e);
+    let mut page =
+        format!("{NOTE}\n\n{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n", e.page);
+    let mut row = |what: &str, value: String| {
+        let _ = writeln!(page, "| {what} | {value} |");
+    };
+    let names = |all: Vec<&str>| all.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+    row("game string", format!("`{}`", s.string));
+    if !e.aliases.is_empty() {
+        row("also accepted as", names(e.aliases.iter().map(|a| a.name).collect()));
+    }
+    row("rules", format!("version {}, hash `{}`", s.rules, s.hash));
+    row("players", range(e.players));
+    row("seats", names(s.seats.iter().map(String::as_str).collect()));
+    row("moves", word(s.dynamics));
+    row("chance", word(s.chance));
+    row("information", word(s.information));
+    row("utility", word(s.utility));
+    row("returns", format!("{} to {}, paid at {}", s.min_return, s.max_return, word(s.rewards)));
+    row("longest episode", format!("{} moves", s.max_length));
+    row("action ids", format!("{}, legal ones sent as {}", s.actions, word(s.legal)));
+    if s.max_chance > 0 {
+        row("chance outcome ids", s.max_chance.to_string());
+    }
+    for (kind, arrays) in [("`tensor`", &s.views.tensor), ("`info`", &s.views.info)] {
+        for (name, t) in arrays.iter().flatten() {
+            row(kind, format!("`{name}` {}", array(t)));
+        }
+    }
+    if !s.views.layouts.is_empty() {
+        row("layouts", names(s.views.layouts.iter().map(String::as_str).collect()));
+    }
+    page.push_str("\n| anchor | agent |\n|---|---|\n");
+    for a in &s.anchors {
+        let _ = writeln!(page, "| level {}, bot {} | `{}` |", a.level, a.bot, a.agent);
+    }
+    if !e.presets.is_empty() {
+        page.push_str("\n| preset | parameters | note |\n|---|---|---|\n");
+        for (name, params, note) in e.presets {
+            let params: Value = serde_json::from_str(params).expect("a preset is JSON");
+            let _ = writeln!(page, "| `{name}` | `{params}` | {note} |");
+        }
+    }
+    page
+}
+
+fn array(t: &TensorSpec) -> String {
+    let shape: Vec<String> = t.s.iter().map(u32::to_string).collect();
+    format!("{} [{}], {} to {}", word(t.d), shape.join(", "), t.low, t.high)
+}
+
+fn agents() -> String {
+    let mut page = format!(
+        "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
+         `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}.\n",
+        ludex_agents::roster::SEED.name,
+        ludex_agents::roster::SEED.doc
+    );
+    for e in ludex_agents::list() {
+        let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
+        match e.kind {
+            Kind::Builtin | Kind::Anchor => {}
+            Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
+            Kind::External => page.push_str(
+                "\nNamed so that hosts know it; this version has no adapter for it. Clients cannot seat it unless the \
+                 operator names it with `serve --agent`.\n",
+            ),
+        }
+        if e.args.is_empty() {
+            continue;
+        }
+        page.push_str("\n| argument | value | default | meaning |\n|---|---|---|---|\n");
+        for a in e.args {
+            let _ = writeln!(page, "| `{}` | {} | {} | {} |", a.name, value(a.kind), default(a), a.doc);
+        }
+    }
+    page
+}
+
+fn upper(text: &str) -> String {
+    let mut chars = text.chars();
+    // Lines that begin with a game's id are left as they are.
+    match chars.next() {
+        Some(c) if !text.split(' ').next().is_some_and(|w| w.ends_with(':')) => c.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    }
+}
+
+fn value(kind: ArgKind) -> String {
+    match kind {
+        ArgKind::Int { min, max } if max >= u64::from(u32::MAX) => format!("whole number from {min}"),
+        ArgKind::Int { min, max } => format!("whole number, {min} to {max}"),
+        ArgKind::Number { min, max } => format!("number, {min} to {max}"),
+        ArgKind::Flag => "`true` or `false`".to_owned(),
+        ArgKind::Text => "text".to_owned(),
+    }
+}
+
+fn default(a: &ArgDef) -> String {
+    match (a.default, a.unless) {
+        _ if a.required => "required".to_owned(),
+        (Some(value), Some(other)) => format!("`{value}`, unless `{other}` is given"),
+        (Some(value), None) => format!("`{value}`"),
+        (None, _) => String::new(),
+    }
+}

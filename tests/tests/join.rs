@@ -1,0 +1,96 @@
+//! `ludex join`: the program's own agents as clients of a server.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use ludex_tests::Server;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+/// Runs `ludex join` with these words and lines of input; its exit code and what it printed.
+async fn join(server: &Server, words: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
+    command.arg("join").arg(server.address.to_string()).args(words);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().expect("the program");
+    let mut stdin = child.stdin.take().expect("its input");
+    stdin.write_all(input.as_bytes()).await.expect("a reader");
+    drop(stdin);
+    let output = child.wait_with_output().await.expect("its end");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[tokio::test]
+async fn equal_seeds_play_equal_matches_far_and_near() {
+    let server = Server::start(|_| {}).await;
+    let words = |seed: &'static str| {
+        ["--game", "kuhn_poker", "--agent", "random", "--against", "random seed=1", "--count", "4", "--json"]
+            .into_iter()
+            .chain(["--seed", seed])
+            .collect::<Vec<_>>()
+    };
+    let (code, out, err) = join(&server, &words("5"), "").await;
+    assert_eq!(code, Some(0), "{err}");
+    let first = document(&out);
+    assert_eq!(first["matches"].as_array().map(Vec::len), Some(4));
+    assert_eq!(first["matches"][0]["seats"][0]["name"], "random");
+    assert_eq!(first["wins"].as_u64().unwrap() + first["losses"].as_u64().unwrap(), 4);
+
+    // Match n of --seed 5 is the one that the agent with seed=5+n plays.
+    let fixed = ["--game", "tic_tac_toe", "--against", "random seed=9", "--seat", "0", "--json", "--agent"];
+    let series = [&fixed[..], &["mcts sims=20", "--seed", "5", "--count", "3"]].concat();
+    let (_, series, _) = join(&server, &series, "").await;
+    for n in 0..3 {
+        let agent = format!("mcts sims=20 seed={}", 5 + n);
+        let (_, alone, _) = join(&server, &[&fixed[..], &[&agent]].concat(), "").await;
+        let one = moves(&server, &document(&series)["matches"][n]).await;
+        assert_eq!(one, moves(&server, &document(&alone)["matches"][0]).await);
+        assert!(one.len() >= 5);
+    }
+}
+
+/// The action ids of a match. An unrated match may reach the store a little after its end.
+async fn moves(server: &Server, played: &Value) -> Vec<u64> {
+    let path = played["record"].as_str().expect("a path");
+    loop {
+        let (status, body) = server.get(path).await;
+        let record = document(&body);
+        if status == 200 && record.get("digest").is_some() {
+            let events = record["events"].as_array().expect("events").iter();
+            return events.map(|event| event["action"].as_u64().expect("an id")).collect();
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_person_plays_and_gives_up() {
+    let server = Server::start(|_| {}).await;
+    let words = ["--game", "tic_tac_toe", "--agent", "human", "--name", "me", "--against", "random", "--seat", "0"];
+    let (code, out, err) = join(&server, &words, "what\nb2\nquit\n").await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert!(out.contains("to move"), "{out}");
+    assert!(out.contains("lost, return -1 (resign, seat 0 is to blame)"), "{out}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_said() {
+    let server = Server::start(|_| {}).await;
+    let cases: [(&[&str], &str); 4] = [
+        (&["--game", "tic_tac_tow", "--agent", "random", "--against", "random"], "tic_tac_toe"),
+        (&["--game", "tic_tac_toe", "--agent", "rundom", "--against", "random"], "random"),
+        (&["--game", "tic_tac_toe", "--agent", "random peek=true"], "peek"),
+        (&["--game", "tic_tac_toe", "--agent", "random", "--name", "a b"], "--name"),
+    ];
+    for (words, told) in cases {
+        let (code, out, err) = join(&server, words, "").await;
+        assert_eq!(code, Some(1), "{words:?}: {out}");
+        assert!(err.contains(told), "{words:?}: {err}");
+    }
+}
