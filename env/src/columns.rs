@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use ludex_protocol::spec::{Dtype, Spec, TensorSpec};
 
-use crate::batch::{BatchConfig, Layout, Observer};
-use crate::game::{Action, Facts, Outcomes};
+use crate::batch::{BatchConfig, Layout, Observer, Snapshot};
+use crate::game::{Action, Facts, Outcomes, Seat};
 
 /// How legal actions are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +75,24 @@ impl Final {
     }
 }
 
+/// An episode that ended, whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// Index of its environment.
+    pub env: u32,
+    /// Seed, number, rotation and moves.
+    pub snapshot: Snapshot,
+    /// Returns, one per seat.
+    pub returns: Vec<f64>,
+    /// Whether the step limit ended it.
+    pub truncated: bool,
+    /// The seat whose illegal move ended it.
+    pub at_fault: Option<Seat>,
+    /// Whether all chance came from the seed: not where the client plays chance, nor in a restored episode or one that
+    /// was given another seed on the way.
+    pub seeded: bool,
+}
+
 /// One answer of a batch: R rows, P seats, V = R views (R * P with [`Observer::All`]). Reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
@@ -118,6 +136,8 @@ pub struct Columns {
     pub episode: Vec<u32>,
     /// Rows that were reset in this step.
     pub last: Final,
+    /// Episodes that ended in this call, with [`BatchConfig::record`].
+    pub ended: Vec<Episode>,
     /// Positions of rows that an illegal action ended.
     pub illegal: Vec<u32>,
     /// Positions of episodes that ended before the client could act.
@@ -171,6 +191,7 @@ impl Columns {
         self.episode.resize(rows, 0);
         self.last.clear();
         self.illegal.clear();
+        self.ended.clear();
         self.skipped_at.clear();
         self.skipped_returns.clear();
     }

@@ -18,7 +18,7 @@ pub mod registry;
 pub mod tensor;
 
 pub use batch::{Actions, BatchConfig, BatchError, DynBatch, Seeds};
-pub use columns::{Columns, MaskForm};
+pub use columns::{Columns, Episode, MaskForm};
 pub use draw::{Draw, Stream};
 pub use erased::{DynGame, DynState, DynView, GameRef, Given, Refusal};
 pub use game::{Action, Facts, Game, Heard, Issue, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Viewer};

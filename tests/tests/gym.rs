@@ -504,3 +504,77 @@ fn unpack(b: &mut Value) {
         }
     }
 }
+
+#[tokio::test]
+async fn recorded_episodes_are_kept_and_verify() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(data.path(), |_| {}).await;
+    let mut c = Client::greet(server.address, None, json!({"agent": {"name": "learner", "kind": "learner"}})).await;
+    let games = [
+        (json!({"game": "kuhn_poker", "count": 4, "seats": ["agent", "random"], "rotate": "cycle"}), 40),
+        (json!({"game": "kuhn_poker", "count": 2, "chance": "client", "mask": "ids"}), 60),
+        (json!({"game": "iterated_prisoners_dilemma", "params": {"num_repetitions": 3}, "observer": "all"}), 9),
+        (json!({"game": "tic_tac_toe", "count": 2, "max_steps": 3}), 9),
+        (json!({"game": "connect_four", "on_illegal": "lose", "seats": ["agent", "mcts sims=10 peek=true"]}), 0),
+    ];
+    for (mut fields, steps) in games {
+        fields["record"] = true.into();
+        fields["autoreset"] = "same_step".into();
+        let env = opened(&mut c, fields.clone()).await;
+        let mut b = c.call("reset", json!({"env": env, "seed": "7"})).await;
+        for k in 0..steps {
+            let rows = numbers(&b["to_move"]);
+            let actions: Vec<i64> = match rows[0] {
+                -2 => vec![k % 2, 1],
+                _ => rows.iter().enumerate().map(|(i, &mover)| first_legal(&b, i, mover)).collect(),
+            };
+            b = c.call("step", json!({"env": env, "actions": actions})).await;
+            assert_eq!(b["type"], "batch", "{b}");
+        }
+        if steps == 0 {
+            c.call("step", json!({"env": env, "actions": [3]})).await;
+            c.call("step", json!({"env": env, "actions": [99]})).await;
+        }
+    }
+    // Records are written behind: they are there once the store was closed in order.
+    c.cut();
+    server.stop().stopped().await;
+    let store = ludex_server::store::Store::beside(data.path()).await.unwrap();
+    let rows = store.records(&ludex_server::store::MatchFilter::default(), 0, 1_000).await.unwrap();
+    let verifier = ludex_referee::verify::Verifier::new();
+    let (mut reasons, mut flags) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let record: Value = serde_json::from_str(&row.record).unwrap();
+        let parts = ludex_protocol::record::Parts::parse(&row.record).unwrap();
+        let source = ludex_referee::read::Source { file: "kept".into(), line: 1 };
+        if let Err(fault) = verifier.verify(&parts, source) {
+            panic!("{fault}: {record}");
+        }
+        assert_eq!(record["rated"], false);
+        assert!(record["seats"].as_array().unwrap().iter().any(|s| s["name"] == "learner" && s["kind"] == "learner"));
+        reasons.push(record["reason"].as_str().unwrap().to_owned());
+        flags.extend(record["flags"].as_array().unwrap().iter().cloned());
+    }
+    assert!(rows.len() > 20, "{}", rows.len());
+    for reason in ["finished", "truncated", "illegal"] {
+        assert!(reasons.iter().any(|r| r == reason), "{reason}: {reasons:?}");
+    }
+    assert!(flags.contains(&json!("client_chance")) && flags.contains(&json!("peek")));
+    store.close().await.unwrap();
+    let server = Server::start_in(data.path(), |_| {}).await;
+    let (status, page) = server.get(&format!("/episodes/{}", rows[0].id)).await;
+    assert_eq!((status, serde_json::from_str::<Value>(&page).unwrap()["digest"].is_string()), (200, true), "{page}");
+    server.stop().stopped().await;
+}
+
+fn first_legal(b: &Value, row: usize, mover: i64) -> i64 {
+    if mover == -1 {
+        return b["chance"]["a"][b["chance"]["o"][row].as_u64().unwrap() as usize].as_i64().unwrap();
+    }
+    if let Some(o) = b["mask"]["o"].as_array() {
+        return b["mask"]["a"][o[row].as_u64().unwrap() as usize].as_i64().unwrap();
+    }
+    let mask = numbers(&b["mask"]);
+    let actions = mask.len() / b["to_move"].as_array().unwrap().len();
+    mask[row * actions..][..actions].iter().position(|&m| m == 1).unwrap() as i64
+}

@@ -53,6 +53,8 @@ pub(super) struct Cold {
     pub(super) forfeit: Option<Vec<f64>>,
     /// Moves by seat, as agents count their turns.
     pub(super) turns: Vec<u32>,
+    /// Whether all chance so far came from the seed.
+    pub(super) seeded: bool,
 }
 
 pub(super) const SAID: u32 = 1 << 31;
@@ -128,6 +130,7 @@ impl<G: Game> Batch<G> {
             base: vec![0.0; players],
             forfeit: None,
             turns: vec![0; players],
+            seeded: false,
         };
         Ok(Batch {
             players,
@@ -204,6 +207,7 @@ impl<G: Game> Batch<G> {
             let mut returns = vec![0.0; self.players];
             self.returns(i, &mut returns);
             out.skip(pos, &returns);
+            self.keep(i, out);
             self.next_episode(i);
         }
         let message = format!("environment {i}: {SKIP_LIMIT} episodes in a row ended before the client could act");
@@ -228,6 +232,7 @@ impl<G: Game> Batch<G> {
         c.forfeit = None;
         c.last = None;
         c.turns.fill(0);
+        c.seeded = !self.config.client_chance;
         if !self.plain {
             c.seats = self.seats.clone();
         }

@@ -120,6 +120,8 @@ pub struct BatchConfig {
     pub on_illegal: OnIllegal,
     /// Truncates episodes after this many moves of seats.
     pub max_steps: Option<u32>,
+    /// Whether episodes that end are told whole ([`Columns::ended`]).
+    pub record: bool,
     /// Seed of the first episodes when the first reset brings none; environment i has this + i.
     pub seed: u64,
 }

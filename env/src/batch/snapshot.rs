@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::Snapshot;
 use super::episode::{Batch, Cold, Hot, NONE, SAID, Status};
+use crate::columns::{Columns, Episode};
 use crate::draw::Draw;
 use crate::erased::{Given, held};
 use crate::game::{Game, Heard, Outcomes, Turn};
@@ -44,6 +45,44 @@ impl<G: Game> Batch<G> {
         h
     }
 
+    /// The snapshot of row `i`.
+    pub(super) fn snapped(&self, i: usize, seats: &[String]) -> Snapshot {
+        let (spec, c) = (&self.of.spec, &self.cold[i]);
+        Snapshot {
+            v: 1,
+            hash: spec.hash.clone(),
+            params: spec.params.clone(),
+            seed: c.draw.seed(),
+            episode: c.draw.episode(),
+            seats: seats.to_vec(),
+            shift: Some(c.shift as u32),
+            h: self.told(i),
+        }
+    }
+
+    /// Tells the episode of row `i`, which is over, where that is wanted.
+    #[inline]
+    pub(super) fn keep(&self, i: usize, out: &mut Columns) {
+        if self.config.record {
+            out.ended.push(self.whole(i));
+        }
+    }
+
+    #[cold]
+    fn whole(&self, i: usize) -> Episode {
+        let mut returns = vec![0.0; self.players];
+        self.returns(i, &mut returns);
+        let c = &self.cold[i];
+        Episode {
+            env: i as u32,
+            snapshot: self.snapped(i, &[]),
+            returns,
+            truncated: self.hot[i].status == Status::Truncated,
+            at_fault: c.last.filter(|_| c.forfeit.is_some()),
+            seeded: c.seeded,
+        }
+    }
+
     /// A row replayed from a snapshot with checked moves.
     pub(super) fn replayed(&self, i: usize, item: &Snapshot) -> Result<(Hot<G::State>, Cold), String> {
         let spec = &self.of.spec;
@@ -61,6 +100,8 @@ impl<G: Game> Batch<G> {
         for (k, (who, what)) in item.h.iter().enumerate() {
             fork.replay_one(*who, what).map_err(|why| format!("move {k}: {why}"))?;
         }
+        // Whoever made the snapshot may have chosen what chance did.
+        fork.cold[0].seeded = false;
         // What was earned so far was told before the snapshot was taken.
         let mut base = std::mem::take(&mut fork.cold[0].base);
         fork.returns(0, &mut base);

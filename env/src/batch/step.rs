@@ -21,6 +21,9 @@ impl<G: Game> Batch<G> {
             self.advance(i);
         }
         self.write_reward(i, pos, out);
+        if self.hot[i].status != Status::Live {
+            self.keep(i, out);
+        }
         if self.hot[i].status != Status::Live && self.config.autoreset == Autoreset::SameStep {
             // Reward and flags tell the ended episode, everything else the new one.
             self.write_final(i, pos, out);
@@ -294,6 +297,7 @@ impl<G: Game> DynBatch for Batch<G> {
         if let Some(seed) = seed {
             for (i, c) in fork.cold.iter_mut().enumerate() {
                 c.draw.reseed(seed.wrapping_add(i as u64));
+                c.seeded = false;
             }
         }
         Ok(Box::new(fork))
@@ -303,20 +307,10 @@ impl<G: Game> DynBatch for Batch<G> {
         let rows = self.rows(rows)?;
         let one = |pos| {
             let i = rows.at(pos);
-            if self.hot[i].status == Status::New {
-                return Err(BatchError { path: "envs", ..self.over(i, pos) });
+            match self.hot[i].status {
+                Status::New => Err(BatchError { path: "envs", ..self.over(i, pos) }),
+                _ => Ok(self.snapped(i, seats)),
             }
-            let (spec, c) = (&self.of.spec, &self.cold[i]);
-            Ok(Snapshot {
-                v: 1,
-                hash: spec.hash.clone(),
-                params: spec.params.clone(),
-                seed: c.draw.seed(),
-                episode: c.draw.episode(),
-                seats: seats.to_vec(),
-                shift: Some(c.shift as u32),
-                h: self.told(i),
-            })
         };
         (0..rows.len()).map(one).collect()
     }

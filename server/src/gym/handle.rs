@@ -10,7 +10,9 @@ use ludex_protocol::{Bytes, Column, ErrorCode, ErrorMessage, ServerMessage};
 
 use super::columns::{Shape, recycle};
 use super::open::Table;
+use super::records::Recorder;
 use super::view;
+use crate::store::Write;
 
 /// Nesting that a snapshot may have; its deepest list is a joint move.
 const SNAPSHOT_DEPTH: usize = 32;
@@ -53,6 +55,7 @@ pub(super) struct Handle {
     /// The agent specs of the seats as the client wrote them; empty when every seat is the client's.
     seats: Vec<String>,
     table: Table,
+    recorder: Option<Recorder>,
     shape: Shape,
     // Kept from call to call, so that a long run allocates little.
     columns: Columns,
@@ -68,9 +71,16 @@ pub(super) enum Born {
 type Answer = Result<ServerMessage, Box<ErrorMessage>>;
 
 impl Handle {
-    pub(super) fn new(env: u32, game: GameRef, batch: Box<dyn DynBatch>, seats: Vec<String>, table: Table) -> Self {
+    pub(super) fn new(
+        env: u32,
+        game: GameRef,
+        batch: Box<dyn DynBatch>,
+        seats: Vec<String>,
+        table: Table,
+        recorder: Option<Recorder>,
+    ) -> Self {
         let shape = Shape::new(&*batch);
-        Handle { env, game, batch, seats, table, shape, columns: Columns::default(), ids: Vec::new() }
+        Handle { env, game, batch, seats, table, recorder, shape, columns: Columns::default(), ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -123,6 +133,17 @@ impl Handle {
         (answer, Born::Nothing)
     }
 
+    /// What keeps the episodes that ended in the last task; nothing unless they are recorded.
+    pub(super) fn records(&mut self) -> Vec<Write> {
+        match &mut self.recorder {
+            Some(recorder) if !self.columns.ended.is_empty() => {
+                let ended = std::mem::take(&mut self.columns.ended);
+                recorder.keep(&ended, &*self.batch, &self.seats, &self.table.0)
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Takes the buffers of an answer back once it was written.
     pub(super) fn recycle(&mut self, answer: ServerMessage) {
         if let ServerMessage::Batch(batch) = answer {
@@ -155,6 +176,12 @@ impl Handle {
             None => None,
         };
         let rows = r.envs.as_ref().map(Column::to_vec);
+        if let Some(recorder) = &mut self.recorder {
+            match &rows {
+                Some(rows) => recorder.begin(rows.iter().copied()),
+                None => recorder.begin(0..self.batch.count() as u32),
+            }
+        }
         let done = self.batch.reset(rows.as_deref(), &seeds, &mut self.columns);
         if done.is_err()
             && let Some((seats, players)) = before
@@ -188,7 +215,8 @@ impl Handle {
             return Err(field("envs", "a clone needs at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(refusal)?;
-        Ok(Handle::new(env, self.game.clone(), batch, self.seats.clone(), self.table.clone()))
+        let (game, seats, table) = (self.game.clone(), self.seats.clone(), self.table.clone());
+        Ok(Handle::new(env, game, batch, seats, table, self.recorder.clone()))
     }
 
     fn snapshot(&self, s: client::Snapshot) -> Answer {

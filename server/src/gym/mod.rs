@@ -6,6 +6,7 @@
 mod columns;
 mod handle;
 mod open;
+mod records;
 mod view;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,11 +17,13 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use ludex_protocol::client;
+use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, Limits, ServerMessage};
 
 use crate::auth;
 use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
+use crate::store::Write;
 use handle::{Born, Handle, Task};
 use open::Table;
 
@@ -57,18 +60,23 @@ pub struct Written {
     pub encoding: Encoding,
     /// What went wrong, if something did.
     pub error: Option<ErrorCode>,
+    /// Records of episodes that ended, to be kept.
+    pub records: Vec<Write>,
 }
 
 impl Written {
     fn error(id: Id, env: Option<u32>, encoding: Encoding, error: ErrorMessage) -> Self {
         let code = error.code;
-        Written { id, env, frame: frame(encoding, id, error.into()), encoding, error: Some(code) }
+        let frame = frame(encoding, id, error.into());
+        Written { id, env, frame, encoding, error: Some(code), records: Vec::new() }
     }
 }
 
 /// The environments of a session.
 pub struct Gym {
     means: Means,
+    /// The client as records name it.
+    client: RecordSeat,
     places: BTreeMap<u32, Place>,
     last: u32,
     jobs: FuturesUnordered<Pin<Box<dyn Future<Output = Finished> + Send>>>,
@@ -123,18 +131,22 @@ struct Finished {
 
 struct Done {
     handle: Box<Handle>,
-    frame: Vec<u8>,
-    error: Option<ErrorCode>,
-    born: Born,
+    called: Called,
     kind: usize,
     rows: usize,
     took: Duration,
 }
 
+/// What a task left behind.
+struct Called {
+    written: Written,
+    born: Born,
+}
+
 impl Gym {
-    /// No environments yet.
-    pub fn new(means: Means) -> Self {
-        Gym { means, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
+    /// No environments yet. `client` is how records name the owner.
+    pub fn new(means: Means, client: RecordSeat) -> Self {
+        Gym { means, client, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
     /// The handles.
@@ -157,7 +169,7 @@ impl Gym {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
                 return out.push(match self.open(id, *open, encoding) {
-                    Ok(frame) => Written { id, env: None, frame, encoding, error: None },
+                    Ok(frame) => Written { id, env: None, frame, encoding, error: None, records: Vec::new() },
                     Err(error) => Written::error(id, None, encoding, *error),
                 });
             }
@@ -182,9 +194,9 @@ impl Gym {
             return std::future::pending().await;
         };
         let waiting = match result {
-            Ok(Done { handle, frame, error, born, kind, rows, took }) => {
-                out.push(Written { id, env: Some(env), frame, encoding, error });
-                self.adopt(born);
+            Ok(Done { handle, called, kind, rows, took }) => {
+                out.push(called.written);
+                self.adopt(called.born);
                 let Some(place) = self.places.get_mut(&env) else { return };
                 place.handle = Some(handle);
                 place.costs.measure(kind, rows, took);
@@ -211,9 +223,9 @@ impl Gym {
             tracing::error!("no random seed: {e}");
             internal()
         })?;
-        let (env, means) = (self.last, &self.means);
+        let (env, means, client) = (self.last, &self.means, &self.client);
         let table = Table(means.opponents.clone());
-        let opened = caught("open", || open::open(env, open, &table, &means.limits, seed));
+        let opened = caught("open", || open::open(env, open, &table, &means.limits, client, seed));
         let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
         let frame = frame(encoding, id, handle.opened());
         self.adopt(Born::Handle(Box::new(handle)));
@@ -260,13 +272,13 @@ impl Gym {
         }
         let from = Instant::now();
         match caught("a request", || call(handle, id, task, encoding)) {
-            Ok((frame, error, born)) => {
+            Ok(called) => {
                 place.costs.measure(kind, rows, from.elapsed());
-                out.push(Written { id, env: (!closes).then_some(env), frame, encoding, error });
+                out.push(called.written);
                 if closes {
                     self.places.remove(&env);
                 }
-                self.adopt(born);
+                self.adopt(called.born);
             }
             Err(Panicked) => {
                 self.places.remove(&env);
@@ -278,18 +290,20 @@ impl Gym {
 
 fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: usize, rows: usize) -> Done {
     let from = Instant::now();
-    let (frame, error, born) = call(&mut handle, id, task, encoding);
-    Done { handle, frame, error, born, kind, rows, took: from.elapsed() }
+    let called = call(&mut handle, id, task, encoding);
+    Done { handle, called, kind, rows, took: from.elapsed() }
 }
 
 /// Runs a task and writes its reply.
-fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> (Vec<u8>, Option<ErrorCode>, Born) {
+fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> Called {
+    // The reply of `close` outlives its handle.
+    let env = (!matches!(task, Task::Close)).then(|| handle.env());
     let (answer, born) = handle.run(task);
     let error = answer.as_ref().err().map(|error| error.code);
     let message = answer.unwrap_or_else(|error| (*error).into());
-    let written = encoding.encode_server(Some(id), &message);
+    let frame = encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e));
     handle.recycle(message);
-    (written.unwrap_or_else(|e| unwritten(encoding, id, &e)), error, born)
+    Called { written: Written { id, env, frame, encoding, error, records: handle.records() }, born }
 }
 
 /// A message as a frame.

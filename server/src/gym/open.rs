@@ -6,9 +6,11 @@ use ludex_agents::InProcess;
 use ludex_env::batch::{self, BatchConfig, Player, ViewSet};
 use ludex_env::{GameRef, MaskForm};
 use ludex_protocol::client::{self, Autoreset, ChanceBy, GymView, Observer, OnIllegal, Open, Rotate};
+use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, ErrorMessage, Limits};
 
 use super::handle::{Handle, field, refusal};
+use super::records::Recorder;
 use crate::catalogue;
 use crate::opponents::Opponents;
 
@@ -39,8 +41,15 @@ impl Table {
     }
 }
 
-/// Opens handle `env`. `seed` is used for episodes that the client does not seed.
-pub(super) fn open(env: u32, o: Open, table: &Table, limits: &Limits, seed: u64) -> Result<Handle, Box<ErrorMessage>> {
+/// Opens handle `env` for `client`. `seed` is used for episodes that the client does not seed.
+pub(super) fn open(
+    env: u32,
+    o: Open,
+    table: &Table,
+    limits: &Limits,
+    client: &RecordSeat,
+    seed: u64,
+) -> Result<Handle, Box<ErrorMessage>> {
     let game = catalogue::load(&o.game, &o.params)?;
     if o.count > limits.batch {
         return Err(limit("count", u64::from(o.count), u64::from(limits.batch), "environments in one handle"));
@@ -75,10 +84,12 @@ pub(super) fn open(env: u32, o: Open, table: &Table, limits: &Limits, seed: u64)
             OnIllegal::Lose => batch::OnIllegal::Lose,
         },
         max_steps: o.max_steps,
+        record: o.record,
         seed,
     };
     let batch = game.batch(config).map_err(refusal)?;
-    let handle = Handle::new(env, game, batch, seats, table.clone());
+    let recorder = o.record.then(|| Recorder::new(client.clone()));
+    let handle = Handle::new(env, game, batch, seats, table.clone(), recorder);
     let bytes = handle.row_bytes() as u64 * u64::from(o.count);
     if bytes > limits.batch_bytes {
         return Err(limit(

@@ -342,9 +342,14 @@ impl<S: Io> Connection<S> {
     async fn deliver(&mut self, kind: Option<&'static str>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
-        for Written { id, env, frame, encoding, error } in written.drain(..) {
+        for Written { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
                 self.shared.metrics.error(code);
+            }
+            if !records.is_empty()
+                && let Err(e) = self.shared.store.write_behind(records).await
+            {
+                tracing::error!("records of the gym plane could not be kept: {e}");
             }
             let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
             self.session.replies.answer(id, kind, env, frame.clone());

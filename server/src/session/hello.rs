@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ludex_protocol::client::{AgentId, Hello, Resume};
 use ludex_protocol::error::{Close, close};
-use ludex_protocol::record::AgentKind;
+use ludex_protocol::record::{AgentKind, RecordSeat};
 use ludex_protocol::server::{Scope, Welcome};
 use ludex_protocol::{ClientMessage, ErrorCode, ErrorMessage, Id, VERSION};
 use tokio::sync::mpsc;
@@ -175,7 +175,9 @@ async fn welcome<S>(
                     player
                 }
             };
-            let gym = Gym::new(shared.means.clone());
+            let name = if who.agent.is_empty() { "guest" } else { &who.agent };
+            let seat = RecordSeat { name: name.to_owned(), version: who.version.clone(), kind: who.kind, spec: None };
+            let gym = Gym::new(shared.means.clone(), seat);
             Box::new(Session { who, replies: Replies::new(shared.limits.replies_kept as usize), gym, player })
         }
     };
