@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ludex_agents::{ArgDef, ArgKind, Kind};
+use ludex_agents::{ArgDef, ArgKind, ErrorKind, Kind};
 use ludex_env::Entry;
-use ludex_protocol::spec::{Spec, TensorSpec};
+use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
 const NOTE: &str = "<!-- Generated: LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs -->";
@@ -73,7 +73,8 @@ fn game(e: &Entry) -> String {
     row("chance", word(s.chance));
     row("information", word(s.information));
     row("utility", word(s.utility));
-    row("returns", format!("{} to {}, paid at {}", s.min_return, s.max_return, word(s.rewards)));
+    let paid = if s.rewards == RewardModel::Step { "step by step" } else { "at the end" };
+    row("returns", format!("{} to {}, paid {paid}", s.min_return, s.max_return));
     row("longest episode", format!("{} moves", s.max_length));
     row("action ids", format!("{}, legal ones sent as {}", s.actions, word(s.legal)));
     if s.max_chance > 0 {
@@ -118,10 +119,12 @@ fn agents() -> String {
         match e.kind {
             Kind::Builtin | Kind::Anchor => {}
             Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
-            Kind::External => page.push_str(
-                "\nNamed so that hosts know it; this version has no adapter for it. Clients cannot seat it unless the \
-                 operator names it with `serve --agent`.\n",
-            ),
+            Kind::External => {
+                if !adapted(e) {
+                    page.push_str("\nKnown by name: there is no adapter for it yet.\n");
+                }
+                page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
+            }
         }
         if e.args.is_empty() {
             continue;
@@ -132,6 +135,13 @@ fn agents() -> String {
         }
     }
     page
+}
+
+/// Whether an agent that is a program or an endpoint can be built at all.
+fn adapted(e: &ludex_agents::Entry) -> bool {
+    let needed: String = e.args.iter().filter(|a| a.required).map(|a| format!(" {}=x", a.name)).collect();
+    let game = ludex_env::load(ludex_env::games()[0].id).expect("a game loads with its defaults");
+    !matches!(ludex_agents::build(&format!("{}{needed}", e.name), &game), Err(e) if e.kind == ErrorKind::NoAdapter)
 }
 
 fn upper(text: &str) -> String {
