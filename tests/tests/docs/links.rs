@@ -33,7 +33,7 @@ pub fn targets(text: &str) -> Vec<String> {
 
 /// The names by which the headings of a page can be linked, as mdBook makes them.
 fn anchors(text: &str) -> Vec<String> {
-    let headings = prose(text).filter_map(|line| line.starts_with('#').then(|| line.trim_start_matches('#').trim()));
+    let headings = prose(text).filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let id = |heading: &str| {
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
