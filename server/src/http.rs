@@ -1,5 +1,6 @@
 //! HTTP on the one port: the upgrade to a WebSocket, and read-only JSON.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,12 +39,12 @@ where
     S: session::Io + Send + 'static,
 {
     let pages = TowerToHyperService::new(pages(shared.clone(), peer.clone()));
+    let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
         let upgrade = upgrade(&request, &peer, &shared).map(|accepted| {
             accepted.map(|(encoding, answer)| {
                 let peer = Peer { bearer: bearer(request.headers()), ..peer.clone() };
-                let socket = socket::<S>(hyper::upgrade::on(&mut request), encoding, peer, shared.clone());
-                tokio::task::spawn_local(socket);
+                opened.set(Some((hyper::upgrade::on(&mut request), encoding, peer)));
                 answer
             })
         });
@@ -65,6 +66,9 @@ where
         .await;
     if let Err(e) = served {
         tracing::debug!("{}: {e}", peer.ip);
+    }
+    if let Some((upgraded, encoding, peer)) = opened.take() {
+        socket::<S>(upgraded, encoding, peer, shared).await;
     }
 }
 

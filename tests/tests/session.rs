@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::{SinkExt as _, StreamExt as _};
+
 use ludex_tests::client::Ended;
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
@@ -500,5 +502,63 @@ async fn the_pages_are_read_only_json() {
     ] {
         assert!(metrics.contains(line), "{line}\n{metrics}");
     }
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn the_same_over_tls() {
+    use rustls_pki_types::pem::PemObject as _;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
+    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
+    let server = Server::start(|c| c.tls = Some(files)).await;
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(rustls_pki_types::CertificateDer::from_pem_file(&cert).unwrap()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let trusting = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let trusting = trusting.with_root_certificates(roots).with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(trusting));
+    let stream = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    let stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+    let (mut ws, _) = tokio_tungstenite::client_async("wss://localhost/ws", stream).await.unwrap();
+    let mut call = async |message: Value| -> Value {
+        ws.send(Message::text(message.to_string())).await.unwrap();
+        let answer = ws.next().await.unwrap().unwrap();
+        serde_json::from_str(answer.to_text().unwrap()).unwrap()
+    };
+    let welcome = call(json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"})).await;
+    assert_eq!(welcome["type"], "welcome");
+    assert_eq!(call(json!({"type": "open", "id": 1, "game": "connect_four", "count": 500})).await["count"], 500);
+    let b = call(json!({"type": "reset", "id": 2, "env": 1})).await;
+    assert_eq!(b["mask"].as_array().unwrap().len(), 3_500);
+
+    // Without TLS there is nothing to talk to, and nobody is hurt.
+    let mut plain = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    plain.write_all(b"GET /health HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut rest = Vec::new();
+    let _ = plain.read_to_end(&mut rest).await;
+    assert!(!rest.starts_with(b"HTTP/"), "{rest:?}");
+    assert_eq!(call(json!({"type": "ping", "id": 3})).await["type"], "pong");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn what_keeps_a_server_from_starting_is_said() {
+    let start = async |change: &dyn Fn(&mut ludex_server::Config)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = ludex_server::Config::new(folder.path());
+        change(&mut config);
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let failed = ludex_server::run(listener, config, async {}).await;
+        format!("{:#}", failed.expect_err("it cannot start"))
+    };
+    let missing =
+        || ludex_server::config::TlsFiles { cert: "/nowhere/cert.pem".into(), key: "/nowhere/key.pem".into() };
+    assert!(start(&|c| c.tls = Some(missing())).await.contains("/nowhere/cert.pem"));
+    assert!(start(&|c| c.limits.replies_kept = 3).await.contains("replies_kept"));
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start_in(data.path(), |_| {}).await;
+    assert!(start(&|c| c.data = data.path().to_owned()).await.contains("another"), "two servers on one store");
     server.stop().stopped().await;
 }

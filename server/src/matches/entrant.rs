@@ -158,7 +158,7 @@ impl Entrant {
     }
 
     /// The way to the connection, if there is one.
-    pub(super) fn mailbox(&self) -> Option<Mailbox> {
+    pub(crate) fn mailbox(&self) -> Option<Mailbox> {
         lock(&self.state).mailbox.clone()
     }
 

@@ -511,3 +511,60 @@ fn park(shared: &Arc<Shared>, session: Box<Session>, control: &mut mpsc::Unbound
         shared.sessions.expire(&id, number);
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::store::Store;
+    use futures_util::{SinkExt as _, StreamExt as _};
+    use ludex_protocol::server::Queued;
+    use serde_json::{Value, json};
+    use tokio_tungstenite::WebSocketStream;
+    use tokio_tungstenite::tungstenite::protocol::Role;
+
+    /// A pipe that holds little: whoever does not read stops the other side at once.
+    const PIPE: usize = 4 << 10;
+
+    async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {
+        ws.send(Message::text(message.to_string())).await.unwrap();
+        serde_json::from_str(ws.next().await.unwrap().unwrap().to_text().unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn events_do_not_wait_for_who_does_not_read() {
+        let data = tempfile::tempdir().unwrap();
+        let store = Store::open(data.path()).await.unwrap();
+        let shared = Arc::new(Shared::new(Config::new(data.path()), store.clone()).await.unwrap());
+        let (near, far) = tokio::io::duplex(PIPE);
+        let client = async {
+            let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+            let hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
+            let welcome = say(&mut ws, hello).await;
+            let entrant = shared.hub.entrant(welcome["session"].as_str().unwrap()).unwrap();
+            let mailbox = entrant.mailbox().unwrap();
+            // More than pipe, buffer and mailbox hold together, and nobody reads.
+            let event = || ServerMessage::Queued(Queued { join: "j".repeat(1_000), waiting: 1, eta_ms: None });
+            while mailbox.event(event()).is_ok() {
+                tokio::task::yield_now().await;
+            }
+            // The session is let go and waits for its client to come back.
+            while shared.sessions.count() != (0, 1) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            assert!(shared.metrics.render().contains("ludex_closed_total{with=\"too_slow\"} 1"));
+        };
+        let local = tokio::task::LocalSet::new();
+        local
+            .run_until(async {
+                let peer = Peer { ip: [127, 0, 0, 1].into(), local: true, bearer: None };
+                let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
+                client.await;
+                serving.await.unwrap();
+            })
+            .await;
+        drop(shared);
+        store.close().await.unwrap();
+    }
+}

@@ -19,6 +19,8 @@ const READ_BUFFER: usize = 32 << 10;
 const WRITE_BUFFER: usize = 64 << 10;
 /// Time that a closing connection is given to take the last frames.
 const LINGER: Duration = Duration::from_secs(1);
+/// The same when the server stops: nobody waits for clients that do not listen.
+const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
 /// The WebSocket itself was misused.
 const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: Resume::Yes };
@@ -110,7 +112,8 @@ impl<S: Io> Wire<S> {
             self.ws.close(Some(frame)).await.ok()?;
             self.finish().await
         };
-        let _ = tokio::time::timeout(LINGER, gone).await;
+        let stopping = with == close::RESTART || with == close::GOING_AWAY;
+        let _ = tokio::time::timeout(if stopping { LINGER_STOPPING } else { LINGER }, gone).await;
     }
 
     /// Answers the client's close.
