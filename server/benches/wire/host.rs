@@ -1,0 +1,92 @@
+//! Servers to measure: ours, and a bare one that only answers.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+
+use anyhow::Context as _;
+use futures_util::{SinkExt as _, StreamExt as _};
+use ludex_server::Config;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+
+/// A server on threads of its own, on a free loopback port.
+pub struct Host {
+    pub address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<anyhow::Result<()>>,
+    /// The store, gone with the host.
+    _data: Option<tempfile::TempDir>,
+}
+
+impl Host {
+    /// A Ludex server with one worker.
+    pub fn ludex() -> anyhow::Result<Self> {
+        // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
+        let data = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+        let config = Config { workers: 1, ..Config::new(data.path()) };
+        Self::start(Some(data), |listener, stop| async move {
+            ludex_server::run(listener, config, async {
+                // Whoever holds the other end has stopped or gone.
+                let _ = stop.await;
+            })
+            .await
+        })
+    }
+
+    /// A bare tokio-tungstenite server that answers the k-th message with `replies[k mod n]`.
+    pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
+        Self::start(None, |listener, mut stop| async move {
+            loop {
+                let (stream, _) = tokio::select! {
+                    accepted = listener.accept() => accepted?,
+                    _ = &mut stop => return Ok(()),
+                };
+                stream.set_nodelay(true)?;
+                let mut ws = tokio_tungstenite::accept_async(stream).await?;
+                let mut k = 0;
+                while let Some(Ok(message)) = ws.next().await {
+                    if message.is_close() {
+                        break;
+                    }
+                    ws.send(Message::Binary(replies[k].clone())).await?;
+                    k = (k + 1) % replies.len();
+                }
+            }
+        })
+    }
+
+    fn start<F: Future<Output = anyhow::Result<()>>>(
+        data: Option<tempfile::TempDir>,
+        serve: impl FnOnce(TcpListener, oneshot::Receiver<()>) -> F + Send + 'static,
+    ) -> anyhow::Result<Self> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("host".into()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(async { serve(TcpListener::from_std(listener)?, stopped).await })
+        })?;
+        Ok(Host { address, stop, thread, _data: data })
+    }
+
+    /// Stops the server and waits for its end.
+    pub fn end(self) -> anyhow::Result<()> {
+        let _ = self.stop.send(());
+        self.thread.join().ok().context("the server panicked")?
+    }
+}
+
+/// Puts threads of this process on CPUs with `taskset`: those that serve on `serving`, all others on `asking`. False
+/// where there is no such tool, or no such CPU.
+pub fn place(serving: usize, asking: usize) -> bool {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
+    tasks.flatten().all(|task| {
+        let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+        let cpu = if name.starts_with("worker-") || name.trim() == "host" { serving } else { asking };
+        let tid = task.file_name();
+        let set = std::process::Command::new("taskset").args(["-cp", &cpu.to_string()]).arg(tid).output();
+        set.is_ok_and(|done| done.status.success())
+    })
+}
