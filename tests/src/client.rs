@@ -91,6 +91,18 @@ impl Client {
         client
     }
 
+    /// The same, if there is a server that lets it in.
+    pub async fn try_greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Option<Self> {
+        let mut client = Self::open(address, subprotocol, &[]).await.ok()?;
+        let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
+        if let (Some(hello), Value::Object(more)) = (hello.as_object_mut(), more) {
+            hello.extend(more);
+        }
+        client.try_say(&hello).await;
+        client.welcome = client.try_hear().await?;
+        (client.welcome["type"] == "welcome").then_some(client)
+    }
+
     /// Comes back to the session of another connection; the ids go on.
     ///
     /// # Panics
@@ -107,16 +119,34 @@ impl Client {
         self.next
     }
 
+    /// The next request's `id` is the one after this.
+    pub fn go_on_from(&mut self, id: i64) {
+        self.next = id;
+    }
+
     /// Sends a message as it is.
     ///
     /// # Panics
     /// When the connection is gone.
     pub async fn say(&mut self, message: &Value) {
+        assert!(self.try_say(message).await, "the connection is gone");
+    }
+
+    /// Sends a message; false when the connection is gone.
+    pub async fn try_say(&mut self, message: &Value) -> bool {
         let frame = match self.binary {
             true => Message::binary(rmp_serde::to_vec_named(message).expect("MessagePack")),
             false => Message::text(message.to_string()),
         };
-        self.ws.send(frame).await.expect("a connection");
+        self.ws.send(frame).await.is_ok()
+    }
+
+    /// The next message; `None` when the connection is gone.
+    pub async fn try_hear(&mut self) -> Option<Value> {
+        match self.early.pop_front() {
+            Some(message) => Some(message),
+            None => self.next_frame().await.ok().and_then(|frame| read(&frame)),
+        }
     }
 
     /// Sends a frame as it is.
@@ -177,11 +207,8 @@ impl Client {
     }
 
     async fn read(&mut self) -> Value {
-        match self.next_frame().await {
-            Ok(Message::Text(text)) => serde_json::from_str(&text).expect("JSON"),
-            Ok(Message::Binary(bytes)) => rmp_serde::from_slice::<Packed>(&bytes).expect("MessagePack").0,
-            other => panic!("no message came but {other:?}"),
-        }
+        let frame = self.next_frame().await;
+        frame.as_ref().ok().and_then(read).unwrap_or_else(|| panic!("no message came but {frame:?}"))
     }
 
     /// The next frame that is no ping or pong.
@@ -224,6 +251,15 @@ impl Client {
     /// The socket itself, for what no client does.
     pub fn socket(&mut self) -> &mut TcpStream {
         self.ws.get_mut()
+    }
+}
+
+/// The message in a frame; `None` for a close.
+fn read(frame: &Message) -> Option<Value> {
+    match frame {
+        Message::Text(text) => Some(serde_json::from_str(text).expect("JSON")),
+        Message::Binary(bytes) => Some(rmp_serde::from_slice::<Packed>(bytes).expect("MessagePack").0),
+        _ => None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! What the tests share: a server in the process, and a raw client that writes its JSON by hand.
 #![forbid(unsafe_code)]
 
+pub mod bot;
 pub mod client;
 pub mod proxy;
 pub mod server;
 
+pub use bot::Bot;
 pub use client::Client;
 pub use server::Server;

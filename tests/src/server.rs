@@ -1,9 +1,11 @@
 //! A server in the test's own process, on a port of its own.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_server::Config;
+use ludex_server::matches::Hub;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -15,6 +17,8 @@ pub struct Server {
     pub address: SocketAddr,
     /// The store's folder.
     pub data: std::path::PathBuf,
+    /// Its match plane, for what only tournaments do.
+    pub hub: Arc<Hub>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
     _folder: Option<tempfile::TempDir>,
@@ -50,16 +54,14 @@ impl Server {
         };
         let (stands, ready) = oneshot::channel();
         let task = tokio::spawn(async move {
-            let ready = |_: &_| {
-                let _ = stands.send(());
+            let ready = |hub: &Arc<Hub>| {
+                let _ = stands.send(hub.clone());
                 Ok(())
             };
             ludex_server::run_then(listener, config, ready, shutdown).await
         });
-        if ready.await.is_err() {
-            panic!("the server does not start: {:?}", task.await);
-        }
-        Server { address, data: data.to_owned(), stop, task, _folder: None }
+        let Ok(hub) = ready.await else { panic!("the server does not start: {:?}", task.await) };
+        Server { address, data: data.to_owned(), hub, stop, task, _folder: None }
     }
 
     /// Tells it to stop; [`stopped`](Self::stopped) waits for that.

@@ -74,6 +74,9 @@ pub(super) struct KeptJoin {
     pub(super) left: Option<u32>,
     /// Matches begun.
     pub(super) played: u32,
+    /// The request that asked for it: said again after a crash, it is this join.
+    #[serde(default)]
+    pub(super) re: i64,
 }
 
 impl Entrant {

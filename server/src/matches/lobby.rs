@@ -68,12 +68,16 @@ struct Waiting {
     running: u32,
     /// Whether `queued` was sent since the last match.
     told: bool,
+    /// The request that asked for it.
+    re: i64,
+    /// Whether it is kept and its client was told.
+    ready: bool,
 }
 
 impl Waiting {
     /// Whether a match may begin for it now: there are some to come, there is room, and somebody is there to play it.
     fn open(&self) -> bool {
-        self.left != Some(0) && self.running < self.request.slots && self.entrant.connected()
+        self.ready && self.left != Some(0) && self.running < self.request.slots && self.entrant.connected()
     }
 
     fn begun(&mut self) {
@@ -356,12 +360,16 @@ fn match_plan(w: &Waiting, seats: Vec<SeatPlan>) -> MatchPlan {
 impl Hub {
     /// Answers a `join`, then seats whom it can.
     pub(super) async fn join(self: &Arc<Self>, entrant: &Arc<Entrant>, re: i64, request: Join) {
-        match self.enter(entrant, request).await {
+        match self.enter(entrant, re, request).await {
             Ok(id) => {
+                // Whoever was told of a join has it after a crash.
+                entrant.keep(self, true).await;
                 if let Some(mailbox) = entrant.mailbox() {
-                    mailbox.reply(re, ServerMessage::Joined(Joined { join: id }));
+                    mailbox.reply(re, ServerMessage::Joined(Joined { join: id.clone() }));
                 }
-                entrant.keep(self, false).await;
+                if let Some(w) = lock(&self.lobby).joins.get_mut(&id) {
+                    w.ready = true;
+                }
                 self.seat_all().await;
             }
             Err(e) => {
@@ -372,7 +380,17 @@ impl Hub {
         }
     }
 
-    async fn enter(self: &Arc<Self>, entrant: &Arc<Entrant>, mut request: Join) -> Result<String, Box<ErrorMessage>> {
+    async fn enter(
+        self: &Arc<Self>,
+        entrant: &Arc<Entrant>,
+        re: i64,
+        mut request: Join,
+    ) -> Result<String, Box<ErrorMessage>> {
+        // A request that was carried out is repeated only where its answer was lost in a crash.
+        let same = |w: &&Waiting| w.entrant.session == entrant.session && w.re == re;
+        if let Some(id) = lock(&self.lobby).joins.values().find(same).map(|w| w.id.clone()) {
+            return Ok(id);
+        }
         if self.draining() {
             return Err(Box::new(ErrorMessage::new(
                 ErrorCode::Draining,
@@ -393,14 +411,14 @@ impl Hub {
             request.count = 0;
             if let Some(w) = lock(&self.lobby).joins.get_mut(&id) {
                 // Shown again: the same join, now held by whoever shows it.
-                w.entrant = entrant.clone();
+                (w.entrant, w.re) = (entrant.clone(), re);
                 return Ok(id);
             }
-            return self.wait(entrant, KeptJoin { id, left: None, played: 0, request });
+            return self.wait(entrant, KeptJoin { id, left: None, played: 0, re, request });
         }
         let left = (request.count > 0).then_some(request.count);
         let id = fresh_id('j')?;
-        self.wait(entrant, KeptJoin { id, left, played: 0, request })
+        self.wait(entrant, KeptJoin { id, left, played: 0, re, request })
     }
 
     /// A join from before a restart.
@@ -409,7 +427,11 @@ impl Hub {
         entrant: &Arc<Entrant>,
         join: KeptJoin,
     ) -> Result<(), Box<ErrorMessage>> {
-        self.wait(entrant, join).map(drop)
+        let id = self.wait(entrant, join)?;
+        if let Some(w) = lock(&self.lobby).joins.get_mut(&id) {
+            w.ready = true;
+        }
+        Ok(())
     }
 
     fn wait(&self, entrant: &Arc<Entrant>, join: KeptJoin) -> Result<String, Box<ErrorMessage>> {
@@ -448,6 +470,8 @@ impl Hub {
             played: join.played,
             running: 0,
             told: false,
+            re: join.re,
+            ready: false,
             request: join.request,
             game,
         };
@@ -496,7 +520,14 @@ impl Hub {
     pub(super) fn joins_of(&self, session: &str) -> Vec<KeptJoin> {
         let lobby = lock(&self.lobby);
         let of = lobby.order.iter().map(|id| &lobby.joins[id]).filter(|w| w.entrant.session == session);
-        of.map(|w| KeptJoin { id: w.id.clone(), request: w.request.clone(), left: w.left, played: w.played }).collect()
+        let kept = |w: &Waiting| KeptJoin {
+            id: w.id.clone(),
+            request: w.request.clone(),
+            left: w.left,
+            played: w.played,
+            re: w.re,
+        };
+        of.map(kept).collect()
     }
 
     /// Gives the joins of one session to another.

@@ -1,0 +1,300 @@
+//! A client that plays: it keeps what it hears of each match, checks the numbers of the frames, and comes back after every
+//! cut as `docs/protocol.md` says, by resume.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+
+/// How long a bot tries to reach a server.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a bot knows of one match.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The number of the last frame.
+    pub last: u64,
+    /// The `match_start`.
+    pub start: Value,
+    /// The events, in order.
+    pub events: Vec<Value>,
+    /// The last `turn`.
+    pub turn: Value,
+    /// The `match_end`.
+    pub end: Value,
+    /// How often everything came anew.
+    pub resyncs: u32,
+    /// What was accepted, by turn.
+    pub accepted: BTreeMap<u64, Value>,
+}
+
+/// See the module.
+pub struct Bot {
+    address: SocketAddr,
+    hello: Value,
+    subprotocol: Option<&'static str>,
+    /// The connection.
+    pub client: Client,
+    /// What it knows, by match.
+    pub matches: BTreeMap<String, Seen>,
+    /// Requests without an answer, as they were sent.
+    pub unanswered: BTreeMap<i64, Value>,
+    /// Whether each `welcome` but the first went on with the session.
+    pub resumed: Vec<bool>,
+}
+
+impl Bot {
+    /// A bot of this name that speaks JSON.
+    ///
+    /// # Panics
+    /// When it is not welcome.
+    pub async fn new(address: SocketAddr, name: &str) -> Self {
+        Self::with(address, None, json!({"agent": {"name": name}})).await
+    }
+
+    /// A bot that says more in its hello.
+    ///
+    /// # Panics
+    /// When it is not welcome.
+    pub async fn with(address: SocketAddr, subprotocol: Option<&'static str>, hello: Value) -> Self {
+        let client = Client::greet(address, subprotocol, hello.clone()).await;
+        Bot {
+            address,
+            hello,
+            subprotocol,
+            client,
+            matches: BTreeMap::new(),
+            unanswered: BTreeMap::new(),
+            resumed: Vec::new(),
+        }
+    }
+
+    /// Reads a message and keeps what it says of a match.
+    ///
+    /// # Panics
+    /// When none comes, or its number is not the next one.
+    pub async fn next(&mut self) -> Value {
+        let message = self.client.hear().await;
+        self.note(&message);
+        message
+    }
+
+    /// Reads on to the next message of a type.
+    ///
+    /// # Panics
+    /// As [`next`](Self::next).
+    pub async fn wait(&mut self, kind: &str) -> Value {
+        loop {
+            let message = self.next().await;
+            if message["type"] == kind {
+                return message;
+            }
+        }
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Panics
+    /// When none comes.
+    pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
+        let reply = self.client.call(kind, fields).await;
+        self.note(&reply);
+        reply
+    }
+
+    /// Joins; the name of the join.
+    ///
+    /// # Panics
+    /// When that is refused.
+    pub async fn join(&mut self, fields: Value) -> String {
+        let joined = self.call("join", fields).await;
+        assert_eq!(joined["type"], "joined", "{joined}");
+        joined["join"].as_str().expect("a name").to_owned()
+    }
+
+    /// Answers a turn; `mv` is one of `action`, `text` and `proposal`, and whatever else the act is to say.
+    ///
+    /// # Panics
+    /// When there is no reply.
+    pub async fn act(&mut self, turn: &Value, mv: Value) -> Value {
+        self.call("act", act(turn, mv)).await
+    }
+
+    /// Keeps what a message says of a match, and checks its number.
+    ///
+    /// # Panics
+    /// When it is not the next one.
+    pub fn note(&mut self, message: &Value) {
+        if let Some(re) = message["re"].as_i64() {
+            self.unanswered.remove(&re);
+        }
+        let Some(id) = message["match"].as_str() else { return };
+        let kind = message["type"].as_str().unwrap_or_default();
+        let seq = message["seq"].as_u64();
+        if kind == "match_start" {
+            assert!(!self.matches.contains_key(id), "{id} begins again");
+            let seen = Seen { last: seq.expect("a number"), start: message.clone(), ..Seen::default() };
+            self.matches.insert(id.to_owned(), seen);
+            return;
+        }
+        let seen = match kind {
+            "resync" => self.matches.entry(id.to_owned()).or_default(),
+            _ => self.matches.get_mut(id).unwrap_or_else(|| panic!("{id} has not begun: {message}")),
+        };
+        match kind {
+            "turn" | "event" | "match_end" => {
+                let seq = seq.expect("a number");
+                let again = kind == "turn" && seq <= seen.last && seen.turn["seq"] == seq;
+                assert!(again || seq == seen.last + 1, "after {}: {message}", seen.last);
+                seen.last = seen.last.max(seq);
+                match kind {
+                    "turn" => seen.turn = message.clone(),
+                    "event" => seen.events.push(message.clone()),
+                    _ => seen.end = message.clone(),
+                }
+            }
+            "resync" => seen.anew(message),
+            "accepted" => {
+                seen.accepted.insert(message["turn"].as_u64().expect("a turn"), message["action"].clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Drops the connection without a word and comes back to the session.
+    ///
+    /// # Panics
+    /// When the server is not reached in time.
+    pub async fn cut(&mut self) {
+        let seen: BTreeMap<&String, u64> = self.matches.iter().map(|(id, seen)| (id, seen.last)).collect();
+        let welcome = &self.client.welcome;
+        let mut hello = self.hello.clone();
+        hello["resume"] = json!({"session": welcome["session"], "key": welcome["key"], "seen": seen});
+        let from = Instant::now();
+        let mut client = loop {
+            match Client::try_greet(self.address, self.subprotocol, hello.clone()).await {
+                Some(client) => break client,
+                None => assert!(from.elapsed() < PATIENCE, "the server does not come back"),
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        client.go_on_from(self.client.last_id());
+        self.resumed.push(client.welcome["resumed"] == true);
+        let held = client.welcome["matches"].as_array().cloned().unwrap_or_default();
+        let held: BTreeSet<&str> = held.iter().filter_map(|m| m["match"].as_str()).collect();
+        for (id, seen) in &self.matches {
+            assert!(!seen.end.is_null() || held.contains(id.as_str()), "{id} is gone: {}", client.welcome);
+        }
+        self.client = client;
+        for request in self.unanswered.clone().values() {
+            self.client.try_say(request).await;
+        }
+    }
+
+    /// Sends a request that is sent again after a cut until it is answered.
+    pub async fn ask(&mut self, kind: &str, mut fields: Value) {
+        let id = self.client.last_id() + 1;
+        self.client.go_on_from(id);
+        fields["type"] = kind.into();
+        fields["id"] = id.into();
+        self.client.try_say(&fields).await;
+        self.unanswered.insert(id, fields);
+    }
+
+    /// The next message, whatever happens to the connection; `None` after a cut.
+    ///
+    /// # Panics
+    /// When the server is not reached in time, or an error comes that is none of a race with the end.
+    pub async fn go_on(&mut self) -> Option<Value> {
+        let Some(message) = self.client.try_hear().await else {
+            self.cut().await;
+            return None;
+        };
+        self.note(&message);
+        Some(message)
+    }
+
+    /// Answers the turn in a message, if there is one that waits for an answer, by `choose`.
+    pub async fn answer(&mut self, message: &Value, choose: &mut impl FnMut(&Value) -> Value) {
+        let turn = match message["type"].as_str() {
+            Some("turn") => message,
+            Some("resync") => &message["turn"],
+            _ => return,
+        };
+        if turn.is_null() {
+            return;
+        }
+        let same = |a: &Value| ["match", "turn"].iter().all(|k| a[k] == turn[k]) && a["try"] == turn["try"];
+        if !self.unanswered.values().any(same) {
+            let mv = choose(turn);
+            self.ask("act", act(turn, mv)).await;
+        }
+    }
+
+    /// Plays by `choose` until `matches` of its matches are over and nothing waits for an answer.
+    ///
+    /// # Panics
+    /// As [`go_on`](Self::go_on).
+    pub async fn play(&mut self, matches: usize, mut choose: impl FnMut(&Value) -> Value) {
+        while self.over() < matches || !self.unanswered.is_empty() {
+            if let Some(message) = self.go_on().await {
+                self.answer(&message, &mut choose).await;
+            }
+        }
+    }
+
+    /// How many of its matches are over.
+    pub fn over(&self) -> usize {
+        self.matches.values().filter(|seen| !seen.end.is_null()).count()
+    }
+
+    /// The only match.
+    ///
+    /// # Panics
+    /// When there is another number of them.
+    pub fn only(&self) -> (&str, &Seen) {
+        assert_eq!(self.matches.len(), 1);
+        self.matches.iter().next().map(|(id, seen)| (id.as_str(), seen)).expect("a match")
+    }
+}
+
+impl Seen {
+    fn anew(&mut self, resync: &Value) {
+        self.last = resync["seq"].as_u64().expect("a number");
+        self.start = resync["start"].clone();
+        self.events = resync["events"].as_array().cloned().unwrap_or_default();
+        self.end = resync["end"].clone();
+        self.resyncs += 1;
+        let numbers: Vec<u64> = self.events.iter().filter_map(|e| e["seq"].as_u64()).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b) && numbers.iter().all(|&n| n <= self.last), "{resync}");
+        if !resync["turn"].is_null() {
+            self.turn = resync["turn"].clone();
+            // What it goes back behind was not kept.
+            let turn = self.turn["turn"].as_u64().expect("a turn");
+            assert!(self.start["rated"] != true || self.accepted.range(turn..).next().is_none(), "lost: {resync}");
+            self.accepted.retain(|&t, _| t < turn);
+        }
+    }
+
+    /// The events of a kind.
+    pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
+        self.events.iter().filter(move |e| e["kind"] == kind)
+    }
+}
+
+/// The fields of an act that answers `turn` with `mv`.
+pub fn act(turn: &Value, mv: Value) -> Value {
+    let mut fields = json!({"match": turn["match"], "turn": turn["turn"], "try": turn["try"]});
+    if let (Some(fields), Value::Object(mv)) = (fields.as_object_mut(), mv) {
+        fields.extend(mv);
+    }
+    fields
+}
+
+/// The first legal action.
+pub fn first(turn: &Value) -> Value {
+    json!({"action": turn["legal"][0]})
+}
