@@ -64,7 +64,7 @@ impl Server {
         Server { address, data: data.to_owned(), hub, stop, task, _folder: None }
     }
 
-    /// Tells it to stop; [`stopped`](Self::stopped) waits for that.
+    /// Tells it to stop; `Stopping::stopped` waits for that.
     pub fn stop(self) -> Stopping {
         let _ = self.stop.send(());
         Stopping { task: self.task, _folder: self._folder }
