@@ -272,10 +272,13 @@ impl Seen {
         assert!(numbers.is_sorted_by(|a, b| a < b) && numbers.iter().all(|&n| n <= self.last), "{resync}");
         if !resync["turn"].is_null() {
             self.turn = resync["turn"].clone();
-            // What it goes back behind was not kept.
             let turn = self.turn["turn"].as_u64().expect("a turn");
             assert!(self.start["rated"] != true || self.accepted.range(turn..).next().is_none(), "lost: {resync}");
-            self.accepted.retain(|&t, _| t < turn);
+        }
+        if self.start["rated"] != true {
+            // Unrated matches may go back.
+            let own = self.of_kind("move").filter(|e| e["seat"] == self.start["seat"]).count() as u64;
+            self.accepted.retain(|&turn, _| turn < own);
         }
     }
 

@@ -3,9 +3,11 @@
 
 pub mod bot;
 pub mod client;
+pub mod process;
 pub mod proxy;
 pub mod server;
 
 pub use bot::Bot;
 pub use client::Client;
+pub use process::Process;
 pub use server::Server;

@@ -1,0 +1,87 @@
+//! A server in a process of its own, which tests may kill.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Longer than a server takes to start.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A running server on a folder that outlives it. It is killed when it is dropped.
+pub struct Process {
+    /// Where it listens.
+    pub address: SocketAddr,
+    child: Child,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts `program` (the test's own `ludex`) on the store in `data`, at `address`, or at a free port. What it logs
+    /// goes on in `log`.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str]) -> Self {
+        let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
+        let mut child = Command::new(program)
+            .args(["serve", "--json", "--workers", "1", "--listen", &listen, "--data"])
+            .arg(data)
+            .args(more)
+            .env("RUST_BACKTRACE", "0")
+            .stdout(Stdio::piped())
+            .stderr(file)
+            .spawn()
+            .expect("the program");
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (say, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let _ = out.read_line(&mut line).map(|_| say.send(line));
+            // The pipe stays open until the server ends.
+            let _ = out.read_to_end(&mut Vec::new());
+        });
+        let line = said.recv_timeout(PATIENCE).unwrap_or_default();
+        let ready: Value = serde_json::from_str(&line).unwrap_or_default();
+        let address = ready["url"].as_str().and_then(|url| url.strip_prefix("ws://")?.parse().ok());
+        match address {
+            Some(address) => Process { address, child, log: log.to_owned() },
+            None => {
+                let _ = child.kill();
+                let log = std::fs::read_to_string(log).unwrap_or_default();
+                panic!("the server does not start: {line:?}\n{log}")
+            }
+        }
+    }
+
+    /// Ends it as a crash would (`kill -9`), and waits until it is gone.
+    ///
+    /// # Panics
+    /// When it cannot be killed.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a running server");
+        self.child.wait().expect("its end");
+    }
+
+    /// Fails when the log says that something panicked.
+    ///
+    /// # Panics
+    /// When it does.
+    pub fn has_not_panicked(&self) {
+        let log = std::fs::read_to_string(&self.log).expect("the log");
+        assert!(!log.contains("panicked"), "{log}");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It is gone already after `kill`.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

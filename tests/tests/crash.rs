@@ -1,0 +1,215 @@
+//! `kill -9` of a real server in the middle of matches: nothing that was acknowledged is lost, and everything finishes.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ludex_env::Stream;
+use ludex_env::check::scaled;
+use ludex_protocol::record::Parts;
+use ludex_referee::Verifier;
+use ludex_referee::read::Source;
+use ludex_tests::bot::Seen;
+use ludex_tests::{Bot, Process};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+
+/// What a server is started with: seats are held for longer than a test takes.
+const LIMITS: [&str; 2] = ["--limit", "grace_ms=120000"];
+
+async fn page(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    answer.split_once("\r\n\r\n").expect("a head").1.to_owned()
+}
+
+/// Plays a match with a little time for each move, so that the server dies in the middle of many.
+struct Play {
+    name: String,
+    joins: Value,
+    seed: u64,
+}
+
+impl Play {
+    async fn run(self, address: SocketAddr, moves: Arc<AtomicUsize>) -> Bot {
+        let mut rng = Stream::named(&format!("{}:{}", self.name, self.seed));
+        let mut bot = Bot::new(address, &self.name).await;
+        bot.ask("join", self.joins).await;
+        let mut choose = |turn: &Value| {
+            let legal = turn["legal"].as_array().expect("legal actions");
+            json!({"action": legal[rng.below(legal.len())]})
+        };
+        while bot.over() < 1 || !bot.unanswered.is_empty() {
+            let Some(message) = bot.go_on().await else { continue };
+            if message["type"] == "accepted" {
+                moves.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(8)).await;
+            }
+            bot.answer(&message, &mut choose).await;
+        }
+        bot
+    }
+}
+
+/// Starts a server, lets `plays` run, and kills it `kills` times at random moments; the bots in the end.
+async fn crashes(folder: &Path, plays: Vec<Play>, kills: u64, seed: u64) -> (Vec<Bot>, Process) {
+    let (data, log) = (folder.join("data"), folder.join("log"));
+    let mut server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
+    let (address, moves) = (server.address, Arc::new(AtomicUsize::new(0)));
+    let mut running = JoinSet::new();
+    for play in plays {
+        running.spawn(play.run(address, moves.clone()));
+    }
+    let mut rng = Stream::named(&format!("ludex-tests:crash:{seed}"));
+    for _ in 0..kills {
+        // Some moves after the last crash, and anywhere within one.
+        let (until, mut patience) = (moves.load(Ordering::Relaxed) + 10 + rng.below(60), 1_000);
+        while moves.load(Ordering::Relaxed) < until && patience > 0 && !running.is_empty() {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            patience -= 1;
+        }
+        tokio::time::sleep(Duration::from_micros(rng.below(8_000) as u64)).await;
+        tokio::task::spawn_blocking(move || server.kill()).await.expect("its end");
+        let (data, log) = (data.clone(), log.clone());
+        let again = move || Process::start(PROGRAM, &data, &log, Some(address), &LIMITS);
+        server = tokio::task::spawn_blocking(again).await.expect("a server");
+    }
+    let mut bots = Vec::new();
+    while let Some(bot) = running.join_next().await {
+        bots.push(bot.expect("a bot that played to the end"));
+    }
+    (bots, server)
+}
+
+/// The record of a match verifies and holds what this seat was told, in its order.
+async fn holds(address: SocketAddr, id: &str, seen: &Seen) {
+    let line = page(address, &format!("/episodes/{id}")).await;
+    let parts = Parts::parse(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {line}"));
+    let record: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!((&record["reason"], &seen.end["reason"]), (&json!("finished"), &json!("finished")), "{record}");
+    assert_eq!((&record["returns"], &record["seed"]), (&seen.end["returns"], &seen.end["seed"]));
+    let all = record["events"].as_array().expect("events");
+    let own = all.iter().filter(|e| e["kind"] == "move" && e["seat"] == seen.start["seat"]);
+    let own: Vec<(u64, &Value)> = own.map(|e| (e["turn"].as_u64().expect("a turn"), &e["action"])).collect();
+    let accepted: Vec<(u64, &Value)> = seen.accepted.iter().map(|(&turn, action)| (turn, action)).collect();
+    assert_eq!(own, accepted, "{record}");
+    // Every move that was shown, the other's too, stands there as it was shown.
+    let moves: Vec<&Value> = all.iter().filter(|e| e["kind"] == "move").map(|e| &e["action"]).collect();
+    let shown: Vec<&Value> = seen.of_kind("move").map(|e| &e["action"]).collect();
+    assert_eq!(moves, shown, "{record}");
+}
+
+/// Twenty matches at once: half of them between two clients, half against the server's agent.
+fn twenty(rated: bool, seed: u64) -> Vec<Play> {
+    let games = ["tic_tac_toe", "connect_four", "kuhn_poker(players=3)"];
+    let mut plays = Vec::new();
+    for k in 0..20 {
+        let game = games[k % games.len()];
+        let join = json!({"game": game, "rated": rated, "queue": format!("q{k}"), "clock": {"move_ms": 60_000}});
+        let seats = if k % 2 == 1 { 1 } else { 2 + usize::from(game.starts_with("kuhn")) };
+        for seat in 0..seats {
+            let mut joins = join.clone();
+            joins["seat"] = seat.into();
+            if seats == 1 {
+                joins["against"] = json!(["random"]);
+            }
+            plays.push(Play { name: format!("bot-{k}-{seat}"), joins, seed });
+        }
+    }
+    plays
+}
+
+#[tokio::test]
+async fn rated_matches_lose_nothing_that_was_acknowledged() {
+    for seed in 0..scaled(1) {
+        let folder = tempfile::tempdir().unwrap();
+        let (bots, server) = crashes(folder.path(), twenty(true, seed), 4, seed).await;
+        assert!(bots.iter().map(|b| b.resumed.len()).sum::<usize>() >= 4, "the crashes hit running matches");
+        let mut matches = std::collections::BTreeSet::new();
+        for bot in &bots {
+            assert!(bot.resumed.iter().all(|&r| r), "every session went on");
+            let (id, seen) = bot.only();
+            holds(server.address, id, seen).await;
+            matches.insert(id.to_owned());
+        }
+        assert_eq!(matches.len(), 20);
+        let listed: Value = serde_json::from_str(&page(server.address, "/matches").await).unwrap();
+        assert_eq!(listed["matches"], json!([]), "nothing runs any more");
+        server.has_not_panicked();
+    }
+}
+
+#[tokio::test]
+async fn unrated_matches_may_go_back_and_finish_too() {
+    for seed in 0..scaled(1) {
+        let folder = tempfile::tempdir().unwrap();
+        let (bots, server) = crashes(folder.path(), twenty(false, seed), 3, 1_000 + seed).await;
+        let resyncs: u32 = bots.iter().map(|bot| bot.only().1.resyncs).sum();
+        assert!(resyncs > 0, "the crashes hit running matches");
+        for bot in &bots {
+            assert!(bot.resumed.iter().all(|&r| r), "every session went on");
+            let (id, seen) = bot.only();
+            holds(server.address, id, seen).await;
+        }
+        server.has_not_panicked();
+    }
+}
+
+#[tokio::test]
+async fn an_end_that_nobody_heard_of_is_told_after_the_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
+    let address = server.address;
+    let (mut x, mut o) = (Bot::new(address, "x").await, Bot::new(address, "o").await);
+    for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
+        bot.join(json!({"game": "tic_tac_toe", "rated": true, "seat": seat})).await;
+    }
+    let turn = x.wait("turn").await;
+    x.act(&turn, json!({"action": 4})).await;
+    // One is not there any more when the other gives up, and the server dies right then.
+    let id = o.wait("turn").await["match"].as_str().unwrap().to_owned();
+    x.client.socket().shutdown().await.unwrap();
+    o.wait("event").await;
+    assert_eq!(o.call("resign", json!({"match": id})).await["type"], "ok");
+    o.wait("match_end").await;
+    server.kill();
+    let server = Process::start(PROGRAM, &data, &log, Some(address), &LIMITS);
+    for bot in [&mut x, &mut o] {
+        bot.cut().await;
+        assert_eq!(bot.resumed.last(), Some(&true));
+    }
+    let told = x.wait("resync").await;
+    assert_eq!((&told["end"]["reason"], &told["end"]["at_fault"]), (&json!("resign"), &json!(1)), "{told}");
+    assert_eq!(told["end"]["outcome"], json!(["win", "loss"]));
+    assert_eq!(x.act(&turn, json!({"action": 4})).await["type"], "accepted", "as it was before the crash");
+    assert_eq!(x.act(&turn, json!({"action": 3})).await["code"], "conflict");
+    let record: Value = serde_json::from_str(&page(address, &format!("/episodes/{id}")).await).unwrap();
+    assert_eq!((&record["digest"], &record["seed"]), (&told["end"]["digest"], &told["end"]["seed"]));
+    // The session and what it reclaims outlive the next crash, too.
+    let mut y = Bot::new(address, "y").await;
+    y.join(json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0, "rated": true, "clock": {}})).await;
+    y.wait("turn").await;
+    let hello = json!({"agent": {"name": "y"}, "reclaim": true});
+    let mut z = Bot::with(address, None, hello).await;
+    let before = z.wait("resync").await;
+    server.kill();
+    let server = Process::start(PROGRAM, &data, &log, Some(address), &LIMITS);
+    z.cut().await;
+    assert_eq!(z.resumed, [true]);
+    let after = z.wait("resync").await;
+    assert_eq!((&after["match"], &after["turn"]["legal"]), (&before["match"], &before["turn"]["legal"]));
+    z.answer(&after, &mut ludex_tests::bot::first).await;
+    z.play(1, ludex_tests::bot::first).await;
+    server.has_not_panicked();
+}

@@ -1,0 +1,193 @@
+//! Nothing leaks. Two worlds that a seat cannot tell apart are played through the match machine with the same virtual
+//! clock, ids and salt; every frame that the seat gets, every refusal of the others and everything that spectators see is
+//! the same to the byte, in both encodings, for as long as the game itself keeps the secret.
+
+use std::collections::BTreeMap;
+
+use ludex_env::check::scaled;
+use ludex_env::{Draw, DynState, GameRef, Outcomes, Stream, Turn, Viewer, games, load};
+use ludex_protocol::client::{Act, MatchView};
+use ludex_protocol::record::{Clock, Header, RecordSeat};
+use ludex_protocol::server::MatchFrame;
+use ludex_protocol::spec::Information;
+use ludex_protocol::{Encoding, ServerMessage};
+use ludex_server::matches::Watcher;
+use ludex_server::matches::machine::Match;
+use ludex_server::matches::terms::{Input, Output, SeatSetup, Setup};
+
+const SALT: [u8; 16] = [3; 16];
+
+/// Chance outcomes of an episode up to its first decision, by seed.
+fn opening(game: &GameRef, seed: u64) -> Box<dyn DynState> {
+    let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
+    while state.turn() == Turn::Chance {
+        state.chance(&mut outcomes);
+        state.play_unchecked(draw.pick(&outcomes).expect("an outcome"));
+    }
+    state
+}
+
+fn machine(game: &GameRef, seed: u64) -> Match {
+    let spec = game.spec();
+    let views = vec![MatchView::Struct, MatchView::Text, MatchView::Texts, MatchView::Tensor, MatchView::Info];
+    let views: Vec<MatchView> = views
+        .into_iter()
+        .filter(|v| match v {
+            MatchView::Tensor => spec.views.tensor.is_some(),
+            MatchView::Info => spec.views.info.is_some(),
+            _ => true,
+        })
+        .collect();
+    let header = Header {
+        ludex: 1,
+        episode: "m_1".into(),
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        seats: (0..spec.players).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect(),
+        rated: true,
+        clock: Clock::per_move(1_000),
+        // The commitment of the two worlds would differ as it must, and tells nothing; here it is left out.
+        ..Header::default()
+    };
+    let seat = SeatSetup { remote: true, views, ..SeatSetup::default() };
+    let setup = Setup {
+        seats: vec![seat; spec.players as usize],
+        skip_forced: true,
+        seed,
+        salt: SALT,
+        release: true,
+        grace_ms: 60_000,
+        run: None,
+        pair: None,
+        restarts: 0,
+        header,
+        game: game.clone(),
+    };
+    Match::new(setup, 0)
+}
+
+/// The legal actions that `seat` is asked to choose from.
+fn open(m: &Match, seat: usize) -> Vec<u32> {
+    let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
+    resync.turn.map(|t| t.legal.iter().collect()).unwrap_or_default()
+}
+
+/// What one watcher got, as bytes of both encodings.
+fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
+    let mut all = Vec::new();
+    for output in outputs {
+        let (re, message): (_, ServerMessage) = match output {
+            // Released at the end, when nothing is secret any more.
+            Output::Frame { frame, .. } if matches!(**frame, MatchFrame::MatchEnd(_)) => continue,
+            Output::Frame { to, frame } if *to == watcher => (None, (**frame).clone().into()),
+            Output::Reply { seat, re, message } if watcher == Watcher::Seat(*seat) => (Some(*re), (**message).clone()),
+            _ => continue,
+        };
+        for encoding in [Encoding::Json, Encoding::MsgPack] {
+            all.push(encoding.encode_server(re, &message).expect("a message is written"));
+        }
+    }
+    all
+}
+
+/// Plays the same inputs in both worlds while the rules allow them in both; what each watcher got in each.
+fn both(game: &GameRef, seeds: [u64; 2], rng: &mut Stream) -> Vec<[BTreeMap<usize, Vec<Vec<u8>>>; 2]> {
+    let players = game.spec().players as usize;
+    let mut worlds = seeds.map(|seed| machine(game, seed));
+    let watchers: Vec<Watcher> = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]).collect();
+    let told = |out: &[Vec<Output>; 2]| {
+        [0, 1].map(|w| watchers.iter().enumerate().map(|(k, &to)| (k, bytes(&out[w], to))).collect())
+    };
+    let [a, b] = &mut worlds;
+    let mut steps = vec![told(&[a.on(0, Input::Start), b.on(0, Input::Start)])];
+    let (mut turns, mut now) = (vec![(0u32, 0u32); players], 0);
+    while !worlds[0].over() && !worlds[1].over() {
+        let Some(seat) = (0..players).find(|&s| worlds[0].waits_for(s)) else { break };
+        if !worlds[1].waits_for(seat) {
+            break;
+        }
+        let legal = worlds.each_ref().map(|m| open(m, seat));
+        // A refusal now and then: its words must not tell the worlds apart either.
+        let refused = turns[seat].1 == 0 && rng.below(4) == 0;
+        let action =
+            if refused { i64::from(game.spec().actions) + 5 } else { i64::from(legal[0][rng.below(legal[0].len())]) };
+        if !refused && !legal[1].iter().any(|&a| i64::from(a) == action) {
+            break;
+        }
+        let (turn, attempt) = turns[seat];
+        turns[seat] = if refused { (turn, attempt + 1) } else { (turn + 1, 0) };
+        now += 5;
+        let act = Act { match_id: "m_1".into(), turn, attempt, action: Some(action), ..Act::default() };
+        let [a, b] = &mut worlds;
+        let input = || Input::Act { seat, re: 1, act: Box::new(act.clone()) };
+        steps.push(told(&[a.on(now, input()), b.on(now, input())]));
+        a.delivered(now);
+        b.delivered(now);
+    }
+    steps
+}
+
+/// Whether a seat may tell the worlds apart after this much play is the game's business: its own views decide.
+fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
+    let views = seeds.map(|seed| opening(game, seed).view(viewer).value());
+    views[0] == views[1]
+}
+
+#[test]
+fn two_worlds_look_the_same_to_whoever_cannot_tell_them_apart() {
+    let hidden = games().iter().flat_map(|e| [e.id.to_owned(), format!("{}(players=3)", e.id)]);
+    let (mut compared, mut different) = (0, 0);
+    for game in hidden.filter_map(|text| load(&text).ok()).filter(|g| g.spec().information == Information::Imperfect) {
+        let players = game.spec().players as usize;
+        let mut rng = Stream::named(&format!("secrecy:{}", game.spec().string));
+        for _ in 0..scaled(400) {
+            let seeds = [rng.bits(), rng.bits()];
+            let mut play = rng.clone();
+            let steps = both(&game, seeds, &mut play);
+            for watcher in 0..players + 1 {
+                let viewer = if watcher < players { Viewer::Seat(watcher) } else { Viewer::Public };
+                if !secret_kept(&game, seeds, viewer) {
+                    continue;
+                }
+                // The last step may have ended the secret: what a showdown lays open is the game's own to tell.
+                for (n, [a, b]) in steps[..steps.len() - 1].iter().enumerate() {
+                    assert_eq!(a[&watcher], b[&watcher], "{} seeds {seeds:?} step {n} {viewer:?}", game.spec().string);
+                    compared += a[&watcher].len();
+                }
+            }
+            // Full spectators see the cards: the comparison can fail.
+            different += usize::from(steps[0][0][&(players + 1)] != steps[0][1][&(players + 1)]);
+        }
+    }
+    assert!(compared > 1_000 && different > 100, "{compared} frames compared, {different} worlds differ");
+}
+
+#[test]
+fn no_frame_before_the_end_gives_the_seed_away() {
+    let game = load("kuhn_poker").unwrap();
+    for seed in [7u64, 1_844_674_407_370_955] {
+        let mut m = machine(&game, seed);
+        let mut out = m.on(0, Input::Start);
+        let mut turns = [0u32; 2];
+        while !m.over() {
+            let seat = (0..2).find(|&s| m.waits_for(s)).unwrap();
+            let act = Act { match_id: "m_1".into(), turn: turns[seat], action: Some(1), ..Act::default() };
+            turns[seat] += 1;
+            out.extend(m.on(1, Input::Act { seat, re: 1, act: Box::new(act) }));
+        }
+        let secrets = [hex::encode(SALT), m.record().unwrap().footer.digest.clone().unwrap()];
+        for watcher in [Watcher::Seat(0), Watcher::Seat(1), Watcher::Public, Watcher::Full] {
+            for frame in bytes(&out, watcher) {
+                let text = String::from_utf8_lossy(&frame);
+                assert!(!secrets.iter().any(|s| text.contains(s)), "{text}");
+                assert!(
+                    !text.contains("\"seed\"") && !text.contains("\"salt\"") && !text.contains("\"digest\""),
+                    "{text}"
+                );
+                assert!(seed < 1_000 || !text.contains(&seed.to_string()), "{text}");
+            }
+        }
+    }
+}
