@@ -18,7 +18,7 @@ async fn a_hundred_matches_at_once_finish_and_verify() {
             let mut bot = Bot::new(address, &format!("bot-{k}")).await;
             let queue = format!("table-{}", k / 2);
             bot.join(json!({"game": "connect_four", "queue": queue, "rated": true})).await;
-            bot.play(1, |turn| ludex_tests::bot::first(turn)).await;
+            bot.play(1, ludex_tests::bot::first).await;
             bot.only().0.to_owned()
         });
     }
