@@ -53,6 +53,8 @@ pub struct Player<H> {
     played: Vec<Played>,
     ended: VecDeque<String>,
     work: JoinSet<Done>,
+    /// Sessions that were lost so far.
+    lost: u64,
 }
 
 /// Where the join stands.
@@ -123,6 +125,7 @@ impl<H: Handler> Player<H> {
             played: Vec::new(),
             ended: VecDeque::new(),
             work: JoinSet::new(),
+            lost: 0,
         }
     }
 
@@ -150,7 +153,10 @@ impl<H: Handler> Player<H> {
                 event = self.events.next() => match event {
                     Some(Event::Message(message)) => self.message(message).await,
                     Some(Event::Connected(welcome)) if welcome.resumed => Ok(()),
-                    Some(Event::Connected(welcome)) => self.adopt(&welcome).await,
+                    Some(Event::Connected(welcome)) => {
+                        self.lost += 1;
+                        self.adopt(&welcome).await
+                    }
                     Some(Event::Gone(error)) => return Err(error),
                     None => return Err(Error::Shut),
                 },
@@ -173,6 +179,10 @@ impl<H: Handler> Player<H> {
         (over && running == 0) || (self.join.count > 0 && self.played.len() >= self.join.count as usize)
     }
 
+    async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
+        self.client.post_in(Some(self.lost), message).await
+    }
+
     // ---- the join -------------------------------------------------------------------------------------------------
 
     async fn enter(&mut self) -> Result<(), Error> {
@@ -188,7 +198,7 @@ impl<H: Handler> Player<H> {
             }
         }
         self.entry = Entry::Asking;
-        let reply = self.client.post(ClientMessage::Join(Box::new(join))).await?;
+        let reply = self.post(ClientMessage::Join(Box::new(join))).await?;
         self.work.spawn(async move { Done::Joined(reply.await) });
         Ok(())
     }
@@ -196,7 +206,7 @@ impl<H: Handler> Player<H> {
     async fn leave(&mut self) -> Result<(), Error> {
         self.no_more = true;
         let Entry::In(join) = &self.entry else { return Ok(()) };
-        let reply = self.client.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
+        let reply = self.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
         self.entry = Entry::Leaving;
         self.work.spawn(async move {
             // A join that the server no longer knows is left all the same.
@@ -243,7 +253,7 @@ impl<H: Handler> Player<H> {
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
         self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
         if !self.doubtful.is_empty() {
-            let reply = self.client.post(ClientMessage::Ping(Ping {})).await?;
+            let reply = self.post(ClientMessage::Ping(Ping {})).await?;
             self.work.spawn(async move { Done::Told(reply.await.is_ok()) });
         }
         if self.no_more { self.leave().await } else { Ok(()) }
@@ -389,7 +399,7 @@ impl<H: Handler> Player<H> {
                 self.send(id, key).await
             }
             None => {
-                let reply = self.client.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
+                let reply = self.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
                 self.work.spawn(async move {
                     // Nothing is to be done about a match that is over already.
                     let _ = reply.await;
@@ -405,7 +415,7 @@ impl<H: Handler> Player<H> {
         let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
         let Some(act) = table.act.clone().filter(|act| key_of(act) == key) else { return Ok(()) };
         table.in_flight = true;
-        let reply: Reply = self.client.post(ClientMessage::Act(Box::new(act))).await?;
+        let reply = self.post(ClientMessage::Act(Box::new(act))).await?;
         let id = id.to_owned();
         self.work.spawn(async move { Done::Acted(id, key, reply.await) });
         Ok(())

@@ -25,8 +25,8 @@ const ENDED: usize = 100;
 
 /// What the handles of the client ask of the task.
 pub(crate) enum Command {
-    /// Send a request.
-    Request(ClientMessage, Answered),
+    /// Send a request, if the session is still the one that it was meant for.
+    Request(ClientMessage, Answered, Option<u64>),
     /// Send a message that gets no reply.
     Tell(ClientMessage),
     /// Say goodbye.
@@ -70,6 +70,8 @@ pub(crate) struct Session {
     /// Requests up to this id went out on this connection.
     sent: Id,
     in_flight: usize,
+    /// Sessions that were lost.
+    lost: u64,
     heard: Instant,
 }
 
@@ -111,6 +113,7 @@ impl Session {
             pending: BTreeMap::new(),
             sent: 0,
             in_flight: 0,
+            lost: 0,
             heard: Instant::now(),
         })
     }
@@ -145,7 +148,7 @@ impl Session {
         }
         self.commands.close();
         while let Some(command) = self.commands.recv().await {
-            if let Command::Request(_, reply) = command {
+            if let Command::Request(_, reply, _) = command {
                 let _ = reply.send(Err(error.clone()));
             }
         }
@@ -192,7 +195,11 @@ impl Session {
                 }
                 None
             }
-            Some(Command::Request(message, reply)) => {
+            Some(Command::Request(_, reply, Some(meant))) if meant != self.lost => {
+                let _ = reply.send(Err(Error::SessionLost));
+                None
+            }
+            Some(Command::Request(message, reply, _)) => {
                 let id = self.last_id + 1;
                 match self.options.encoding.encode_client(Some(id), &message) {
                     Ok(frame) => {
@@ -342,6 +349,7 @@ impl Session {
         self.sent = 0;
         self.in_flight = 0;
         if !welcome.resumed {
+            self.lost += 1;
             self.seen.clear();
             self.ended.clear();
             for (_, pending) in std::mem::take(&mut self.pending) {

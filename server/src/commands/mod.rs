@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod check_client;
 mod join;
 mod serve;
 
@@ -21,6 +22,8 @@ enum Command {
     Serve(serve::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
+    /// Check a client that you wrote against the protocol
+    CheckClient(check_client::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -29,6 +32,7 @@ pub fn main() -> ExitCode {
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Join(args) => join::run(args),
+        Command::CheckClient(args) => return check_client::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
