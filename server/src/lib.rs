@@ -9,6 +9,7 @@ pub mod compute;
 pub mod config;
 pub mod gym;
 mod http;
+pub mod kit;
 pub mod limits;
 mod listen;
 pub mod local;

@@ -463,11 +463,12 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
     let mut bot = Bot::with(server.address, subprotocol, json!({"agent": {"name": "mybot"}})).await;
     let mut count = 0;
     let mut cut = false;
-    bot.ask("join", json!({"game": game, "against": ["random"], "seat": 0, "rated": at % 2 == 0})).await;
+    bot.ask("join", json!({"game": game, "against": ["random"], "seat": 0, "rated": at.is_multiple_of(2)})).await;
     while bot.over() == 0 || !bot.unanswered.is_empty() {
         count += 1;
         if count == at {
-            (bot.cut().await, cut = true).0;
+            bot.cut().await;
+            cut = true;
             continue;
         }
         let Some(message) = bot.go_on().await else { panic!("the server cut the connection") };
@@ -475,7 +476,8 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
         bot.answer(&message, &mut first).await;
         count += usize::from(bot.unanswered.len() > waiting);
         if count == at {
-            (bot.cut().await, cut = true).0;
+            bot.cut().await;
+            cut = true;
         }
     }
     let (id, seen) = bot.only();

@@ -81,9 +81,9 @@ impl Client {
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
         let (commands, received) = mpsc::channel(PILE);
         let (sent, events) = mpsc::unbounded_channel();
-        let session = Session::connect(url, options, received, sent).await?;
+        let (session, wire) = Session::connect(url, options, received, sent).await?;
         let welcome = Arc::new(session.welcome().clone());
-        tokio::spawn(session.run());
+        tokio::spawn(session.run(wire));
         Ok((Client { commands, welcome }, Events(events)))
     }
 
@@ -97,8 +97,13 @@ impl Client {
     /// # Errors
     /// [`Error::Shut`].
     pub async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
+        self.post_in(None, message).await
+    }
+
+    /// Sends a request, if so many sessions were lost so far: what is meant for one session is not said to another.
+    pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
-        self.commands.send(Command::Request(message, answered)).await.map_err(|_| Error::Shut)?;
+        self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::Shut)?;
         Ok(Reply(reply))
     }
 

@@ -53,6 +53,8 @@ pub struct Player<H> {
     played: Vec<Played>,
     ended: VecDeque<String>,
     work: JoinSet<Done>,
+    /// Sessions that were lost so far.
+    lost: u64,
 }
 
 /// Where the join stands.
@@ -123,10 +125,12 @@ impl<H: Handler> Player<H> {
             played: Vec::new(),
             ended: VecDeque::new(),
             work: JoinSet::new(),
+            lost: 0,
         }
     }
 
-    /// Plays until `join.count` matches are over (0: without end). When `stop` resolves, no new matches are taken and
+    /// Plays until `join.count` matches have come to an end (0: without end); in place of matches that the server forgot
+    /// with the session, it joins anew. When `stop` resolves, no new matches are taken and
     /// the running ones are finished.
     ///
     /// # Errors
@@ -150,7 +154,10 @@ impl<H: Handler> Player<H> {
                 event = self.events.next() => match event {
                     Some(Event::Message(message)) => self.message(message).await,
                     Some(Event::Connected(welcome)) if welcome.resumed => Ok(()),
-                    Some(Event::Connected(welcome)) => self.adopt(&welcome).await,
+                    Some(Event::Connected(welcome)) => {
+                        self.lost += 1;
+                        self.adopt(&welcome).await
+                    }
                     Some(Event::Gone(error)) => return Err(error),
                     None => return Err(Error::Shut),
                 },
@@ -170,7 +177,16 @@ impl<H: Handler> Player<H> {
             Entry::Out | Entry::In(_) => self.no_more,
             Entry::Asking | Entry::Leaving => false,
         };
-        (over && running == 0) || (self.join.count > 0 && self.played.len() >= self.join.count as usize)
+        (over && running == 0) || (self.join.count > 0 && self.had() >= self.join.count as usize)
+    }
+
+    /// Matches that came to an end. Those that the server forgot were never played.
+    fn had(&self) -> usize {
+        self.played.iter().filter(|played| played.end.is_some()).count()
+    }
+
+    async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
+        self.client.post_in(Some(self.lost), message).await
     }
 
     // ---- the join -------------------------------------------------------------------------------------------------
@@ -181,14 +197,14 @@ impl<H: Handler> Player<H> {
         }
         let mut join = self.join.clone();
         if join.count > 0 {
-            let had = self.played.len() + self.matches.len() + self.expected.len() + self.owed as usize;
+            let had = self.had() + self.matches.len() + self.expected.len() + self.owed as usize;
             join.count = join.count.saturating_sub(u32::try_from(had).unwrap_or(u32::MAX));
             if join.count == 0 {
                 return Ok(());
             }
         }
         self.entry = Entry::Asking;
-        let reply = self.client.post(ClientMessage::Join(Box::new(join))).await?;
+        let reply = self.post(ClientMessage::Join(Box::new(join))).await?;
         self.work.spawn(async move { Done::Joined(reply.await) });
         Ok(())
     }
@@ -196,7 +212,7 @@ impl<H: Handler> Player<H> {
     async fn leave(&mut self) -> Result<(), Error> {
         self.no_more = true;
         let Entry::In(join) = &self.entry else { return Ok(()) };
-        let reply = self.client.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
+        let reply = self.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
         self.entry = Entry::Leaving;
         self.work.spawn(async move {
             // A join that the server no longer knows is left all the same.
@@ -243,7 +259,7 @@ impl<H: Handler> Player<H> {
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
         self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
         if !self.doubtful.is_empty() {
-            let reply = self.client.post(ClientMessage::Ping(Ping {})).await?;
+            let reply = self.post(ClientMessage::Ping(Ping {})).await?;
             self.work.spawn(async move { Done::Told(reply.await.is_ok()) });
         }
         if self.no_more { self.leave().await } else { Ok(()) }
@@ -389,7 +405,7 @@ impl<H: Handler> Player<H> {
                 self.send(id, key).await
             }
             None => {
-                let reply = self.client.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
+                let reply = self.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
                 self.work.spawn(async move {
                     // Nothing is to be done about a match that is over already.
                     let _ = reply.await;
@@ -405,7 +421,7 @@ impl<H: Handler> Player<H> {
         let Some(table) = self.matches.get_mut(id) else { return Ok(()) };
         let Some(act) = table.act.clone().filter(|act| key_of(act) == key) else { return Ok(()) };
         table.in_flight = true;
-        let reply: Reply = self.client.post(ClientMessage::Act(Box::new(act))).await?;
+        let reply = self.post(ClientMessage::Act(Box::new(act))).await?;
         let id = id.to_owned();
         self.work.spawn(async move { Done::Acted(id, key, reply.await) });
         Ok(())

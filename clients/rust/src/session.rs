@@ -25,8 +25,8 @@ const ENDED: usize = 100;
 
 /// What the handles of the client ask of the task.
 pub(crate) enum Command {
-    /// Send a request.
-    Request(ClientMessage, Answered),
+    /// Send a request, if the session is still the one that it was meant for.
+    Request(ClientMessage, Answered, Option<u64>),
     /// Send a message that gets no reply.
     Tell(ClientMessage),
     /// Say goodbye.
@@ -60,7 +60,6 @@ pub(crate) struct Session {
     options: Options,
     commands: mpsc::Receiver<Command>,
     events: mpsc::UnboundedSender<Event>,
-    wire: Wire,
     welcome: Box<Welcome>,
     seen: BTreeMap<String, u64>,
     ended: VecDeque<String>,
@@ -70,6 +69,8 @@ pub(crate) struct Session {
     /// Requests up to this id went out on this connection.
     sent: Id,
     in_flight: usize,
+    /// Sessions that were lost.
+    lost: u64,
     heard: Instant,
 }
 
@@ -94,16 +95,15 @@ impl Session {
         options: Options,
         commands: mpsc::Receiver<Command>,
         events: mpsc::UnboundedSender<Event>,
-    ) -> Result<Session, Error> {
+    ) -> Result<(Session, Wire), Error> {
         let url = &address(url);
         let hello = hello(&options, None);
         let (wire, welcome) = Wire::open(url, &options, hello).await.map_err(|unwelcome| unwelcome.error)?;
-        Ok(Session {
+        let session = Session {
             url: url.to_owned(),
             options,
             commands,
             events,
-            wire,
             welcome,
             seen: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -111,8 +111,10 @@ impl Session {
             pending: BTreeMap::new(),
             sent: 0,
             in_flight: 0,
+            lost: 0,
             heard: Instant::now(),
-        })
+        };
+        Ok((session, wire))
     }
 
     /// The first `welcome`.
@@ -121,13 +123,17 @@ impl Session {
     }
 
     /// Serves until the user is done or the server cannot be reached.
-    pub async fn run(mut self) {
+    pub async fn run(mut self, mut wire: Wire) {
         let error = loop {
-            let end = self.serve().await;
+            let end = self.serve(&mut wire).await;
+            if let End::Done(_) = end {
+                // A server that does not say goodbye is not waited for.
+                let _ = tokio::time::timeout(Duration::from_secs(2), wire.close()).await;
+            }
+            // The other side learns that we have let go, before we come back.
+            drop(wire);
             let made_again = match end {
                 End::Done(told) => {
-                    // A server that does not say goodbye is not waited for.
-                    let _ = tokio::time::timeout(Duration::from_secs(2), self.wire.close()).await;
                     let _ = told.map(|told| told.send(()));
                     break Error::Shut;
                 }
@@ -136,16 +142,17 @@ impl Session {
                 End::Later(why) => self.reconnect(&why, PAUSES.1, true).await,
                 End::Idle => self.reconnect("idle", PAUSES.0, false).await,
             };
-            if let Err(error) = made_again {
-                break error;
-            }
+            wire = match made_again {
+                Ok(wire) => wire,
+                Err(error) => break error,
+            };
         };
         for (_, pending) in std::mem::take(&mut self.pending) {
             let _ = pending.reply.send(Err(error.clone()));
         }
         self.commands.close();
         while let Some(command) = self.commands.recv().await {
-            if let Command::Request(_, reply) = command {
+            if let Command::Request(_, reply, _) = command {
                 let _ = reply.send(Err(error.clone()));
             }
         }
@@ -155,14 +162,14 @@ impl Session {
     }
 
     /// One connection, from `welcome` to its end.
-    async fn serve(&mut self) -> End {
+    async fn serve(&mut self, wire: &mut Wire) -> End {
         loop {
-            self.pump();
+            self.pump(wire);
             let silence = self.heard + SILENCE;
             let end = tokio::select! {
-                command = self.commands.recv() => self.command(command),
-                incoming = self.wire.next() => self.take(incoming),
-                () = tokio::time::sleep_until(silence) => self.silent(),
+                command = self.commands.recv() => self.command(wire, command),
+                incoming = wire.next() => self.take(wire, incoming),
+                () = tokio::time::sleep_until(silence) => self.silent(wire),
             };
             if let Some(end) = end {
                 return end;
@@ -170,29 +177,33 @@ impl Session {
         }
     }
 
-    fn silent(&mut self) -> Option<End> {
+    fn silent(&mut self, wire: &mut Wire) -> Option<End> {
         if self.heard.elapsed() >= 2 * SILENCE {
             return Some(End::Lost("the server is silent".into()));
         }
-        self.wire.ping();
+        wire.ping();
         // Seen as heard half-way, so that the next silence is the last.
         self.heard = Instant::now() - SILENCE;
         None
     }
 
-    fn command(&mut self, command: Option<Command>) -> Option<End> {
+    fn command(&mut self, wire: &mut Wire, command: Option<Command>) -> Option<End> {
         match command {
             None => Some(End::Done(None)),
             Some(Command::Close(told)) => Some(End::Done(Some(told))),
             Some(Command::Tell(message)) => {
                 match self.options.encoding.encode_client(None, &message) {
-                    Ok(frame) => self.wire.send(frame),
+                    Ok(frame) => wire.send(frame),
                     // Nobody waits for it; the two messages without a reply hold nothing that cannot be written.
                     Err(_) => debug_assert!(false, "{message:?} cannot be written"),
                 }
                 None
             }
-            Some(Command::Request(message, reply)) => {
+            Some(Command::Request(_, reply, Some(meant))) if meant != self.lost => {
+                let _ = reply.send(Err(Error::SessionLost));
+                None
+            }
+            Some(Command::Request(message, reply, _)) => {
                 let id = self.last_id + 1;
                 match self.options.encoding.encode_client(Some(id), &message) {
                     Ok(frame) => {
@@ -207,23 +218,23 @@ impl Session {
     }
 
     /// Sends what waits, as far as the server's window allows.
-    fn pump(&mut self) {
+    fn pump(&mut self, wire: &mut Wire) {
         let window = self.welcome.limits.window.max(1) as usize;
         let room = window.saturating_sub(self.in_flight);
         for (&id, pending) in self.pending.range(self.sent + 1..).take(room) {
-            self.wire.send(pending.frame.clone());
+            wire.send(pending.frame.clone());
             self.sent = id;
             self.in_flight += 1;
         }
     }
 
-    fn take(&mut self, incoming: Incoming) -> Option<End> {
+    fn take(&mut self, wire: &mut Wire, incoming: Incoming) -> Option<End> {
         self.heard = Instant::now();
         match incoming {
             Incoming::Message(Some(re), ServerMessage::Error(error)) => self.reply(re, Err(Error::Refused(error))),
             Incoming::Message(Some(re), message) => self.reply(re, Ok(message)),
             Incoming::Message(None, ServerMessage::Ping(ping)) => {
-                return self.command(Some(Command::Tell(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
+                return self.command(wire, Some(Command::Tell(ClientMessage::Pong(Pong { nonce: Some(ping.nonce) }))));
             }
             Incoming::Message(None, message) => self.event(message),
             Incoming::Unread(rejected, numbered) => match (rejected.id, numbered) {
@@ -302,7 +313,7 @@ impl Session {
     }
 
     /// Connects again, for as long as there is hope, and takes up the session where that is possible.
-    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<(), Error> {
+    async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<Wire, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
         let mut pause = first;
@@ -318,8 +329,8 @@ impl Session {
             let mut wait = pause;
             match Wire::open(&self.url, &self.options, hello(&self.options, resume)).await {
                 Ok((wire, welcome)) => {
-                    self.take_up(wire, welcome);
-                    return Ok(());
+                    self.take_up(welcome);
+                    return Ok(wire);
                 }
                 Err(Unwelcome { error, again: false, .. }) => return Err(error),
                 Err(Unwelcome { after_ms, .. }) => {
@@ -335,13 +346,13 @@ impl Session {
         }
     }
 
-    fn take_up(&mut self, wire: Wire, welcome: Box<Welcome>) {
-        self.wire = wire;
+    fn take_up(&mut self, welcome: Box<Welcome>) {
         self.heard = Instant::now();
         // What was not answered goes out again, with its old ids.
         self.sent = 0;
         self.in_flight = 0;
         if !welcome.resumed {
+            self.lost += 1;
             self.seen.clear();
             self.ended.clear();
             for (_, pending) in std::mem::take(&mut self.pending) {

@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod check_client;
 mod demo;
 mod export;
 mod games;
@@ -54,6 +55,8 @@ enum Command {
     Export(export::Args),
     /// Make, list and revoke tokens
     Token(token::Args),
+    /// Check a client that you wrote against the protocol
+    CheckClient(check_client::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -72,6 +75,7 @@ pub fn main() -> ExitCode {
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),
+        Command::CheckClient(args) => return check_client::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -149,7 +149,7 @@ impl Logs {
 }
 
 /// The views that were asked for. What the game lacks is left out: joins that name it are refused before.
-pub(super) fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
+pub(crate) fn view_of(state: &dyn DynState, who: Viewer, wanted: &[MatchView], layout: Layout) -> SeatView {
     let spec = state.spec();
     let has = |v: MatchView| wanted.contains(&v);
     let mut view = SeatView::default();
@@ -190,7 +190,7 @@ fn first(t: &Option<BTreeMap<String, TensorSpec>>) -> Option<(&str, &TensorSpec)
 }
 
 /// The legal actions of `seat` in the form that the game's spec names.
-pub(super) fn legal_of(state: &dyn DynState, seat: Seat) -> Legal {
+pub(crate) fn legal_of(state: &dyn DynState, seat: Seat) -> Legal {
     let ids = legal_list(state, seat);
     if state.spec().legal == LegalForm::Ids {
         return Legal::Ids(ids);

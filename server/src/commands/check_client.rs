@@ -1,0 +1,51 @@
+//! `ludex check-client`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::kit::client::{Level, Plan, check};
+
+/// What `ludex check-client` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What the client claims to be
+    #[arg(long, value_enum, default_value = "resumable")]
+    level: Level,
+    /// Seconds that anything may take: starting, coming back, answering
+    #[arg(long, default_value_t = 15)]
+    patience: u64,
+    /// Print one JSON document at the end instead of lines
+    #[arg(long)]
+    json: bool,
+    /// The client's command line; finds LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and LUDEX_GAME in its environment, and {url}
+    /// in it is replaced
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// Exit code 0: conformant, 1: faults, 2: nothing could be checked.
+pub(super) fn run(args: Args) -> ExitCode {
+    let plan = Plan { command: args.command, level: args.level, patience: Duration::from_secs(args.patience) };
+    let checks = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(anyhow::Error::from);
+    let checks = checks.and_then(|runtime| {
+        runtime.block_on(check(&plan, |check| {
+            if !args.json {
+                println!("{check}");
+            }
+        }))
+    });
+    let checks = match checks {
+        Ok(checks) => checks,
+        Err(e) => {
+            eprintln!("ludex: {e:#}");
+            return ExitCode::from(2);
+        }
+    };
+    let faults = checks.iter().filter(|check| check.fault.is_some()).count();
+    if args.json {
+        println!("{}", json!({ "command": plan.command, "checks": checks, "faults": faults }));
+    }
+    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,58 @@
+//! `check-client`: a server of its own that leads a foreign client through scripts.
+//!
+//! Every script starts the client anew and plays it one match of tic_tac_toe by the real rules. What disturbs the match
+//! is a [`Trouble`](script::Trouble); what a client may not do is watched by the [`host`] in every script alike.
+
+mod host;
+mod program;
+mod script;
+mod table;
+mod wire;
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use tokio::net::TcpListener;
+
+pub use script::Level;
+
+use self::host::Host;
+use self::program::Program;
+use super::Check;
+
+/// Scripts that run at the same time: most of the time is the clients' own start.
+const AT_ONCE: usize = 4;
+
+/// What is checked and how.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The command line of the client; `{url}` in it is replaced.
+    pub command: Vec<String>,
+    /// What the client claims to be.
+    pub level: Level,
+    /// How long anything may take: starting, coming back, answering.
+    pub patience: Duration,
+}
+
+/// Leads the client through every script of its level, and tells each result in the order of the scripts.
+///
+/// # Errors
+/// When the command cannot be started, or there is no port on loopback.
+pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+    let scripts = script::SCRIPTS.iter().filter(|script| script.level <= plan.level);
+    let mut results = futures_util::stream::iter(scripts.map(|script| async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let url = format!("ws://{}", listener.local_addr()?);
+        let program = Program::start(&plan.command, &url)?;
+        let fault = Host::new(script, listener, program, plan.patience).run().await.err();
+        anyhow::Ok(Check { section: script.section, check: script.name.to_owned(), fault })
+    }))
+    .buffered(AT_ONCE);
+    let mut checks = Vec::new();
+    while let Some(check) = results.next().await {
+        let check = check?;
+        tell(&check);
+        checks.push(check);
+    }
+    Ok(checks)
+}

@@ -1,0 +1,67 @@
+//! The client under test: a process.
+
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+
+/// What clients find in their environment.
+pub(super) const TOKEN: &str = "check-client-token";
+pub(super) const AGENT: &str = "check-client";
+pub(super) const GAME: &str = "tic_tac_toe";
+
+/// A running client; it ends with this.
+pub(super) struct Program {
+    child: Child,
+    /// The last line that it complained with.
+    complaint: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+}
+
+impl Program {
+    /// Starts the command with the address of the server.
+    pub fn start(command: &[String], url: &str) -> anyhow::Result<Self> {
+        let mut words = command.iter().map(|word| word.replace("{url}", url));
+        let program = words.next().context("there is no command to check")?;
+        let child = Command::new(&program)
+            .args(words)
+            .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", GAME)])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn();
+        let mut child = child.with_context(|| format!("{program:?} cannot be started"))?;
+        let complaint = Arc::new(Mutex::new(String::new()));
+        let stderr = child.stderr.take();
+        let last = complaint.clone();
+        let reader = tokio::spawn(async move {
+            let Some(stderr) = stderr else { return };
+            let mut lines = BufReader::new(stderr).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                if !line.trim().is_empty() {
+                    *last.lock().unwrap_or_else(PoisonError::into_inner) = line;
+                }
+            }
+        });
+        Ok(Program { child, complaint, reader })
+    }
+
+    /// Waits for its end. Nothing is lost when the future is dropped.
+    pub async fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.wait().await.ok()
+    }
+
+    /// How it ended, in words, with what it said last.
+    pub async fn last_words(&mut self, status: Option<ExitStatus>) -> String {
+        // What it said may still be on its way.
+        let _ = tokio::time::timeout(Duration::from_millis(500), &mut self.reader).await;
+        let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let status = status.map_or_else(|| "unknown exit".to_owned(), |status| status.to_string());
+        if complaint.is_empty() { format!("({status})") } else { format!("({status}: {})", complaint.trim()) }
+    }
+}

@@ -1,0 +1,205 @@
+//! A bot for the tests of the protocol kit: plays the first legal action, over connections that break, and makes the one
+//! mistake that its argument names. JSON by hand, no client library.
+#![forbid(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Map, Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+/// How the bot plays.
+struct Bot {
+    url: String,
+    mistake: String,
+    session: Option<(Value, Value)>,
+    next: i64,
+    joined: bool,
+    unanswered: BTreeMap<i64, Value>,
+    seen: Map<String, Value>,
+    /// The turn that waits, and the last (turn, try) that was answered.
+    turn: Value,
+    acted: Option<(i64, i64)>,
+    over: bool,
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let mistake = std::env::args().nth(1).unwrap_or_default();
+    let url = std::env::args().nth(2).or_else(|| std::env::var("LUDEX_URL").ok()).unwrap_or_default();
+    let mut bot = Bot {
+        url,
+        mistake,
+        session: None,
+        next: 10,
+        joined: false,
+        unanswered: BTreeMap::new(),
+        seen: Map::new(),
+        turn: Value::Null,
+        acted: None,
+        over: false,
+    };
+    while !bot.over {
+        if let Err(why) = bot.connect().await {
+            eprintln!("{why}");
+            return ExitCode::FAILURE;
+        }
+    }
+    if bot.makes("bad_exit") { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+impl Bot {
+    fn makes(&self, mistake: &str) -> bool {
+        self.mistake == mistake
+    }
+
+    /// One connection; `Ok` when it is lost or the match over.
+    async fn connect(&mut self) -> Result<(), String> {
+        let connected = tokio_tungstenite::connect_async(self.url.as_str()).await;
+        let Ok((mut ws, _)) = connected else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            return Ok(());
+        };
+        let mut hello = json!({ "type": "hello", "id": 1, "protocol": [1], "client": "bot/0" });
+        hello["agent"] = json!({ "name": std::env::var("LUDEX_AGENT").unwrap_or_else(|_| "bot".into()) });
+        if let (Ok(token), false) = (std::env::var("LUDEX_TOKEN"), self.makes("no_token")) {
+            hello["token"] = token.into();
+        }
+        if let (Some((session, key)), false) = (&self.session, self.makes("no_resume")) {
+            let mut seen = self.seen.clone();
+            if self.makes("sees_too_much") {
+                seen.values_mut().for_each(|seq| *seq = json!(seq.as_u64().unwrap_or(0) + 5));
+            }
+            hello["resume"] = json!({ "session": session, "key": key, "seen": seen });
+            hello["reclaim"] = true.into();
+        }
+        let mut out = vec![hello];
+        loop {
+            for message in out.drain(..) {
+                // A send that fails is a connection that is lost: reading says so.
+                let _ = ws.send(Message::text(message.to_string())).await;
+            }
+            if self.over {
+                let _ = ws.close(None).await;
+                return Ok(());
+            }
+            let text = match ws.next().await {
+                Some(Ok(Message::Text(text))) => text,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                _ if self.makes("gives_up") && self.session.is_some() => return Err("the connection is lost".into()),
+                _ => return Ok(()),
+            };
+            let message: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+            out = self.take(&message)?;
+        }
+    }
+
+    fn request(&mut self, mut message: Value) -> Value {
+        let id = if self.makes("same_id") { self.next } else { self.next + 1 };
+        self.next = id;
+        message["id"] = id.into();
+        self.unanswered.insert(id, message.clone());
+        message
+    }
+
+    /// What a message of the server's makes the bot say.
+    fn take(&mut self, message: &Value) -> Result<Vec<Value>, String> {
+        self.unanswered.remove(&message["re"].as_i64().unwrap_or(0));
+        if let (Some(id), Some(seq)) = (message["match"].as_str(), message["seq"].as_u64()) {
+            let seen = self.seen.get(id).and_then(Value::as_u64);
+            self.seen.insert(id.to_owned(), seq.max(seen.unwrap_or(0)).into());
+        }
+        let known = ["move", "chance", "reveal", "say", "phase", "reward", "presence"];
+        let strange = message["kind"].as_str().is_some_and(|kind| !known.contains(&kind));
+        if self.makes("strict") && (strange || message.get("x_later").is_some()) {
+            return Err("this is not known".into());
+        }
+        match message["type"].as_str().unwrap_or_default() {
+            "welcome" => Ok(self.welcome(message)),
+            "turn" => Ok(self.act(message)),
+            "refused" => {
+                if self.makes("stops_when_refused") {
+                    return Ok(Vec::new());
+                }
+                let mut turn = self.turn.clone();
+                if !self.makes("ignores_try") {
+                    turn["try"] = message["try"].clone();
+                } else {
+                    self.acted = None;
+                }
+                if !message["legal"].is_null() {
+                    turn["legal"] = message["legal"].clone();
+                }
+                Ok(self.act(&turn))
+            }
+            "resync" if !message["end"].is_null() => {
+                self.over = true;
+                Ok(Vec::new())
+            }
+            "resync" if !message["turn"].is_null() => Ok(self.act(&message["turn"])),
+            "match_end" => {
+                self.over = true;
+                Ok(Vec::new())
+            }
+            "error" => match message["code"].as_str() {
+                Some("match_over") => Ok(Vec::new()),
+                _ => Err(message.to_string()),
+            },
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn welcome(&mut self, message: &Value) -> Vec<Value> {
+        self.session = Some((message["session"].clone(), message["key"].clone()));
+        if message["resumed"] != true {
+            self.joined = message["matches"].as_array().is_some_and(|held| !held.is_empty());
+            if !self.joined {
+                self.acted = None;
+                self.unanswered.clear();
+            }
+        }
+        let mut out = Vec::new();
+        if self.makes("forgets_requests") || self.makes("moves_again") {
+            self.unanswered.clear();
+        }
+        if self.makes("moves_again") {
+            self.acted = None;
+        }
+        out.extend(self.unanswered.values().cloned());
+        if !self.joined && !self.unanswered.values().any(|request| request["type"] == "join") {
+            let game = std::env::var("LUDEX_GAME").unwrap_or_else(|_| "tic_tac_toe".into());
+            out.push(self.request(json!({ "type": "join", "game": game, "against": ["random"] })));
+        }
+        self.joined = true;
+        out
+    }
+
+    fn act(&mut self, turn: &Value) -> Vec<Value> {
+        let key = (turn["turn"].as_i64().unwrap_or(0), turn["try"].as_i64().unwrap_or(0));
+        self.turn = turn.clone();
+        if self.acted == Some(key) {
+            return Vec::new();
+        }
+        self.acted = Some(key);
+        let legal: Vec<i64> = turn["legal"].as_array().into_iter().flatten().filter_map(Value::as_i64).collect();
+        let mut choice = legal.first().copied().unwrap_or(0);
+        if self.makes("moves_again") {
+            // Each connection another move.
+            choice = legal[self.next as usize % legal.len().max(1)];
+        }
+        if self.makes("plays_nonsense") {
+            choice = 99;
+        }
+        let act = json!({ "type": "act", "match": turn["match"], "turn": key.0, "try": key.1, "action": choice });
+        let mut out = vec![self.request(act.clone())];
+        if self.makes("acts_twice") {
+            out.push(self.request(act));
+        }
+        if self.makes("bad_field") {
+            out[0]["turn"] = "first".into();
+        }
+        out
+    }
+}
