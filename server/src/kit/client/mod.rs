@@ -1,7 +1,7 @@
 //! `check-client`: a server of its own that leads a foreign client through scripts.
 //!
 //! Every script starts the client anew and plays it one match of tic_tac_toe by the real rules. What disturbs the match
-//! is a [`Trouble`](script::Trouble); what a client may not do is watched by the [`host`] in every script alike.
+//! is a `Trouble`; what a client may not do is watched by the `host` in every script alike.
 
 mod host;
 mod program;

@@ -36,7 +36,6 @@ impl Wire {
     /// Takes the upgrade.
     pub async fn accept(stream: TcpStream) -> Result<Wire, Fault> {
         let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
-        #[expect(clippy::result_large_err, reason = "the library's own type")]
         let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
             uri = request.uri().to_string();
             let header = |name| request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
