@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use ludex_env::batch::Layout;
-use ludex_env::{Draw, DynState, GameRef, Given, Heard, Mover, Outcomes, Seat, Stream, Turn, Viewer};
+use ludex_env::{Draw, DynState, Given, Heard, Mover, Outcomes, Seat, Stream, Turn, Viewer};
 use ludex_protocol::client::{Act, MatchView, Move};
 use ludex_protocol::error::{ErrorCode, ErrorMessage};
 use ludex_protocol::record::{
@@ -19,7 +19,7 @@ use ludex_protocol::server::{
     Accepted, EventKind, HeldMatch, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo, ServerMessage,
     Turn as TurnFrame,
 };
-use ludex_protocol::spec::{Dynamics, Information, RewardModel};
+use ludex_protocol::spec::{Information, RewardModel};
 use ludex_referee::digest;
 
 use super::clock::Clocks;
@@ -967,9 +967,4 @@ fn given_of_try(t: &Try) -> Move {
         (_, _, Some(p)) => Move::Proposal(p.clone()),
         _ => Move::None,
     }
-}
-
-/// Whether seats of the game ever move at once.
-pub fn moves_together(game: &GameRef) -> bool {
-    game.spec().dynamics != Dynamics::Sequential
 }
