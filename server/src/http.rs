@@ -171,7 +171,8 @@ fn plain(status: StatusCode, text: &'static str) -> Answer {
 
 type App = State<(Arc<Shared>, Peer)>;
 
-/// The read-only routes. Where tokens are required they are required here too, but for `/health`.
+/// The read-only routes. Where tokens are required, `/metrics`, `/matches` and `/ratings` want one too. `/health` and
+/// `/games` tell nothing of anybody, and `/episodes` shows only what the public may see.
 fn pages(shared: Arc<Shared>, peer: Peer) -> Router {
     Router::new()
         .route(
@@ -274,9 +275,17 @@ async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>)
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }
-    match query {
-        Ok(Query(query)) => Json(app.0.hub.ratings(query.game.as_deref()).await).into_response(),
-        Err(e) => misunderstood(&e),
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    match app.0.ratings.of(&app.0.store, &app.0.hub.compute, query.game.as_deref()).await {
+        Ok(table) => Json(table).into_response(),
+        Err(error) => {
+            tracing::error!("ratings: {error:#}");
+            let error = ErrorMessage::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
+            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::limits::Rates;
 use crate::listen::Peer;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
+use crate::ratings::Ratings;
 use crate::session::Sessions;
 use crate::store::Store;
 
@@ -25,6 +26,7 @@ pub(crate) struct Shared {
     pub hub: Arc<Hub>,
     pub store: Store,
     pub metrics: Metrics,
+    pub ratings: Ratings,
     started: Instant,
 }
 
@@ -41,6 +43,7 @@ impl Shared {
             means: Means { compute, opponents, limits: limits.clone() },
             hub,
             metrics: Metrics::new(),
+            ratings: Ratings::default(),
             started: Instant::now(),
             limits,
             store,

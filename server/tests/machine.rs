@@ -292,6 +292,32 @@ fn later_difference(record: &Record) -> f64 {
 }
 
 #[test]
+fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
+    // Seat 1 has moved when seat 0 runs out of tries; nobody is shown the move, the record has both.
+    let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
+    assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
+    let outs: Vec<Output> = (0..3).flat_map(|n| send(&mut m, 2, 0, by_id(0, n, 7))).collect();
+    assert!(!frames(&outs, Watcher::Public).iter().any(|f| matches!(f, MatchFrame::Event(_))));
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Illegal), Some(0)));
+    let [RecordEvent::Move(offender), RecordEvent::Move(other)] = &record.events[..] else {
+        panic!("two parts were due: {:?}", record.events)
+    };
+    assert_eq!((offender.seat, offender.action, offender.tries.len(), offender.more), (0, None, 3, true));
+    assert_eq!((other.seat, other.action, other.more), (1, Some(1), true));
+
+    // The clock of the whole episode cuts a turn short without anybody's fault.
+    let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |s| {
+        s.header.clock = Clock { episode_ms: Some(100), ..Clock::default() };
+    });
+    assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
+    m.on(100, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Truncated), None));
+    assert_eq!(record.events.len(), 1);
+}
+
+#[test]
 fn resigning_ends_it() {
     let mut m = start("tic_tac_toe", |_| ());
     let out = m.on(5, Input::Resign { seat: 1, re: Some(3) });

@@ -20,15 +20,7 @@ import ludex
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    if not os.environ.get("LUDEX_BIN"):
-        missing = (
-            "LUDEX_BIN is not set: build the server (cargo build) and name the program, "
-            "e.g. LUDEX_BIN=target/debug/ludex"
-        )
-        if os.environ.get("CI") or os.environ.get("LUDEX_REQUIRE_BIN"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+def url(program: str) -> Iterator[str]:
     with ludex.serve() as server:
         yield server.url
 

@@ -101,7 +101,7 @@ impl Replay<'_> {
         let played = match (m.action, &m.said) {
             (Some(action), None) => self.state.play(seat, action),
             (None, Some(said)) => self.state.play_said(seat, said),
-            _ => return self.no_move(at, seat, m),
+            _ => return self.no_move(at, seat, m, at + 1 == self.record.events.len()),
         };
         if let Err(refusal) = played {
             return Err(Fault::at(at, FaultKind::Move, format!("seat {seat}: {refusal}")));
@@ -128,7 +128,8 @@ impl Replay<'_> {
                     return Err(Fault::at(next, FaultKind::Move, format!("seat {seat}: {action} is not legal here")));
                 }
                 None => {
-                    self.no_move(next, seat, m)?;
+                    // Other seats' parts may follow; that nothing else does is checked below.
+                    self.no_move(next, seat, m, true)?;
                     lacking = lacking.or(Some((seat, next)));
                 }
             }
@@ -157,18 +158,18 @@ impl Replay<'_> {
 
     /// Whether the episode may end in the middle of a turn.
     fn broken_off(&self) -> bool {
-        !matches!(self.reason, Reason::Finished | Reason::Truncated)
+        self.reason != Reason::Finished
     }
 
     /// A turn that holds refused attempts and no move is good only as the end of an episode that was broken off.
-    fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<usize, Fault> {
+    fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord, last: bool) -> Result<usize, Fault> {
         let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
         if m.action.is_some() || m.said.is_some() {
             return wrong(format!(
                 "seat {seat} moves with an id and in words at once, or in words where none are heard"
             ));
         }
-        if !self.broken_off() || at + 1 < self.record.events.len() {
+        if !self.broken_off() || !last {
             return wrong(format!("seat {seat} makes no move"));
         }
         self.unanswered = Some(seat);

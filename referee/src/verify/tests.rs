@@ -282,6 +282,14 @@ fn joint_moves_are_whole() {
     assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(1));
     half.footer.reason = Some(Reason::Finished);
     refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
+    // The seat at fault comes first: its refused attempts, then what the other had answered.
+    let mut half = record.clone();
+    break_off(&mut half, 0, Reason::Illegal, Some(0));
+    let first = MoveRecord { seat: 0, tries: vec![attempt(77); 3], more: true, ..MoveRecord::default() };
+    half.events = vec![RecordEvent::Move(first), record.events[1].clone()];
+    assert_eq!(verify(&parts(&seal(half.clone()))).unwrap().at_fault(), Some(0));
+    half.events.extend_from_slice(&record.events[2..4]);
+    refuse(&parts(&seal(half)), FaultKind::Move, Some(0));
 }
 
 #[test]

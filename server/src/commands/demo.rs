@@ -1,21 +1,20 @@
 //! `ludex demo`: a server, agents that connect to it like anybody's, matches, and a report from verified records.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ludex_agents::AgentSpec;
 use ludex_client::protocol::client::{Join, MatchView};
 use ludex_client::{Client, Options, Player};
 use ludex_protocol::record::{Clock, Illegal};
-use ludex_referee::read::{Lines, read_lines};
 use ludex_referee::report::{About, Report};
 use ludex_referee::{digest, scale};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
+use super::{print, rate, records, report};
 use crate::config::Config;
 use crate::matches::Hub;
 use crate::matches::lobby::{PlannedMatch, PlannedSeat};
@@ -38,8 +37,6 @@ pub(super) struct Args {
 
 /// Matches that one agent plays at a time.
 const SLOTS: u32 = 4;
-/// Records read from the store at once.
-const PAGE: u32 = 1_000;
 
 /// What is played: a game, and who meets in it.
 struct Event {
@@ -111,7 +108,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
 
     let (done, over) = watch::channel(false);
     let clients = connect(url.to_owned(), tickets, over);
-    let bar = progress(total as u64);
+    let bar = print::progress(total as u64, "playing");
     let played = || total.saturating_sub(hub.planned() + hub.live_matches());
     while played() < total && !clients.is_finished() {
         bar.set_position(played() as u64);
@@ -124,18 +121,24 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     println!("Played in {:.1} s. The referee replays every record.", began.elapsed().as_secs_f64());
 
     hub.store.flush().await?;
-    let lines = records(hub, &run).await?;
+    let filter = MatchFilter { run: Some(run.clone()), ..MatchFilter::default() };
+    let lines = records::of_store(&hub.store, &filter).await?;
+    let (good, refused) = hub.compute.run(move || records::verified(lines, None)).await?;
+    println!("{} records verified, {} refused.", good.len(), refused.len());
+    anyhow::ensure!(refused.is_empty(), "a record did not verify: {}", refused[0]);
+    anyhow::ensure!(good.len() == total, "{} of {total} matches have a record", good.len());
     let about = About {
         title: "Ludex demo".into(),
         command: format!("ludex demo --pairs {}", args.pairs),
         secret: Some(hex::encode(secret)),
     };
-    let report = hub.compute.run(move || Report::verify(lines, scale::Options::default(), about)).await?;
-    print(&report);
-    anyhow::ensure!(report.refused.is_empty(), "{} records did not verify", report.refused.len());
-    anyhow::ensure!(report.records == total, "{} of {total} matches have a record", report.records);
-    let folder = args.data.join("reports").join(&run);
-    for file in write(&report, &folder)? {
+    let report = hub.compute.run(move || Report::build(&good, refused, scale::Options::default(), about)).await?;
+    for scale in &report.scales {
+        println!();
+        rate::show(&mut std::io::stdout().lock(), scale)?;
+    }
+    println!("\nWritten:");
+    for file in report::write(&report, &args.data.join("reports").join(&run))? {
         println!("  {}", file.display());
     }
     println!("{:.1} s in all.", began.elapsed().as_secs_f64());
@@ -224,59 +227,4 @@ fn connect(
             Ok(())
         })
     })
-}
-
-fn progress(total: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} matches, {eta} left");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// The run's records, as the store has them.
-async fn records(hub: &Hub, run: &str) -> anyhow::Result<Lines> {
-    let filter = MatchFilter { run: Some(run.to_owned()), ..MatchFilter::default() };
-    let (mut text, mut after) = (String::new(), 0);
-    loop {
-        let page = hub.store.records(&filter, after, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        for row in &page {
-            text.push_str(&row.record);
-            text.push('\n');
-        }
-    }
-    Ok(read_lines("store", text.as_bytes()))
-}
-
-fn print(report: &Report) {
-    println!("{} records verified, {} refused.", report.records, report.refused.len());
-    for scale in &report.scales {
-        println!("\n{} ({} matches on {} seeds)", scale.name, scale.games, scale.blocks);
-        println!("  {:<20} {:>7} {:>17} {:>5} {:>5} {:>5}", "agent", "rating", "95 % interval", "won", "drawn", "lost");
-        for a in &scale.agents {
-            let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.0}"));
-            let interval = if a.fixed { "fixed".into() } else { format!("{} .. {}", number(a.low), number(a.high)) };
-            let (w, d, l) = (a.tally.wins, a.tally.draws, a.tally.losses);
-            println!("  {:<20} {:>7} {:>17} {:>5} {:>5} {:>5}", a.name, number(a.rating), interval, w, d, l);
-        }
-    }
-}
-
-fn write(report: &Report, folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let json = serde_json::to_string_pretty(&report.to_json())?;
-    let files = [
-        ("report.html", report.to_html()),
-        ("ratings.csv", report.to_csv()),
-        ("crosstable.csv", report.crosstable_csv()),
-        ("report.json", json),
-    ];
-    println!("\nWritten:");
-    let mut written = Vec::new();
-    for (name, text) in files {
-        let path = folder.join(name);
-        std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))?;
-        written.push(path);
-    }
-    Ok(written)
 }

@@ -29,7 +29,7 @@ impl From {
     /// Everything that is there; lines that are no record are named in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<Lines> {
         if self.files.is_empty() {
-            return in_store(&self.data, async |store| of_store(&store).await)
+            return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
                 .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()));
         }
         let mut lines = Lines::default();
@@ -83,12 +83,13 @@ pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow
     })
 }
 
-async fn of_store(store: &Store) -> anyhow::Result<Lines> {
+/// The records of a store that `filter` lets through.
+pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Result<Lines> {
     let mut lines = Lines::default();
     let source = Source { file: store.path().display().to_string(), line: 0 };
     let mut after = 0;
     loop {
-        let rows = store.records(&MatchFilter::default(), after, PAGE).await?;
+        let rows = store.records(filter, after, PAGE).await?;
         let Some(last) = rows.last() else { return Ok(lines) };
         after = last.seq;
         for row in rows {

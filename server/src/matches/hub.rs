@@ -28,10 +28,8 @@ use super::terms::{Input, Kept, SeatSetup, Setup};
 use crate::auth::random_bytes;
 use crate::compute::Compute;
 use crate::opponents::Opponents;
-use crate::store::{KeptMatch, MatchFilter, MatchRow, Store, StoreError, Write};
+use crate::store::{KeptMatch, MatchRow, Store, StoreError, Write};
 
-/// Records read at once.
-const RECORD_PAGE: u32 = 1_000;
 /// How many matches one list shows at the most.
 const LIST_LIMIT: u32 = 500;
 
@@ -610,30 +608,6 @@ impl Hub {
         let restored =
             self.setup_of(kept, 0).ok().zip(rows).and_then(|((setup, _), rows)| Match::restore(setup, rows, 0).ok());
         restored.map(|(machine, _)| machine.public_events()).unwrap_or_default()
-    }
-
-    /// Ratings over the rated, released episodes of this server, by the referee; of one game or of all.
-    pub async fn ratings(&self, game: Option<&str>) -> Value {
-        let mut lines = String::new();
-        let filter = MatchFilter { rated: Some(true), game: game.map(str::to_owned), ..MatchFilter::default() };
-        let mut after = 0;
-        loop {
-            match self.store.records(&filter, after, RECORD_PAGE).await {
-                Ok(page) => {
-                    let Some(last) = page.last() else { break };
-                    after = last.seq;
-                    for row in &page {
-                        lines.push_str(&row.record);
-                        lines.push('\n');
-                    }
-                }
-                Err(error) => {
-                    tracing::error!(%error, "records could not be read");
-                    break;
-                }
-            }
-        }
-        self.compute.run(move || crate::ratings::table(&lines)).await.unwrap_or_else(|_| json!({ "ratings": [] }))
     }
 }
 
