@@ -11,6 +11,7 @@ from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .match import MatchResult, Refusal, Turn, play
 from .process import Server, serve
+from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
 
@@ -29,6 +30,7 @@ __all__ = [
     "Ragged",
     "Refusal",
     "Server",
+    "ShardedVecEnv",
     "Skipped",
     "Spec",
     "State",
