@@ -20,7 +20,6 @@ from .columns import Array
 from .errors import LudexError
 from .extras import wanted
 from .shared import connect
-from .spec import Spec
 
 wanted("gymnasium", "gymnasium")
 
@@ -29,13 +28,7 @@ from gymnasium import spaces  # noqa: E402
 from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
 from gymnasium.vector.utils import batch_space  # noqa: E402
 
-
-def observation_space(spec: Spec) -> spaces.Box:
-    """Return the space of a game's observation array."""
-    (tensor,) = spec.views["tensor"].values()
-    dtype = np.dtype({"u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "f4": "f4"}[tensor["d"]])
-    low, high = dtype.type(tensor["low"]), dtype.type(tensor["high"])
-    return spaces.Box(low, high, tuple(tensor["s"]), dtype.type)
+from .spaces import observation_space  # noqa: E402
 
 
 def open_arena(
