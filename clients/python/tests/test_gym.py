@@ -200,11 +200,3 @@ def test_a_wrong_token_and_a_wrong_url() -> None:
     assert caught.value.code == "connection_lost"
     with pytest.raises(ludex.LudexError, match="no server URL"):
         ludex.Client("ftp://127.0.0.1:1")
-
-
-def test_the_first_of_several_servers_that_answers_is_used() -> None:
-    with FakeServer() as gone:
-        pass
-    with FakeServer() as server, ludex.Client([gone.url, server.url]) as client:
-        assert client.server == "fake/1"
-        assert client.limits["batch"] == 64

@@ -2,7 +2,15 @@
 
 Environments of one's own, one at a time (:meth:`Client.open`) or thousands per message
 (:meth:`Client.open_vec`); and matches against others, with a callback (:func:`play`).
+
+For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
+:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and :mod:`ludex.rl_environment`; each
+needs its library only when it is used.
 """
+
+import contextlib
+import importlib
+from types import ModuleType
 
 from .__about__ import __version__
 from .client import Client
@@ -11,6 +19,8 @@ from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .match import MatchResult, Refusal, Turn, play
 from .process import Server, serve
+from .registration import register
+from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
 
@@ -29,6 +39,7 @@ __all__ = [
     "Ragged",
     "Refusal",
     "Server",
+    "ShardedVecEnv",
     "Skipped",
     "Spec",
     "State",
@@ -38,3 +49,16 @@ __all__ = [
     "play",
     "serve",
 ]
+
+_ADAPTERS = {"gymnasium", "pettingzoo", "rl_environment", "rllib", "sb3"}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _ADAPTERS:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+# So that gymnasium.make finds the ids whichever of the two is imported first.
+with contextlib.suppress(ModuleNotFoundError):
+    register()

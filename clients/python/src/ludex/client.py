@@ -1,13 +1,17 @@
-"""The entry to the gym plane: one connection, many environments."""
+"""The entry to the gym plane: a connection, or one to each of several servers."""
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
 from .env import Env
+from .errors import LudexError
 from .session import Session
+from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
 from .vec import VecEnv
 
@@ -32,8 +36,9 @@ class Client:
         """Connect.
 
         Args:
-            url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list, of
-                which the first that answers is used, the others if it goes away.
+            url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list, over
+                whose servers the environments of :meth:`open_vec` are spread. Everything else is
+                asked of the first. Servers that do not answer are left out, with a warning.
             token: access token; not needed on a server that listens on loopback without tokens.
             patience: seconds to try again when the connection is lost; by default for as long
                 as the server keeps the session.
@@ -42,7 +47,8 @@ class Client:
             LudexError: ``connection_lost`` when nobody answers, ``unauthorized``, or what else
                 the server refused.
         """
-        self._session = Session(url, token=token, patience=patience)
+        self._sessions = _sessions([url] if isinstance(url, str) else list(url), token, patience)
+        self._session = self._sessions[0]
 
     @property
     def server(self) -> str:
@@ -151,12 +157,14 @@ class Client:
         on_illegal: Literal["refuse", "lose"] = "refuse",
         max_steps: int | None = None,
         record: bool = False,
-    ) -> VecEnv:
+    ) -> VecEnv | ShardedVecEnv:
         """Open ``num_envs`` environments that are stepped together, as arrays.
+
+        With several servers they are spread evenly, in order; the results are the same.
 
         Args:
             game: id of the game, or its whole string with parameters.
-            num_envs: how many, at most ``limits["batch"]``.
+            num_envs: how many, at most ``limits["batch"]`` on each server.
             params: parameters.
             seats: who plays each seat, ``"agent"`` (we) or an agent of the server; by default
                 every seat is ours.
@@ -181,7 +189,6 @@ class Client:
         request: dict[str, Any] = {
             "game": game,
             "params": dict(params) if params else None,
-            "count": int(num_envs),
             "seats": list(seats) if seats is not None else None,
             "rotate": rotate,
             "chance": chance,
@@ -194,11 +201,22 @@ class Client:
             "max_steps": max_steps,
             "record": record or None,
         }
-        return VecEnv(self._session, self._session.call("open", bound=False, **request), request)
+        shards: list[VecEnv] = []
+        try:
+            for session, count in _shares(self._sessions, int(num_envs)):
+                own = {**request, "count": count}
+                shards.append(VecEnv(session, session.call("open", bound=False, **own), own))
+        except LudexError:
+            for vec in shards:
+                with contextlib.suppress(LudexError):
+                    vec.close()
+            raise
+        return shards[0] if len(shards) == 1 else ShardedVecEnv(shards)
 
     def close(self) -> None:
-        """Close all environments and the connection. May be called twice."""
-        self._session.close()
+        """Close all environments and the connections. May be called twice."""
+        for session in self._sessions:
+            session.close()
 
     def __enter__(self) -> Client:
         return self
@@ -210,3 +228,43 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _sessions(urls: list[str], token: str | None, patience: float | None) -> list[Session]:
+    """Connect to each server that answers.
+
+    Raises:
+        LudexError: ``connection_lost`` when none does, or what one of them refused.
+    """
+    if len(urls) < 2:
+        return [Session(urls, token=token, patience=patience)]
+    sessions: list[Session] = []
+    silent: list[LudexError] = []
+    try:
+        for url in urls:
+            try:
+                sessions.append(Session(url, token=token, patience=patience))
+            except LudexError as error:
+                if error.code != "connection_lost":
+                    raise
+                silent.append(error)
+        if not sessions:
+            raise silent[-1]
+    except LudexError:
+        for session in sessions:
+            session.close()
+        raise
+    for lost in silent:
+        warnings.warn(f"{lost.message}; the other servers do its share", stacklevel=3)
+    return sessions
+
+
+def _shares(sessions: list[Session], num_envs: int) -> list[tuple[Session, int]]:
+    """Divide ``num_envs`` evenly; what is left over goes to the first servers."""
+    each, more = divmod(num_envs, len(sessions))
+    counts = [each + (index < more) for index in range(len(sessions))]
+    return [
+        (session, count)
+        for index, (session, count) in enumerate(zip(sessions, counts, strict=True))
+        if count or not index
+    ]

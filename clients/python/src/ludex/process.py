@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -13,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Sequence
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
 
@@ -79,7 +79,10 @@ class Server:
             self._clean()
             raise LudexError("not_installed", f"{program} does not start: {error}") from error
         self.pid = self._process.pid
-        atexit.register(self.close)
+        # When this process ends, be it a worker of multiprocessing, which runs no atexit; after its
+        # own workers, who may be using the server; and not when a forked child ends.
+        self._at_exit = Finalize(None, self.close, exitpriority=-1)
+        self._owner = os.getpid()
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, args=(lines,), daemon=True)
         self._reader.start()
@@ -113,8 +116,8 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether the process still runs."""
-        return self._process.poll() is None
+        """Whether the process still runs, as far as the process that started it can tell."""
+        return self._owner != os.getpid() or self._process.poll() is None
 
     def kill(self) -> None:
         """End the process at once, as a crash does; the data folder stays until :meth:`close`."""
@@ -123,7 +126,7 @@ class Server:
 
     def close(self) -> None:
         """Stop the server and remove its folder if it was a temporary one. May be called twice."""
-        atexit.unregister(self.close)
+        self._at_exit.cancel()
         if self.running:
             self._process.terminate()
             try:

@@ -215,7 +215,7 @@ class VecEnv(Handle):
             seed: environment i gets the seed ``seed + i`` (modulo 2^64) and episode number 0.
             seeds: one seed for each of ``envs`` instead.
             envs: the environments; by default all.
-            seats: replaces the opponents from now on.
+            seats: replaces the opponents, in every environment from its next episode on.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...

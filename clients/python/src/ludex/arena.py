@@ -1,0 +1,439 @@
+"""One learner's seat in every environment of a batch, and whoever plays the other seats.
+
+What the adapters for learning libraries have in common. An environment can have another opponent
+in every episode: each agent of the server that is an opponent has environments of its own there,
+and so have all callables together (others.py). An episode begins in one of them by a snapshot
+without moves, which is a seed and an episode number. So what happens in an episode depends on its
+seed and number alone, not on the batch or on what else is played.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgpack
+import numpy as np
+
+from .client import Client
+from .columns import Array
+from .episodes import draws
+from .errors import LudexError
+from .others import Ours, Served
+from .sharded import ShardedVecEnv
+from .spec import Spec
+from .vec import Batch, VecEnv
+
+Policy = Callable[[Array, Array], Any]
+"""Called with observations ``[k, ...]`` and masks ``int8 [k, A]``; returns k actions."""
+
+Opponent = str | Policy
+SeatChoice = int | Literal["alternate", "random"]
+
+DENSE_ACTIONS = 512
+SKIP_LIMIT = 1_000
+
+
+@dataclass
+class Rows:
+    """Where a learner stands in each of n environments.
+
+    Attributes:
+        obs: the learner's views, ``[n, ...]``.
+        mask: its legal actions, ``int8 [n, A]``; zeros where the episode is over.
+        seat: its seat in this episode, ``int8 [n]``.
+        reward: its reward since its last action, ``float64 [n]``.
+        terminated: ``bool [n]``.
+        truncated: ``bool [n]``.
+        illegal: ``bool [n]``: the episode ended by an illegal action of the learner.
+        length: moves of all seats so far, ``int64 [n]``.
+        opponent: position in the list of opponents, ``int64 [n]``.
+    """
+
+    obs: Array
+    mask: Array
+    seat: Array
+    reward: Array
+    terminated: Array
+    truncated: Array
+    illegal: Array
+    length: Array
+    opponent: Array
+
+    @property
+    def over(self) -> Array:
+        """``bool [n]``: the episode has ended, either way."""
+        return self.terminated | self.truncated
+
+    def copy(self, rows: Any = slice(None)) -> Rows:
+        """Return a fresh copy (of ``rows``)."""
+        return Rows(**{name: np.array(array[rows]) for name, array in vars(self).items()})
+
+
+def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
+    """List the opponents, of whom one is drawn per episode.
+
+    Raises:
+        TypeError: one is neither an agent's spec nor callable, or the list is empty.
+    """
+    if isinstance(opponent, Sequence) and not isinstance(opponent, str):
+        listed = list(opponent)
+    else:
+        listed = [opponent]
+    for entry in listed:
+        if not isinstance(entry, str) and not callable(entry):
+            raise TypeError(
+                f"an opponent is a spec such as 'mcts sims=100' or a function, not {entry!r}"
+            )
+    if not listed:
+        raise TypeError("the list of opponents is empty")
+    return listed
+
+
+class Arena:
+    """A batch of environments in which one seat is ours.
+
+    Attributes:
+        spec: the game.
+        num_envs: how many environments.
+        rows: where they stand; overwritten by every call, so take copies.
+        skipped: episodes that ended before the learner could act.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        game: str,
+        num_envs: int,
+        *,
+        params: Any = None,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: SeatChoice = 0,
+        max_steps: int | None = None,
+    ) -> None:
+        """Open what is needed; the first episodes begin with :meth:`reset`.
+
+        Raises:
+            LudexError: what the server refused, e.g. ``unknown_game``, ``unknown_agent``.
+            TypeError: there is no such form of opponent.
+            ValueError: there is no such seat.
+        """
+        self.spec: Spec = client.describe(game, params)
+        self.num_envs = num_envs
+        self.skipped = 0
+        self._client = client
+        self._options = {"max_steps": max_steps, "on_illegal": "lose"}
+        players = self.spec.players
+        if seat not in ("alternate", "random") and seat not in range(players):
+            raise ValueError(f"seat is 0..{players - 1}, 'alternate' or 'random', not {seat!r}")
+        if not self.spec.views.get("tensor"):
+            raise LudexError(
+                "bad_field",
+                f"{self.spec.game} has no observation arrays: play it with ludex.Client.open",
+                path="views",
+            )
+        self._seat = seat
+        self._seeds = [0] * num_envs
+        self._episodes = np.full(num_envs, -1, np.int64)
+        # By the spec of the agent, the callables' under None; and the same as a list that only
+        # grows, so that an index says which of them an environment's episode is in; -1: none yet.
+        self._groups: dict[str | None, Served | Ours] = {}
+        self._members: list[Served | Ours] = []
+        self._in = np.full(num_envs, -1, np.int64)
+        self._pool: list[Opponent] = []
+        self._players: list[Opponent] = ["random"] * num_envs
+        self.rows = self._empty()
+        self.set_opponent(opponent)
+
+    def _empty(self) -> Rows:
+        (tensor,) = self.spec.views["tensor"].values()
+        count, kinds = (
+            self.num_envs,
+            {"u1": "u1", "i1": "i1", "i2": "<i2", "i4": "<i4", "f4": "<f4"},
+        )
+        return Rows(
+            obs=np.zeros((count, *tensor["s"]), kinds[tensor["d"]]),
+            mask=np.zeros((count, self.spec.actions), np.int8),
+            seat=np.zeros(count, np.int8),
+            reward=np.zeros(count),
+            terminated=np.zeros(count, np.bool_),
+            truncated=np.zeros(count, np.bool_),
+            illegal=np.zeros(count, np.bool_),
+            length=np.zeros(count, np.int64),
+            opponent=np.zeros(count, np.int64),
+        )
+
+    # Opponents.
+
+    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        """Replace the opponents, in every environment from its next episode on.
+
+        Raises:
+            LudexError: ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+        """
+        pool = opponents(opponent)
+        if self.spec.players == 1:
+            pool = ["random"]  # who has no seat
+        for entry in pool:
+            self._group(entry)
+        self._pool = pool
+        self._forget()
+
+    def _group(self, opponent: Opponent) -> Served | Ours:
+        name = opponent if isinstance(opponent, str) else None
+        if name not in self._groups:
+            group = Ours(self) if name is None else Served(self, name)
+            self._groups[name] = group
+            self._members.append(group)
+        return self._groups[name]
+
+    def _forget(self) -> None:
+        """Close environments of opponents who play nothing and will not."""
+        needed = {entry if isinstance(entry, str) else None for entry in self._pool}
+        for name, group in list(self._groups.items()):
+            if name not in needed and not (self._in == self._members.index(group)).any():
+                del self._groups[name]
+                group.vec.close()
+
+    # Episodes.
+
+    def reset(self, seed: int | Sequence[int] | None = None, envs: Any = None) -> None:
+        """Begin new episodes.
+
+        Args:
+            seed: environment i gets ``seed + i`` modulo 2^64, or the i-th of a list, and its
+                episodes count from 0. Without one each series goes on, or begins by a drawn seed.
+            envs: indices; by default all.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+            ValueError: not one seed for each environment.
+        """
+        chosen = np.arange(self.num_envs) if envs is None else np.asarray(envs, np.int64)
+        if seed is None:
+            fresh = chosen[self._episodes[chosen] < 0]
+            if fresh.size:
+                base = secrets.randbits(63)
+                self._seed(fresh, [base + index for index in fresh.tolist()])
+            self._episodes[chosen] += 1
+        else:
+            if isinstance(seed, Sequence):
+                seeds = list(seed)
+            else:
+                seeds = [int(seed) + i for i in chosen.tolist()]
+            if len(seeds) != len(chosen):
+                raise ValueError(f"{len(seeds)} seeds for {len(chosen)} environments")
+            self._seed(chosen, seeds)
+            self._episodes[chosen] = 0
+        self._begin(chosen, seeded=seed is not None)
+
+    def _seed(self, envs: Array, seeds: Sequence[int]) -> None:
+        for index, seed in zip(envs.tolist(), seeds, strict=True):
+            self._seeds[index] = int(seed) % 2**64
+
+    def _begin(self, envs: Array, *, seeded: bool = False) -> None:
+        """Begin the episodes whose numbers stand in ``_episodes``, each against its opponent."""
+        for _ in range(SKIP_LIMIT):
+            if not envs.size:
+                self._forget()
+                return
+            chosen = self._draw("opponent", envs, len(self._pool))
+            self.rows.opponent[envs] = chosen
+            for index, entry in zip(envs.tolist(), chosen.tolist(), strict=True):
+                self._players[index] = self._pool[entry]
+            self.rows.reward[envs] = 0.0
+            self.rows.illegal[envs] = False
+            where = [self._members.index(self._group(entry)) for entry in self._pool]
+            before = self._in[envs]
+            now = np.asarray(where, np.int64)[chosen]
+            self._in[envs] = now
+            for index in np.unique(now):
+                mine = now == index
+                stays = len(self._pool) == 1 and not seeded and bool((before == index).all())
+                self._members[index].begin(envs[mine], stays=stays)
+            # The server's own resets pass over such episodes by themselves.
+            ended = envs[self.rows.over[envs]]
+            self.skipped += len(ended)
+            self._episodes[ended] += 1
+            envs = ended
+        raise LudexError(
+            "limit", f"{SKIP_LIMIT} episodes in a row ended before the learner could act"
+        )
+
+    def _draw(self, purpose: str, envs: Array, n: int) -> Array:
+        """Draw a number in 0..n for the current episode of each of ``envs``."""
+        if n == 1:
+            return np.zeros(len(envs), np.int64)
+        episodes = zip([self._seeds[i] for i in envs], self._episodes[envs].tolist(), strict=True)
+        return draws(purpose, self.spec.game, episodes, n)
+
+    def snapshots(self, envs: Array) -> list[bytes]:
+        """Snapshots without moves: the beginnings of the current episodes of ``envs``."""
+        spec, pack = self.spec, msgpack.packb
+        return [
+            pack(
+                {
+                    "v": 1,
+                    "hash": spec.hash,
+                    "params": spec.params,
+                    "seed": self._seeds[index],
+                    "episode": int(self._episodes[index]),
+                    "seats": [],
+                    "h": [],
+                }
+            )
+            for index in envs.tolist()
+        ]
+
+    # Steps.
+
+    def step(self, actions: Any, envs: Array | None = None) -> None:
+        """Play the learner's actions until it is to act again, or the episode is over.
+
+        An illegal action ends the episode with the learner's least return.
+
+        Args:
+            actions: one for each of ``envs``.
+            envs: indices; by default all.
+
+        Raises:
+            LudexError: ``env_over`` for an episode that has ended; ``session_lost``, ...
+            ValueError: not one integer for each environment, or an opponent that chose an illegal
+                action.
+        """
+        chosen = np.arange(self.num_envs) if envs is None else envs
+        self._check_live(chosen)
+        wanted = self._actions(actions, len(chosen))
+        self.rows.reward[chosen] = 0.0
+        where = self._in[chosen]
+        # The server's share of the work is under way while our own opponents think.
+        groups = [(self._members[index], where == index) for index in np.unique(where)]
+        groups.sort(key=lambda entry: isinstance(entry[0], Ours))
+        for group, mine in groups:
+            group.send(chosen[mine], wanted[mine])
+        for group, mine in groups:
+            group.receive(chosen[mine])
+
+    def step_or_begin(self, actions: Any) -> None:
+        """Step where an episode goes on; begin the next, with reward 0, where it was over.
+
+        Raises:
+            LudexError: as :meth:`step` and :meth:`reset`.
+            ValueError: as :meth:`step`.
+        """
+        over = self.rows.over
+        if not over.any():
+            return self.step(actions)
+        wanted = self._actions(actions, self.num_envs)
+        group = self._group(self._pool[0])
+        everyone = np.arange(self.num_envs)
+        alone = len(self._pool) == 1 and (self._in == self._members.index(group)).all()
+        if alone and isinstance(group, Served):
+            # One message does both; an action of an episode that is over is ignored.
+            wanted[over] = 0
+            self.rows.illegal[over] = False
+            group.send(everyone, wanted)
+            group.receive(everyone)
+            self.rows.reward[over] = 0.0
+            return None
+        live = np.flatnonzero(~over)
+        if live.size:
+            self.step(wanted[live], live)
+        self.reset(envs=np.flatnonzero(over))
+        return None
+
+    def _actions(self, actions: Any, count: int) -> Array:
+        wanted = np.asarray(actions)
+        if wanted.shape != (count,) or wanted.dtype.kind not in "iub":
+            raise ValueError(
+                f"{count} integers are needed as actions, not {wanted.dtype} {list(wanted.shape)}"
+            )
+        # On the wire -1 means no action, and every number that is none is as illegal as any other.
+        none = (wanted < 0) | (wanted >= self.spec.actions)
+        return np.where(none, self.spec.actions, wanted).astype(np.int32)
+
+    def _check_begun(self, envs: Array) -> None:
+        if (self._episodes[envs] < 0).any():
+            raise LudexError("env_over", "there is no episode yet: reset first")
+
+    def _check_live(self, envs: Array) -> None:
+        self._check_begun(envs)
+        over = self.rows.over[envs]
+        if over.any():
+            index = int(envs[over.argmax()])
+            raise LudexError(
+                "env_over", f"the episode of environment {index} is over: reset first", got=index
+            )
+
+    def text(self, index: int) -> str:
+        """Return the learner's view of one environment as text; a round trip.
+
+        Raises:
+            LudexError: the game has no text.
+        """
+        self._check_begun(np.asarray([index]))
+        group = self._members[int(self._in[index])]
+        return group.vec.text(index, int(self.rows.seat[index]))
+
+    def close(self) -> None:
+        """Close the environments and the connection. May be called twice."""
+        self._client.close()
+
+    # For the groups.
+
+    def open(self, **options: Any) -> VecEnv | ShardedVecEnv:
+        """Open all environments with the arena's own settings and these."""
+        dense = self.spec.actions <= DENSE_ACTIONS
+        return self._client.open_vec(
+            self.spec.game,
+            self.num_envs,
+            self.spec.params,
+            autoreset="next_step",
+            mask="u1" if dense else "bits",
+            **{**self._options, **options},
+        )
+
+    def dense(self, mask: Array) -> Array:
+        """Write a mask out as ``int8 [..., A]``."""
+        if mask.shape[-1] != self.spec.actions:
+            mask = np.unpackbits(mask, axis=-1, count=self.spec.actions, bitorder="little")
+        return mask.view(np.int8)
+
+    def named(self, envs: Array) -> Array | None:
+        """Return what a request names: nothing when it is about all."""
+        return None if len(envs) == self.num_envs else envs
+
+    def seats(self, envs: Array) -> Array:
+        """Return the learner's seats in the episodes of ``envs``, as the server rotates them."""
+        players = self.spec.players
+        if self._seat == "alternate":
+            return -self._episodes[envs] % players
+        if self._seat == "random":
+            return -self._draw("rotate", envs, players) % players
+        return np.full(len(envs), self._seat, np.int64)
+
+    def players(self, envs: Array) -> list[Policy]:
+        """Return the callables that play the episodes of ``envs``."""
+        found = [self._players[index] for index in envs.tolist()]
+        return [player for player in found if not isinstance(player, str)]
+
+    def count(self, envs: Array, batch: Batch) -> None:
+        """Take note of episode numbers that the server counted on."""
+        self._episodes[envs] = batch.episode
+        if batch.skipped is not None:
+            self.skipped += len(batch.skipped.at)
+
+    @property
+    def fixed_seat(self) -> int | None:
+        """The learner's seat, if it is the same in all episodes."""
+        return self._seat if isinstance(self._seat, int) else None
+
+    @property
+    def rotation(self) -> Literal["none", "cycle", "random"]:
+        """The rotation to open environments with."""
+        if isinstance(self._seat, int):
+            return "none"
+        return "cycle" if self._seat == "alternate" else "random"

@@ -1,0 +1,12 @@
+"""The games and their rules versions when this file was made; a test says when it is old.
+
+Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
+"""
+
+GAMES: dict[str, int] = {
+    "tic_tac_toe": 1,
+    "connect_four": 1,
+    "kuhn_poker": 1,
+    "iterated_prisoners_dilemma": 1,
+    "chess": 1,
+}

@@ -1,0 +1,371 @@
+"""Gymnasium environments: one learner's seat, the others played by opponents.
+
+``import ludex`` registers every game, so that this module need not be named::
+
+    import gymnasium, ludex
+
+    env = gymnasium.make("ludex/ConnectFour-v1", opponent="anchor level=2", seat="alternate")
+    envs = gymnasium.make_vec("ludex/ConnectFour-v1", num_envs=256, opponent="mcts sims=100")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arena import Arena, Opponent, Rows, SeatChoice
+from .columns import Array
+from .errors import LudexError
+from .extras import wanted
+from .shared import connect
+
+wanted("gymnasium", "gymnasium")
+
+import gymnasium  # noqa: E402
+from gymnasium import spaces  # noqa: E402
+from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
+from gymnasium.vector.utils import batch_space  # noqa: E402
+
+from .spaces import observation_space  # noqa: E402
+
+
+def open_arena(
+    game: str,
+    num_envs: int,
+    *,
+    rules: int | None,
+    url: str | Sequence[str] | None,
+    token: str | None,
+    **options: Any,
+) -> Arena:
+    """Connect and open environments for one learner.
+
+    Raises:
+        LudexError: ``bad_params`` when the server has another version of the rules than ``rules``;
+            and what :class:`Arena` raises.
+    """
+    client = connect(url, token)
+    try:
+        arena = Arena(client, game, num_envs, **options)
+        if rules is not None and arena.spec.rules != rules:
+            raise LudexError(
+                "bad_params",
+                f"version {rules} of the rules of {game} is wanted, the server has "
+                f"{arena.spec.rules}",
+                got=rules,
+                allowed=[arena.spec.rules],
+            )
+    except BaseException:
+        client.close()
+        raise
+    return arena
+
+
+class LudexEnv(gymnasium.Env[Array, Any]):
+    """One environment, one seat of which is the agent's; the opponents move inside :meth:`step`.
+
+    An illegal action ends the episode with the least return; ``info["illegal"]`` is true then.
+    ``info["action_mask"]`` (``int8 [A]``) has the legal actions, ``info["seat"]`` the agent's seat,
+    ``info["opponent"]`` the position of the episode's opponent in the list of opponents.
+    """
+
+    metadata = {"render_modes": ["ansi", "human"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: SeatChoice = 0,
+        url: str | Sequence[str] | None = None,
+        token: str | None = None,
+        max_steps: int | None = None,
+        rules: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """Open the environment.
+
+        Args:
+            game: id of the game.
+            params: the game's own parameters, e.g. ``{"rows": 5}``.
+            opponent: who plays the other seats: an agent of the server (``"mcts sims=100"``); a
+                function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k
+                actions; or a list of such, one of which is drawn per episode from its seed.
+            seat: the agent's seat; ``"alternate"``: another one in every episode; ``"random"``:
+                drawn per episode from its seed.
+            url: the server; by default a local one that all environments of this process share.
+            token: access token.
+            max_steps: truncate episodes after so many moves of all seats.
+            rules: version of the rules that must be the server's.
+            render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"human"``:
+                it is printed after every step.
+
+        Raises:
+            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
+                ``unknown_agent``, ...; ``not_installed`` when there is no program to start.
+            TypeError: there is no such form of opponent.
+            ValueError: there is no such seat.
+        """
+        self.render_mode = render_mode
+        self._arena = open_arena(
+            game,
+            1,
+            rules=rules,
+            url=url,
+            token=token,
+            params=params,
+            opponent=opponent,
+            seat=seat,
+            max_steps=max_steps,
+        )
+        self.game = self._arena.spec
+        self.observation_space = observation_space(self.game)
+        self.action_space = spaces.Discrete(self.game.actions)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode; without a seed the series of the last seed goes on.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+        """
+        super().reset(seed=seed)
+        self._arena.reset(seed)
+        rows = self._arena.rows
+        self._show()
+        return rows.obs[0].copy(), self._info(rows)
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Play an action, and the opponents' moves that follow.
+
+        Raises:
+            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
+            ValueError: the action is no integer.
+        """
+        self._arena.step(np.asarray(action).reshape(1))
+        rows = self._arena.rows
+        self._show()
+        over = bool(rows.terminated[0]), bool(rows.truncated[0])
+        return rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
+
+    def action_masks(self) -> Array:
+        """Return the legal actions, ``bool [A]``, as sb3-contrib wants them; no round trip."""
+        mask: Array = self._arena.rows.mask[0].astype(np.bool_)
+        return mask
+
+    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        """Replace the opponents from the next episode on.
+
+        Raises:
+            LudexError: ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+        """
+        self._arena.set_opponent(opponent)
+
+    @property
+    def skipped(self) -> int:
+        """How many episodes ended before the agent could act."""
+        return self._arena.skipped
+
+    def render(self) -> str | None:
+        """Return the agent's view as text (``"ansi"``) or print it (``"human"``); a round trip."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode: make(..., render_mode='ansi')")
+            return None
+        text = self._arena.text(0)
+        if self.render_mode == "ansi":
+            return text
+        print(text, flush=True)
+        return None
+
+    def close(self) -> None:
+        """Close the environment and its connection. May be called twice."""
+        self._arena.close()
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _info(self, rows: Rows) -> dict[str, Any]:
+        return {
+            "action_mask": rows.mask[0].copy(),
+            "seat": int(rows.seat[0]),
+            "opponent": int(rows.opponent[0]),
+            "illegal": bool(rows.illegal[0]),
+        }
+
+
+class LudexVectorEnv(VectorEnv[Array, Array, Array]):
+    """Many environments stepped by one message, the same episodes as of so many :class:`LudexEnv`.
+
+    The entries of ``info`` are arrays with a row per environment: ``action_mask`` (``int8
+    [n, A]``), ``seat``, ``opponent``, ``illegal``. With ``AutoresetMode.SAME_STEP`` the last
+    observation and info of an episode are in ``final_obs`` and ``final_info``, as Gymnasium has it.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        params: Mapping[str, Any] | None = None,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: SeatChoice = 0,
+        url: str | Sequence[str] | None = None,
+        token: str | None = None,
+        max_steps: int | None = None,
+        rules: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+    ) -> None:
+        """Open the environments; the arguments are those of :class:`LudexEnv`, and these.
+
+        Args:
+            game: id of the game.
+            num_envs: how many environments.
+            params: the game's own parameters.
+            opponent: who plays the other seats. A function is asked for many environments at once.
+            seat: the agent's seat.
+            url: the server; or several, over which the environments are spread.
+            token: access token.
+            max_steps: truncate episodes after so many moves.
+            rules: version of the rules that must be the server's.
+            autoreset_mode: one of Gymnasium's three.
+            render_mode: ``"ansi"``: :meth:`render` returns the views as text.
+
+        Raises:
+            LudexError: as :class:`LudexEnv`.
+            TypeError: as :class:`LudexEnv`.
+            ValueError: there is no such seat or mode.
+        """
+        self.render_mode = render_mode
+        self._mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self._mode}
+        self.num_envs = num_envs
+        self._arena = open_arena(
+            game,
+            num_envs,
+            rules=rules,
+            url=url,
+            token=token,
+            params=params,
+            opponent=opponent,
+            seat=seat,
+            max_steps=max_steps,
+        )
+        self.game = self._arena.spec
+        self.single_observation_space = observation_space(self.game)
+        self.single_action_space = spaces.Discrete(self.game.actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin episodes; without seeds each environment's series goes on.
+
+        Args:
+            seed: environment i gets ``seed + i``, or the i-th of a list.
+            options: ``{"reset_mask": bool [n]}`` names the environments to reset; the others stay
+                as they are. It is how ``AutoresetMode.DISABLED`` is used.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+            ValueError: a mask or a list of seeds of another length.
+        """
+        super().reset(seed=None if isinstance(seed, Sequence) else seed)
+        named = None
+        if options and "reset_mask" in options:
+            mask = np.asarray(options["reset_mask"])
+            if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
+                raise ValueError(f"reset_mask is bool [{self.num_envs}], not {mask.dtype}")
+            named = np.flatnonzero(mask)
+            if isinstance(seed, Sequence):
+                seed = [seed[index] for index in named.tolist()]
+        self._arena.reset(seed, named)
+        rows = self._arena.rows
+        return rows.obs.copy(), self._infos(rows)
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play an action in every environment, and the opponents' moves that follow.
+
+        Raises:
+            LudexError: ``env_over`` with ``AutoresetMode.DISABLED``; ``session_lost``, ...
+            ValueError: not one integer for each environment.
+        """
+        arena = self._arena
+        if self._mode is AutoresetMode.NEXT_STEP:
+            arena.step_or_begin(actions)
+        else:
+            arena.step(actions)
+        rows = arena.rows
+        told = rows.reward.copy(), rows.terminated.copy(), rows.truncated.copy()
+        final: dict[str, Any] = {}
+        if self._mode is AutoresetMode.SAME_STEP and rows.over.any():
+            final = self._final(rows)
+            arena.reset(envs=np.flatnonzero(rows.over))
+        return rows.obs.copy(), *told, {**self._infos(rows), **final}
+
+    def action_masks(self) -> Array:
+        """Return the legal actions, ``bool [n, A]``; no round trip."""
+        return self._arena.rows.mask.astype(np.bool_)
+
+    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        """Replace the opponents, in every environment from its next episode on.
+
+        Raises:
+            LudexError: ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+        """
+        self._arena.set_opponent(opponent)
+
+    @property
+    def skipped(self) -> int:
+        """How many episodes ended before the agent could act."""
+        return self._arena.skipped
+
+    def render(self) -> tuple[str, ...] | None:
+        """Return the agent's views as text; a round trip for each."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode: make_vec(..., render_mode='ansi')")
+            return None
+        return tuple(self._arena.text(index) for index in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the environments and their connection."""
+        self._arena.close()
+
+    def _infos(self, rows: Rows, chosen: Any = slice(None)) -> dict[str, Any]:
+        """Gymnasium's form: every entry with a mask of the rows that have it."""
+        infos: dict[str, Any] = {
+            "action_mask": np.zeros_like(rows.mask),
+            "seat": np.zeros(self.num_envs, np.int64),
+            "opponent": np.zeros(self.num_envs, np.int64),
+            "illegal": np.zeros(self.num_envs, np.bool_),
+        }
+        infos["action_mask"][chosen] = rows.mask[chosen]
+        for name in ("seat", "opponent", "illegal"):
+            infos[name][chosen] = getattr(rows, name)[chosen]
+        for name in list(infos):
+            infos[f"_{name}"] = np.zeros(self.num_envs, np.bool_)
+            infos[f"_{name}"][chosen] = True
+        return infos
+
+    def _final(self, rows: Rows) -> dict[str, Any]:
+        over = rows.over
+        last = np.full(self.num_envs, None, object)
+        for index in np.flatnonzero(over).tolist():
+            last[index] = rows.obs[index].copy()
+        return {
+            "final_obs": last,
+            "_final_obs": over,
+            "final_info": self._infos(rows, over),
+            "_final_info": over.copy(),
+        }

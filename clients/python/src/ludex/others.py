@@ -1,0 +1,160 @@
+"""Whoever plays the seats that are not the learner's: agents of the server, or callables here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .columns import Array
+from .env import OVER, SIMULTANEOUS
+from .vec import Batch
+
+if TYPE_CHECKING:
+    from .arena import Arena
+
+
+class Served:
+    """Environments whose other seats the server plays."""
+
+    def __init__(self, arena: Arena, agent: str) -> None:
+        seats = [agent] * arena.spec.players
+        seats[arena.fixed_seat or 0] = "agent"
+        self._arena = arena
+        self.vec = arena.open(seats=seats, rotate=arena.rotation)
+
+    def begin(self, envs: Array, *, stays: bool) -> None:
+        """Begin episodes; ``stays``: these environments go on from the episodes before."""
+        named = self._arena.named(envs)
+        if stays:
+            self._take(envs, self.vec.reset(envs=named))
+        else:
+            self._take(envs, self.vec.restore(self._arena.snapshots(envs), named))
+
+    def send(self, envs: Array, actions: Array) -> None:
+        """Send the learner's actions."""
+        self.vec.send(actions, self._arena.named(envs))
+
+    def receive(self, envs: Array) -> None:
+        """Take what follows, up to the learner's next turn."""
+        self._take(envs, self.vec.recv())
+
+    def _take(self, envs: Array, batch: Batch) -> None:
+        rows, arena = self._arena.rows, self._arena
+        seat = batch.seat
+        rows.obs[envs] = batch.obs
+        rows.mask[envs] = arena.dense(batch.mask)
+        rows.seat[envs] = seat
+        rows.reward[envs] = batch.reward[np.arange(len(envs)), seat]
+        rows.terminated[envs] = batch.terminated
+        rows.truncated[envs] = batch.truncated
+        rows.length[envs] = batch.length
+        if batch.illegal is not None:
+            rows.illegal[envs[batch.illegal]] = True
+        arena.count(envs, batch)
+
+
+class Ours:
+    """Environments whose other seats are played by callables here: every seat is ours."""
+
+    def __init__(self, arena: Arena) -> None:
+        spec, count = arena.spec, arena.num_envs
+        self._arena = arena
+        self._width = 1 if spec.dynamics == "sequential" else spec.players
+        self._obs = np.zeros((count, spec.players, *arena.rows.obs.shape[1:]), arena.rows.obs.dtype)
+        self._mask = np.zeros((count, spec.players, spec.actions), np.int8)
+        self._to_move = np.full(count, OVER, np.int8)
+        self._earned = np.zeros(count)
+        self.vec = arena.open(observer="all")
+
+    def begin(self, envs: Array, *, stays: bool) -> None:
+        """Begin episodes."""
+        arena = self._arena
+        arena.rows.seat[envs] = arena.seats(envs)
+        self._earned[envs] = 0.0
+        self._take(envs, self.vec.restore(arena.snapshots(envs), arena.named(envs)))
+        self._play_on(envs)
+
+    def send(self, envs: Array, actions: Array) -> None:
+        """Send the learner's actions."""
+        self.vec.send(self._moves(envs, actions), self._arena.named(envs))
+
+    def receive(self, envs: Array) -> None:
+        """Take what follows, up to the learner's next turn."""
+        self._take(envs, self.vec.recv())
+        self._play_on(envs)
+        self._arena.rows.reward[envs] = self._earned[envs]
+        self._earned[envs] = 0.0
+
+    def _take(self, envs: Array, batch: Batch) -> None:
+        rows, arena = self._arena.rows, self._arena
+        self._obs[envs] = batch.obs
+        self._mask[envs] = arena.dense(batch.mask)
+        self._to_move[envs] = batch.to_move
+        self._earned[envs] += batch.reward[np.arange(len(envs)), rows.seat[envs]]
+        rows.terminated[envs] = batch.terminated
+        rows.truncated[envs] = batch.truncated
+        rows.length[envs] = batch.length
+        if batch.illegal is not None:
+            # Ours alone: what the others choose is checked before it is sent.
+            rows.illegal[envs[batch.illegal]] = True
+
+    def _play_on(self, envs: Array) -> None:
+        """Let the others move until the learner is to act or the episode is over."""
+        rows = self._arena.rows
+        seat = rows.seat[envs]
+        waiting = envs
+        while True:
+            waiting = waiting[~self._acting(waiting)[np.arange(len(waiting)), rows.seat[waiting]]]
+            waiting = waiting[self._to_move[waiting] != OVER]
+            if not waiting.size:
+                break
+            self._take(waiting, self.vec.step(self._moves(waiting), self._arena.named(waiting)))
+        rows.obs[envs] = self._obs[envs, seat]
+        rows.mask[envs] = self._mask[envs, seat]
+
+    def _acting(self, envs: Array) -> Array:
+        """Who acts: ``bool [k, P]``."""
+        to_move = self._to_move[envs]
+        acting: Array = to_move[:, None] == np.arange(self._arena.spec.players)
+        together = to_move == SIMULTANEOUS
+        if together.any():
+            acting[together] = self._mask[envs[together]].any(axis=-1)
+        return acting
+
+    def _moves(self, envs: Array, actions: Array | None = None) -> Array:
+        """Return what to send: the learner's ``actions``, if it acts, and the others' choice."""
+        arena = self._arena
+        count, seat = np.arange(len(envs)), arena.rows.seat[envs]
+        moves = np.full((len(envs), self._width), -1, np.int32)
+        acting = self._acting(envs)
+        acting[count, seat] = False
+        if actions is not None:
+            moves[count, seat if self._width > 1 else 0] = actions
+        at, other = np.nonzero(acting)
+        players = arena.players(envs[at])
+        for policy in {id(player): player for player in players}.values():
+            asked = np.fromiter((player is policy for player in players), np.bool_, len(players))
+            env, who = envs[at[asked]], other[asked]
+            mask = self._mask[env, who]
+            column = who if self._width > 1 else 0
+            moves[at[asked], column] = _chosen(policy(self._obs[env, who], mask.copy()), mask)
+        return moves if self._width > 1 else moves[:, 0]
+
+
+def _chosen(answer: Any, mask: Array) -> Array:
+    """Check what an opponent chose."""
+    actions = np.asarray(answer)
+    if actions.shape != (len(mask),) or actions.dtype.kind not in "iub":
+        raise ValueError(
+            f"the opponent was asked for {len(mask)} integers and returned "
+            f"{actions.dtype} {list(actions.shape)}"
+        )
+    inside = (actions >= 0) & (actions < mask.shape[1])
+    legal = mask[np.arange(len(mask)), np.where(inside, actions, 0)] == 1
+    wrong = ~(legal & inside)
+    if wrong.any():
+        at = int(wrong.argmax())
+        legal_ids = np.flatnonzero(mask[at]).tolist()
+        raise ValueError(f"the opponent chose action {actions[at]}; legal are {legal_ids}")
+    return actions

@@ -1,0 +1,248 @@
+"""PettingZoo environments: every seat is an agent of yours, ``player_0``, ``player_1``, ...
+
+::
+
+    env = ludex.pettingzoo.aec("connect_four")
+    env = ludex.pettingzoo.parallel("iterated_prisoners_dilemma", params={"preset": "axelrod"})
+
+Observations are dicts as in PettingZoo's classic games: ``observation``, the agent's own view, and
+``action_mask`` (``int8 [A]``), zeros when it is not the agent's turn. An illegal action ends the
+episode with its agent's least return, and ``infos[agent]["illegal"]`` is true then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import LudexError
+from .extras import wanted
+from .table import Table
+
+wanted("pettingzoo", "pettingzoo")
+
+from gymnasium import spaces  # noqa: E402
+from gymnasium.logger import warn  # noqa: E402
+from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # noqa: E402
+
+from .spaces import masked_space  # noqa: E402
+
+Observation = dict[str, Any]
+
+
+def aec(
+    game: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    url: str | Sequence[str] | None = None,
+    token: str | None = None,
+    max_steps: int | None = None,
+    render_mode: str | None = None,
+) -> AECEnv[str, Observation, Any]:
+    """Return a game as an AEC environment, in which agents act one after the other.
+
+    Seats that act at the same time are asked one after the other, and nothing happens before the
+    last of them has acted.
+
+    Args:
+        game: id of the game.
+        params: the game's own parameters, e.g. ``{"rows": 5}``.
+        url: the server; by default a local one that all environments of this process share.
+        token: access token.
+        max_steps: truncate episodes after so many moves of all seats.
+        render_mode: ``"ansi"``: ``render()`` returns a text; ``"human"``: it prints it.
+
+    Raises:
+        LudexError: what the server refused: ``unknown_game``, ``bad_params``, ...
+    """
+    table = Table(game, params=params, url=url, token=token, max_steps=max_steps)
+    return OrderEnforcingWrapper(LudexAEC(table, render_mode))
+
+
+def parallel(
+    game: str,
+    *,
+    params: Mapping[str, Any] | None = None,
+    url: str | Sequence[str] | None = None,
+    token: str | None = None,
+    max_steps: int | None = None,
+    render_mode: str | None = None,
+) -> ParallelEnv[str, Observation, Any]:
+    """Return a game as a parallel environment, in which all agents act in every step.
+
+    Made for games whose seats act at the same time. In others, actions of agents whose turn it is
+    not (their mask is zero) are ignored. The arguments are those of :func:`aec`.
+
+    Raises:
+        LudexError: as :func:`aec`.
+    """
+    table = Table(game, params=params, url=url, token=token, max_steps=max_steps)
+    return LudexParallel(table, render_mode)
+
+
+class _Shared:
+    """What both kinds of environment say about the game."""
+
+    def __init__(self, table: Table, render_mode: str | None) -> None:
+        spec = table.spec
+        self.render_mode = render_mode
+        self.game = spec
+        self.metadata = {
+            "name": f"{spec.game}_v{spec.rules}",
+            "render_modes": ["human", "ansi"],
+            "is_parallelizable": False,
+        }
+        self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
+        self.agents: list[str] = []
+        self._table = table
+        try:
+            self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
+        except LudexError:
+            table.close()
+            raise
+        self.action_spaces = {
+            agent: spaces.Discrete(spec.actions) for agent in self.possible_agents
+        }
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Return the space of an agent's observations; always the same object."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """Return the space of an agent's actions; always the same object."""
+        return self.action_spaces[agent]
+
+    def render(self) -> str | None:
+        """Return the view of the seat to move as text (``"ansi"``) or print it; a round trip."""
+        if self.render_mode is None:
+            warn("render() needs a render_mode: 'ansi' or 'human'")
+            return None
+        text = self._table.text()
+        if self.render_mode == "ansi":
+            return text
+        print(text, flush=True)
+        return None
+
+    def close(self) -> None:
+        """Close the environment and its connection. May be called twice."""
+        self._table.close()
+
+    def _observed(self, agent: str) -> Observation:
+        seat = self.possible_agents.index(agent)
+        return {"observation": self._table.obs(seat), "action_mask": self._table.mask(seat)}
+
+    def _told(self) -> dict[str, dict[str, Any]]:
+        """Infos: who ended the episode by an illegal action."""
+        seats = enumerate(self.possible_agents)
+        return {agent: {"illegal": seat == self._table.illegal} for seat, agent in seats}
+
+    def _by_agent(self, values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self.possible_agents, values, strict=True))
+
+
+class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
+    """A game in which agents act one after the other; made by :func:`aec`."""
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin an episode; without a seed the series of the last seed goes on.
+
+        Raises:
+            LudexError: ``bad_seed``, ``session_lost``, ...
+        """
+        self._table.reset(seed)
+        self.agents = self.possible_agents[:]
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._chosen: dict[int, Any] = {}
+        self._skip_agent_selection = None
+        self._flags()
+        self._select()
+
+    def step(self, action: Any) -> None:
+        """Play the action of ``agent_selection``; ``None`` when its episode is over.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+            TypeError: the action is no integer.
+        """
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._chosen[self.possible_agents.index(agent)] = action
+        if len(self._chosen) == len(self._table.acting):
+            self._table.step(self._chosen)
+            self._chosen = {}
+            self.rewards = self._by_agent(self._table.rewards)
+            self._flags()
+        self._select()
+        self._accumulate_rewards()
+        if self.render_mode == "human":
+            self.render()
+
+    def observe(self, agent: str) -> Observation:
+        """Return what an agent sees now."""
+        return self._observed(agent)
+
+    def _flags(self) -> None:
+        count = len(self.possible_agents)
+        self.terminations = self._by_agent([self._table.terminated] * count)
+        self.truncations = self._by_agent([self._table.truncated] * count)
+        self.infos = self._told()
+
+    def _select(self) -> None:
+        """Choose who is next: a seat that acts and has not yet; after the end the first agent."""
+        waiting = [seat for seat in self._table.acting if seat not in self._chosen]
+        self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
+
+
+class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
+    """A game in which all agents act in every step; made by :func:`parallel`."""
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """Begin an episode; without a seed the series of the last seed goes on.
+
+        Raises:
+            LudexError: ``bad_seed``, ``session_lost``, ...
+        """
+        self._table.reset(seed)
+        self.agents = self.possible_agents[:]
+        return self._all(), self._told()
+
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[
+        dict[str, Observation],
+        dict[str, float],
+        dict[str, bool],
+        dict[str, bool],
+        dict[str, dict[str, Any]],
+    ]:
+        """Play everybody's actions.
+
+        Raises:
+            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
+            KeyError: an agent that acts has no action.
+            TypeError: an action is no integer.
+        """
+        table, count = self._table, len(self.possible_agents)
+        table.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
+        if table.over:
+            self.agents = []
+        if self.render_mode == "human":
+            self.render()
+        return (
+            self._all(),
+            self._by_agent(table.rewards),
+            self._by_agent([table.terminated] * count),
+            self._by_agent([table.truncated] * count),
+            self._told(),
+        )
+
+    def _all(self) -> dict[str, Observation]:
+        return {agent: self._observed(agent) for agent in self.possible_agents}

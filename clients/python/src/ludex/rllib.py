@@ -1,0 +1,137 @@
+"""RLlib: every seat is an agent, ``player_0``, ``player_1``, ..., observed when it is to act.
+
+::
+
+    from ludex.rllib import LudexMultiAgentEnv
+
+    config = PPOConfig().environment(LudexMultiAgentEnv, env_config={"game": "connect_four"})
+
+Observations are dicts as RLlib's action masking takes them: ``observations`` and ``action_mask``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .extras import wanted
+from .table import Table
+
+wanted("ray", "rllib")
+wanted("gymnasium", "rllib")
+
+from gymnasium import spaces  # noqa: E402
+from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
+
+from .spaces import observation_space  # noqa: E402
+
+OPTIONS = ("game", "params", "url", "token", "max_steps", "flatten")
+
+
+class LudexMultiAgentEnv(MultiAgentEnv):
+    """A game whose seats are agents. An illegal action loses the episode."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        """Open the environment.
+
+        Args:
+            config: RLlib's ``env_config``: ``game``, an id; ``params``, the game's own parameters;
+                ``url`` and ``token`` of the server (by default a local one for each process);
+                ``max_steps``, to truncate episodes; ``flatten``, true by default: observations are
+                ``float32`` vectors, as RLlib's default networks take boards for images.
+
+        Raises:
+            LudexError: what the server refused: ``unknown_game``, ``bad_params``, ...
+            TypeError: there is no such entry in ``config``.
+        """
+        super().__init__()
+        unknown = sorted(set(config) - set(OPTIONS))
+        if unknown or "game" not in config:
+            raise TypeError(
+                f"env_config has {', '.join(OPTIONS)}, not {', '.join(unknown) or '{}'}"
+            )
+        options = {key: config[key] for key in config if key not in ("game", "flatten")}
+        self._flatten = bool(config.get("flatten", True))
+        self._table = Table(config["game"], **options)
+        spec = self._table.spec
+        box = observation_space(spec)
+        if self._flatten:
+            low, high = float(box.low.min()), float(box.high.max())
+            box = spaces.Box(low, high, (int(np.prod(box.shape)),), np.float32)
+        mask = spaces.Box(0.0, 1.0, (spec.actions,), np.float32)
+        self.game = spec
+        self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
+        self.agents = self.possible_agents[:]
+        self.observation_spaces = {
+            agent: spaces.Dict({"observations": box, "action_mask": mask})
+            for agent in self.possible_agents
+        }
+        self.action_spaces = {
+            agent: spaces.Discrete(spec.actions) for agent in self.possible_agents
+        }
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin an episode; without a seed the series of the last seed goes on.
+
+        Returns:
+            Observations of the seats that act first, and empty infos.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+        """
+        super().reset(seed=seed, options=options)
+        self._table.reset(seed)
+        return self._observed(self._table.acting), {}
+
+    def step(
+        self, action_dict: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]]:
+        """Play the actions of the agents that were observed.
+
+        Returns:
+            Observations of the seats that act next, of all at the end; rewards of these, and of
+            whom else something was earned or lost; terminated, truncated; infos.
+
+        Raises:
+            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
+            KeyError: an agent that acts has no action.
+        """
+        table, agents = self._table, self.possible_agents
+        table.step({agents.index(agent): action for agent, action in action_dict.items()})
+        shown = list(range(len(agents))) if table.over else table.acting
+        rewards = {
+            agents[seat]: reward
+            for seat, reward in enumerate(table.rewards)
+            if reward or seat in shown
+        }
+        infos = {agents[seat]: {"illegal": seat == table.illegal} for seat in shown}
+        return (
+            self._observed(shown),
+            rewards,
+            {**{agents[seat]: table.terminated for seat in shown}, "__all__": table.terminated},
+            {**{agents[seat]: table.truncated for seat in shown}, "__all__": table.truncated},
+            infos,
+        )
+
+    def render(self) -> str:
+        """Return the view of the seat to move as text; a round trip."""
+        return self._table.text()
+
+    def close(self) -> None:
+        """Close the environment and its connection. May be called twice."""
+        self._table.close()
+
+    def _observed(self, seats: list[int]) -> dict[str, Any]:
+        table = self._table
+        shown = {}
+        for seat in seats:
+            view = table.obs(seat)
+            shown[self.possible_agents[seat]] = {
+                "observations": view.astype(np.float32).ravel() if self._flatten else view,
+                "action_mask": table.mask(seat).astype(np.float32),
+            }
+        return shown

@@ -1,0 +1,204 @@
+"""Stable-Baselines3: a ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` asks for.
+
+::
+
+    from sb3_contrib import MaskablePPO
+
+    envs = ludex.sb3.LudexVecEnv("connect_four", num_envs=64, opponent="random", seat="alternate")
+    model = MaskablePPO("MlpPolicy", envs)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .arena import Arena, Opponent, SeatChoice
+from .columns import Array
+from .extras import wanted
+from .shared import connect
+
+wanted("stable_baselines3", "sb3")
+
+from gymnasium import spaces  # noqa: E402
+from stable_baselines3.common.vec_env import VecEnv  # noqa: E402
+
+from .spaces import observation_space  # noqa: E402
+
+Indices = int | Iterable[int] | None
+
+
+class LudexVecEnv(VecEnv):
+    """Environments that are stepped by one message; one seat of each is the agent's.
+
+    As Stable-Baselines3 wants it, an environment whose episode has ended is in its next episode
+    already: the last observation is in its info under ``terminal_observation``, beside
+    ``TimeLimit.truncated`` and ``illegal``.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        params: Mapping[str, Any] | None = None,
+        opponent: Opponent | Sequence[Opponent] = "random",
+        seat: SeatChoice = 0,
+        url: str | Sequence[str] | None = None,
+        token: str | None = None,
+        max_steps: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        """Open the environments; the arguments are :class:`ludex.gymnasium.LudexVectorEnv`'s.
+
+        Raises:
+            LudexError: what the server refused: ``unknown_game``, ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+            ValueError: there is no such seat.
+        """
+        client = connect(url, token)
+        try:
+            self.arena = Arena(
+                client,
+                game,
+                num_envs,
+                params=params,
+                opponent=opponent,
+                seat=seat,
+                max_steps=max_steps,
+            )
+        except BaseException:
+            client.close()
+            raise
+        self.game = self.arena.spec
+        self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
+        self._actions: Array | None = None
+        super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
+
+    def reset(self) -> Array:
+        """Begin episodes in all environments, with the seeds of :meth:`seed` if it was called.
+
+        Raises:
+            LudexError: ``session_lost``, ...
+        """
+        seeds = [seed for seed in self._seeds if seed is not None]
+        self.arena.reset(seeds if len(seeds) == self.num_envs else None)
+        self._actions = None
+        self._reset_seeds()
+        self._reset_options()
+        seats = self.arena.rows.seat.tolist()
+        self.reset_infos = [{"seat": seat} for seat in seats]
+        obs: Array = self.arena.rows.obs.copy()
+        return obs
+
+    def step_async(self, actions: Array) -> None:
+        """Keep the actions for :meth:`step_wait`."""
+        self._actions = np.asarray(actions)
+
+    def step_wait(self) -> tuple[Array, Array, Array, list[dict[str, Any]]]:
+        """Play the kept actions, and the opponents' moves that follow.
+
+        Raises:
+            LudexError: ``env_over`` before the first reset; ``session_lost``, ...
+            RuntimeError: no actions were given.
+            ValueError: not one integer for each environment.
+        """
+        if self._actions is None:
+            raise RuntimeError("call step_async() first")
+        arena, actions = self.arena, self._actions
+        self._actions = None
+        arena.step(actions)
+        rows = arena.rows
+        rewards, over = rows.reward.astype(np.float32), rows.over
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        ended = np.flatnonzero(over)
+        for index in ended.tolist():
+            infos[index] = {
+                "terminal_observation": rows.obs[index].copy(),
+                "TimeLimit.truncated": bool(rows.truncated[index] and not rows.terminated[index]),
+                "illegal": bool(rows.illegal[index]),
+                "seat": int(rows.seat[index]),
+                "opponent": int(rows.opponent[index]),
+            }
+        if ended.size:
+            arena.reset(envs=ended)
+        return rows.obs.copy(), rewards, over, infos
+
+    def action_masks(self) -> Array:
+        """Return the legal actions, ``bool [n, A]``; no round trip."""
+        mask: Array = self.arena.rows.mask.astype(np.bool_)
+        return mask
+
+    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        """Replace the opponents, in every environment from its next episode on.
+
+        Raises:
+            LudexError: ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+        """
+        self.arena.set_opponent(opponent)
+
+    def close(self) -> None:
+        """Close the environments and their connection. May be called twice."""
+        self.arena.close()
+
+    # What Stable-Baselines3 asks of single environments.
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """Return an attribute of each environment.
+
+        That is ``render_mode``, a method such as ``action_masks``, or what :meth:`set_attr` set.
+
+        Raises:
+            AttributeError: there is none of this name.
+        """
+        chosen = list(self._get_indices(indices))
+        if attr_name in self._own:
+            return [self._own[attr_name][index] for index in chosen]
+        return [self._method(attr_name, index) for index in chosen]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set an attribute of the environments; it means nothing here."""
+        values = self._own.setdefault(attr_name, [None] * self.num_envs)
+        for index in self._get_indices(indices):
+            values[index] = value
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the environments: ``action_masks``, ``render``, ``set_opponent``.
+
+        Raises:
+            AttributeError: there is none of this name.
+        """
+        chosen = list(self._get_indices(indices))
+        if method_name == "set_opponent":
+            self.set_opponent(*args, **kwargs)
+            return [None] * len(chosen)
+        return [self._method(method_name, index)(*args, **kwargs) for index in chosen]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
+        """Tell that no environment is wrapped."""
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[Array | None]:
+        """Return no images: views are text (``render_mode="ansi"``)."""
+        return [None] * self.num_envs
+
+    def _method(self, name: str, index: int) -> Callable[..., Any]:
+        if name == "action_masks":
+            return lambda: self.arena.rows.mask[index].astype(np.bool_)
+        if name == "render":
+            return lambda: self._render(index)
+        if name == "set_opponent":
+            return self.set_opponent
+        raise AttributeError(f"an environment of Ludex has no attribute {name!r}")
+
+    def _render(self, index: int) -> str | None:
+        text = self.arena.text(index)
+        if self.render_mode != "human":
+            return text
+        print(text, flush=True)
+        return None

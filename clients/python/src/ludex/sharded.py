@@ -1,0 +1,417 @@
+"""One batch of environments over several servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .columns import Array, Ragged, Views
+from .errors import LudexError
+from .spec import Spec
+from .vec import Batch, Chance, Final, Skipped, VecEnv
+
+T = TypeVar("T")
+
+
+class _Share(NamedTuple):
+    """What one server has to do with a call.
+
+    Attributes:
+        vec: its environments.
+        envs: which of them, in the order of the call; ``None``: all.
+        rows: their positions in the call.
+    """
+
+    vec: VecEnv
+    envs: Array | None
+    rows: Array
+
+
+class ShardedVecEnv:
+    """A batch of environments over several servers, used as a :class:`VecEnv` is.
+
+    Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Environment i is on one
+    server for good, and each server steps its share at the same time as the others. Seeds are
+    handed out by the index in the whole, so the results are those of one server.
+
+    Where one server refuses its share of a call (an illegal action), the others have moved: that is
+    the one difference. Arrays that the shares are put together in are fresh, not views of messages.
+
+    Attributes:
+        spec: the game.
+        num_envs: how many environments, with indices 0..num_envs.
+    """
+
+    def __init__(self, shards: Sequence[VecEnv]) -> None:
+        self.spec: Spec = shards[0].spec
+        self.shards = list(shards)
+        counts = [vec.num_envs for vec in shards]
+        self.num_envs = sum(counts)
+        self._begins = np.cumsum([0, *counts])
+        self._flying: list[list[_Share]] = []
+        if any(vec.spec.hash != self.spec.hash for vec in shards):
+            self.close()
+            raise LudexError(
+                "bad_params", f"the servers disagree on the rules of {self.spec.string}"
+            )
+
+    @property
+    def seats(self) -> list[str]:
+        """Who plays each seat; ``"agent"`` is the client."""
+        return self.shards[0].seats
+
+    @property
+    def closed(self) -> bool:
+        """Whether some of the environments are gone."""
+        return any(vec.closed for vec in self.shards)
+
+    @property
+    def in_flight(self) -> int:
+        """How many batches were sent and not received yet."""
+        return len(self._flying)
+
+    def close(self) -> None:
+        """Free the environments on all servers. May be called twice.
+
+        Raises:
+            LudexError: a connection is lost for good.
+        """
+        self._all(self.shards, VecEnv.close)
+
+    def reset(
+        self,
+        seed: int | None = None,
+        *,
+        seeds: Sequence[int] | None = None,
+        envs: Sequence[int] | Array | None = None,
+        seats: Sequence[str] | None = None,
+    ) -> Batch:
+        """Begin new episodes, as :meth:`VecEnv.reset` does.
+
+        Raises:
+            LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
+            ValueError: not one seed for each environment.
+            RuntimeError: batches are in flight.
+        """
+        self._settled()
+        if seeds is not None and len(seeds) != self._rows(envs):
+            raise ValueError(f"{len(seeds)} seeds for {self._rows(envs)} environments")
+
+        def reset(share: _Share) -> Batch:
+            own = None if seeds is None else [seeds[row] for row in share.rows.tolist()]
+            base = None if seed is None else self._base(share, seed)
+            return share.vec.reset(base, seeds=own, envs=share.envs, seats=seats)
+
+        shares = self._shares(envs)
+        if seats is not None and len(shares) < len(self.shards):
+            raise ValueError("seats are replaced on all servers: name environments of each")
+        return self._join(shares, self._all(shares, reset))
+
+    def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
+        """Make one move in every environment, or in ``envs``, as :meth:`VecEnv.step` does.
+
+        Raises:
+            LudexError: ``illegal_action``, ``env_over``, ``bad_shape``, ...: nothing has moved on
+                the server that refused; the others have moved.
+            ValueError: not one entry for each environment.
+            RuntimeError: batches are in flight.
+        """
+        self._settled()
+        self.send(actions, envs)
+        return self.recv()
+
+    def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
+        """Send a step without waiting, as :meth:`VecEnv.send` does.
+
+        Raises:
+            LudexError: a connection is lost for good.
+            ValueError: not one entry for each environment.
+            RuntimeError: two batches are in flight already.
+        """
+        if not isinstance(actions, (list, tuple)):
+            actions = np.asarray(actions)
+        if len(actions) != self._rows(envs):
+            raise ValueError(f"{len(actions)} actions for {self._rows(envs)} environments")
+
+        def send(share: _Share) -> None:
+            if isinstance(actions, np.ndarray):
+                share.vec.send(actions[share.rows], share.envs)
+            else:
+                share.vec.send([actions[row] for row in share.rows.tolist()], share.envs)
+
+        shares = self._shares(envs)
+        self._all(shares, send)
+        self._flying.append(shares)
+
+    def recv(self) -> Batch:
+        """Return the batch of the oldest :meth:`send` that was not received yet.
+
+        Raises:
+            LudexError: a server refused its share of that step.
+            RuntimeError: nothing is in flight.
+        """
+        if not self._flying:
+            raise RuntimeError("nothing is in flight: call send() first")
+        shares = self._flying.pop(0)
+        return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
+
+    def text(self, index: int = 0, seat: int | None = None) -> str:
+        """Return a seat's view of one environment as text; a round trip.
+
+        Raises:
+            LudexError: the game has no such view, ``unknown_env``, ...
+        """
+        vec, local = self._at(index)
+        return vec.text(local, seat)
+
+    def struct(self, index: int = 0, seat: int | None = None) -> Any:
+        """Return a seat's structured view of one environment; a round trip.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        vec, local = self._at(index)
+        return vec.struct(local, seat)
+
+    def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
+        """Return the states of the environments (or ``envs``), to restore here or elsewhere.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        self._settled()
+        shares = self._shares(envs)
+        parts = self._all(shares, lambda share: share.vec.snapshot(share.envs))
+        return _placed(shares, parts)
+
+    def restore(self, items: Sequence[bytes], envs: Sequence[int] | Array | None = None) -> Batch:
+        """Put snapshots back, one for each environment (or of ``envs``).
+
+        Raises:
+            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
+            ValueError: not one for each environment.
+        """
+        self._settled()
+        if len(items) != self._rows(envs):
+            raise ValueError(f"{len(items)} snapshots for {self._rows(envs)} environments")
+
+        def restore(share: _Share) -> Batch:
+            return share.vec.restore([items[row] for row in share.rows.tolist()], share.envs)
+
+        shares = self._shares(envs)
+        return self._join(shares, self._all(shares, restore))
+
+    def clone(
+        self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
+    ) -> ShardedVecEnv:
+        """Return a new batch with equal states and the same chance, or fresh chance by ``seed``.
+
+        Raises:
+            LudexError: ``limit``, ``unknown_env``, ...
+            ValueError: ``envs`` is not ascending: a copy stays on its server.
+        """
+        self._settled()
+        if envs is not None and (np.diff(np.asarray(envs)) <= 0).any():
+            raise ValueError("environments on several servers are cloned in ascending order")
+
+        def clone(share: _Share) -> VecEnv:
+            base = None if seed is None else (seed + int(share.rows[0])) % 2**64
+            return share.vec.clone(share.envs, seed=base)
+
+        return ShardedVecEnv(self._all(self._shares(envs), clone))
+
+    # Who has to do with what.
+
+    def _rows(self, envs: Sequence[int] | Array | None) -> int:
+        return self.num_envs if envs is None else len(envs)
+
+    def _base(self, share: _Share, seed: int) -> int:
+        return (seed + int(self._begins[self.shards.index(share.vec)])) % 2**64
+
+    def _at(self, index: int) -> tuple[VecEnv, int]:
+        (share,) = self._shares([index])
+        return share.vec, int(share.envs[0]) if share.envs is not None else index
+
+    def _shares(self, envs: Sequence[int] | Array | None) -> list[_Share]:
+        if envs is None:
+            ends = zip(self._begins, self._begins[1:], strict=False)
+            own = [np.arange(begin, end) for begin, end in ends]
+            return [_Share(vec, None, rows) for vec, rows in zip(self.shards, own, strict=True)]
+        named = np.asarray(envs, np.int64)
+        if named.size and not (named.min() >= 0 and named.max() < self.num_envs):
+            raise LudexError(
+                "unknown_env", f"environments are 0..{self.num_envs}", path="envs", got=list(envs)
+            )
+        owner = np.searchsorted(self._begins, named, side="right") - 1
+        shares = []
+        for index, vec in enumerate(self.shards):
+            rows = np.flatnonzero(owner == index)
+            if rows.size:
+                shares.append(_Share(vec, named[rows] - self._begins[index], rows))
+        if not shares:
+            raise ValueError("no environment is named")
+        return shares
+
+    def _settled(self) -> None:
+        if self._flying:
+            raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
+
+    def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
+        """Do something on every server; the first failure is raised after the last is done."""
+        done: list[T] = []
+        failure: LudexError | None = None
+        for share in shares:
+            try:
+                done.append(do(share))
+            except LudexError as error:
+                failure = failure or _told(error, share)
+        if failure is not None:
+            raise failure
+        return done
+
+    def _join(self, shares: list[_Share], parts: list[Batch]) -> Batch:
+        """Put the servers' batches together in the order of the call."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+
+        def dense(name: str) -> Any:
+            return _dense(shares, [getattr(part, name) for part in parts])
+
+        def listed(name: str) -> Any:
+            found = [getattr(part, name) for part in parts]
+            return None if found[0] is None else _placed(shares, found)
+
+        rows = sum(len(share.rows) for share in shares)
+        illegal = [_told_rows(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
+        named = None
+        if shares[0].envs is not None:
+            begins = [self._begins[self.shards.index(share.vec)] for share in shares]
+            whole = [s.envs + b for s, b in zip(shares, begins, strict=True) if s.envs is not None]
+            named = _dense(shares, whole).astype(np.uint32)
+        return Batch(
+            to_move=dense("to_move"),
+            seat=dense("seat"),
+            obs=dense("obs"),
+            info=dense("info"),
+            struct=listed("struct"),
+            text=listed("text"),
+            mask=_masks(shares, [part.mask for part in parts], rows),
+            chance=_chance(shares, [part.chance for part in parts], rows),
+            reward=dense("reward"),
+            returns=dense("returns"),
+            terminated=dense("terminated"),
+            truncated=dense("truncated"),
+            length=dense("length"),
+            episode=dense("episode"),
+            final=_final(shares, [part.final for part in parts]),
+            illegal=None if first.illegal is None else np.sort(np.concatenate(illegal)),
+            skipped=_skipped(shares, [part.skipped for part in parts]),
+            envs=named,
+        )
+
+
+def _told(error: LudexError, share: Any) -> LudexError:
+    """Let an error name the position in the whole call."""
+    if isinstance(share, _Share) and error.at is not None and error.path != "moves":
+        rows = share.rows.tolist()
+        error.at = rows[error.at] if error.at < len(rows) else error.at
+    return error
+
+
+def _told_rows(share: _Share, rows: Array | None) -> Array:
+    own: Array = share.rows[[] if rows is None else rows].astype(np.uint32)
+    return own
+
+
+def _placed(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
+    whole: list[Any] = [None] * sum(len(part) for part in parts)
+    for share, part in zip(shares, parts, strict=True):
+        for row, entry in zip(share.rows.tolist(), part, strict=True):
+            whole[row] = entry
+    return whole
+
+
+def _dense(shares: list[_Share], parts: list[Any]) -> Any:
+    """Put rows of arrays (or of dicts of arrays) where they belong."""
+    if parts[0] is None:
+        return None
+    if isinstance(parts[0], dict):
+        return {name: _dense(shares, [part[name] for part in parts]) for name in parts[0]}
+    whole = np.empty((sum(len(part) for part in parts), *parts[0].shape[1:]), parts[0].dtype)
+    for share, part in zip(shares, parts, strict=True):
+        whole[share.rows] = part
+    return whole
+
+
+def _ragged(shares: list[_Share], parts: list[Ragged], rows: int) -> tuple[Ragged, Array]:
+    """Put ragged rows where they belong; with, for each value, its place in the parts end to end.
+
+    A part may have several ragged rows for each row of the call, one per seat.
+    """
+    each = sum(len(part.at) - 1 for part in parts) // rows
+    begins, lengths = np.empty(rows * each, np.int64), np.empty(rows * each, np.int64)
+    offset = 0
+    for share, part in zip(shares, parts, strict=True):
+        own = (share.rows[:, None] * each + np.arange(each)).ravel()
+        begins[own] = part.at[:-1].astype(np.int64) + offset
+        lengths[own] = np.diff(part.at.astype(np.int64))
+        offset += len(part.values)
+    at = np.concatenate([[0], np.cumsum(lengths)])
+    order = np.repeat(begins - at[:-1], lengths) + np.arange(at[-1])
+    values = np.concatenate([part.values for part in parts])
+    return Ragged(at.astype(np.uint32), values[order]), order
+
+
+def _masks(shares: list[_Share], parts: list[Any], rows: int) -> Array | Ragged | None:
+    if isinstance(parts[0], Ragged):
+        return _ragged(shares, parts, rows)[0]
+    masks: Array | None = _dense(shares, parts)
+    return masks
+
+
+def _chance(shares: list[_Share], parts: list[Chance | None], rows: int) -> Chance | None:
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    whole, order = _ragged(shares, [Ragged(part.at, part.values) for part in given], rows)
+    weights = np.concatenate([part.probabilities for part in given])
+    return Chance(whole.at, whole.values, weights[order])
+
+
+def _final(shares: list[_Share], parts: list[Final | None]) -> Final | None:
+    given = [(s, part) for s, part in zip(shares, parts, strict=True) if part is not None]
+    if not given:
+        return None
+    at = np.concatenate([_told_rows(share, part.at) for share, part in given])
+    order = np.argsort(at, kind="stable")
+
+    def put(name: str) -> Any:
+        found = [getattr(part, name) for _, part in given]
+        if found[0] is None:
+            return None
+        if isinstance(found[0], list):
+            flat = [entry for part in found for entry in part]
+            return [flat[index] for index in order]
+        return _stacked(found, order)
+
+    return Final(at=at[order], **{name: put(name) for name in Final._fields if name != "at"})
+
+
+def _stacked(parts: list[Views], order: Array) -> Any:
+    if isinstance(parts[0], dict):
+        named = [part for part in parts if isinstance(part, dict)]
+        return {name: _stacked([part[name] for part in named], order) for name in parts[0]}
+    whole: Array = np.concatenate(parts)  # type: ignore[arg-type]
+    return whole[order]
+
+
+def _skipped(shares: list[_Share], parts: list[Skipped | None]) -> Skipped | None:
+    given = [(s, part) for s, part in zip(shares, parts, strict=True) if part is not None]
+    if not given:
+        return None
+    at = np.concatenate([_told_rows(share, part.at) for share, part in given])
+    order = np.argsort(at, kind="stable")
+    return Skipped(at[order], np.concatenate([part.returns for _, part in given])[order])

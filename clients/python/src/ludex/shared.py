@@ -1,0 +1,36 @@
+"""One local server for all that name none: ``url=None``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from .client import Client
+from .process import Server, serve
+
+_lock = threading.Lock()
+_server: Server | None = None
+
+
+def shared_url() -> str:
+    """Return the URL of this process's shared server, which is started when first asked for.
+
+    It ends with the process. A process that was forked after the start uses its parent's.
+
+    Raises:
+        LudexError: ``not_installed`` when there is no ``ludex`` program.
+    """
+    global _server
+    with _lock:
+        if _server is None or not _server.running:
+            _server = serve()
+        return _server.url
+
+
+def connect(url: str | Sequence[str] | None, token: str | None = None) -> Client:
+    """Connect to ``url``, or to the shared local server if it is ``None``.
+
+    Raises:
+        LudexError: as :class:`Client`, and ``not_installed``.
+    """
+    return Client(shared_url() if url is None else url, token)

@@ -1,0 +1,187 @@
+"""One environment in which every seat is ours: what the multi-agent adapters have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .columns import Array
+from .env import OVER, SIMULTANEOUS
+from .errors import LudexError
+from .shared import connect
+from .spec import Spec
+from .vec import Batch
+
+DENSE_ACTIONS = 512
+
+
+class Table:
+    """One environment, every seat of which is ours. An illegal action loses the episode.
+
+    Attributes:
+        spec: the game.
+        acting: the seats to act, ascending; none when the episode is over.
+        rewards: of every seat, by the last step.
+        terminated: over by the rules.
+        truncated: cut off by ``max_steps``.
+        illegal: the seat that ended the episode by an illegal action, if one did.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        url: str | Sequence[str] | None = None,
+        token: str | None = None,
+        max_steps: int | None = None,
+        layout: str | None = None,
+        recall: bool | None = False,
+    ) -> None:
+        """Connect and open the environment.
+
+        Args:
+            game: id of the game, or its whole string with parameters.
+            params: parameters.
+            url: the server; by default a local one that all environments of this process share.
+            token: access token.
+            max_steps: truncate episodes after so many moves.
+            layout: another layout of observations, where the spec lists it.
+            recall: :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
+
+        Raises:
+            LudexError: ``bad_field``: the game has no such array; or what the server refused:
+                ``unknown_game``, ``bad_params``, ...
+        """
+        self._client = connect(url, token)
+        try:
+            spec = self._client.describe(game, params)
+            self._recall = bool(spec.views.get("info")) if recall is None else recall
+            view = "info" if self._recall else "tensor"
+            if not spec.views.get(view):
+                raise LudexError(
+                    "bad_field",
+                    f"{spec.game} has no view {view!r}: play it with ludex.Client.open",
+                    path="views",
+                )
+            dense = spec.actions <= DENSE_ACTIONS
+            self._vec = self._client.open_vec(
+                game,
+                1,
+                params,
+                autoreset="disabled",
+                observer="all",
+                views=[view],
+                layout=layout,
+                mask="u1" if dense else "bits",
+                on_illegal="lose",
+                max_steps=max_steps,
+            )
+        except BaseException:
+            self._client.close()
+            raise
+        self.spec: Spec = self._vec.spec
+        self.acting: list[int] = []
+        self.rewards = [0.0] * spec.players
+        self.terminated = self.truncated = False
+        self.illegal: int | None = None
+        self._batch: Batch | None = None
+        self._mask = np.zeros((spec.players, spec.actions), np.int8)
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended, either way."""
+        return self.terminated or self.truncated
+
+    @property
+    def together(self) -> bool:
+        """Whether the seats to act do so at the same time."""
+        return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
+
+    def reset(self, seed: int | None = None) -> None:
+        """Begin an episode; without a seed the series of the last seed goes on.
+
+        Raises:
+            LudexError: ``bad_seed``, ``session_lost``, ...
+        """
+        self.illegal = None
+        self._take(self._vec.reset(seed))
+
+    def step(self, actions: Mapping[int, Any]) -> None:
+        """Play the actions of the seats that act; those of others are ignored.
+
+        Raises:
+            LudexError: ``env_over`` when the episode is over or there is none yet.
+            KeyError: a seat that acts has no action.
+            TypeError: an action is no integer.
+        """
+        if not self.acting:
+            raise LudexError("env_over", "the episode is over: reset first")
+        row = np.full(self.spec.players, -1, np.int64)
+        illegal = None
+        for seat in self.acting:
+            action = _integer(actions[seat])
+            # On the wire -1 means no action, and every number that is none is illegal.
+            known = 0 <= action < self.spec.actions
+            row[seat] = action if known else self.spec.actions
+            if illegal is None and not (known and self._mask[seat, action]):
+                illegal = seat
+        joint = self.spec.dynamics != "sequential" and self.spec.players > 1
+        self._take(self._vec.step(row[None] if joint else row[self.acting]))
+        self.illegal = illegal
+
+    def obs(self, seat: int) -> Array:
+        """Return a fresh copy of a seat's observation.
+
+        Raises:
+            LudexError: there is no episode yet.
+        """
+        shown = self._shown()
+        view: Array = (shown.info if self._recall else shown.obs)[0, seat].copy()
+        return view
+
+    def mask(self, seat: int) -> Array:
+        """Return a fresh copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
+        mask: Array = self._mask[seat].copy()
+        return mask
+
+    def text(self, seat: int | None = None) -> str:
+        """Return a seat's view as text, by default of the seat to move; a round trip.
+
+        Raises:
+            LudexError: the game has no text, or there is no episode yet.
+        """
+        self._shown()
+        return self._vec.text(0, seat)
+
+    def close(self) -> None:
+        """Close the environment and the connection. May be called twice."""
+        self._client.close()
+
+    def _shown(self) -> Batch:
+        if self._batch is None:
+            raise LudexError("env_over", "there is no episode yet: reset first")
+        return self._batch
+
+    def _take(self, batch: Batch) -> None:
+        self._batch = batch
+        mask = batch.mask[0]
+        if mask.shape[-1] != self.spec.actions:
+            mask = np.unpackbits(mask, axis=-1, count=self.spec.actions, bitorder="little")
+        self._mask = mask.astype(np.int8)
+        self.rewards = [float(reward) for reward in batch.reward[0]]
+        self.terminated, self.truncated = bool(batch.terminated[0]), bool(batch.truncated[0])
+        to_move = int(batch.to_move[0])
+        if to_move == SIMULTANEOUS:
+            self.acting = np.flatnonzero(self._mask.any(axis=1)).tolist()
+        else:
+            self.acting = [] if to_move == OVER else [to_move]
+
+
+def _integer(action: Any) -> int:
+    value = np.asarray(action)
+    if value.size != 1 or value.dtype.kind not in "iub":
+        raise TypeError(f"an action is an integer, not {action!r}")
+    return int(value.item())

@@ -1,0 +1,156 @@
+"""The PettingZoo environments, with a real server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from pettingzoo.test import (
+    api_test,
+    parallel_api_test,
+    parallel_seed_test,
+    render_test,
+    seed_test,
+)
+
+import ludex
+from ludex.catalogue import GAMES
+
+# What PettingZoo says of its own classic games too: observations are dicts, boards begin empty.
+EXPECTED = pytest.mark.filterwarnings(
+    "ignore:Observation is not a NumPy array",
+    "ignore:Observation numpy array is all zeros",
+    "ignore:Observation space for each agent probably should be",
+)
+
+
+@pytest.fixture(scope="module")
+def url(program: str) -> Iterator[str]:
+    with ludex.serve() as server:
+        yield server.url
+
+
+@EXPECTED
+@pytest.mark.parametrize("game", list(GAMES))
+def test_pettingzoo_checks_every_game(url: str, game: str) -> None:
+    env = ludex.pettingzoo.aec(game, url=url)
+    api_test(env, num_cycles=200)
+    env.close()
+    seed_test(lambda: ludex.pettingzoo.aec(game, url=url), num_cycles=50)
+    parallel = ludex.pettingzoo.parallel(game, url=url)
+    parallel_api_test(parallel, num_cycles=60)
+    parallel.close()
+    parallel_seed_test(lambda: ludex.pettingzoo.parallel(game, url=url), num_cycles=50)
+
+
+def test_pettingzoo_checks_rendering(url: str) -> None:
+    opened: list[Any] = []
+
+    def make(render_mode: str) -> Any:
+        opened.append(ludex.pettingzoo.aec("tic_tac_toe", url=url, render_mode=render_mode))
+        return opened[-1]
+
+    render_test(make)
+    for env in opened:
+        env.close()
+
+
+def test_a_game_in_turns(url: str) -> None:
+    env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
+    env.reset(seed=1)
+    assert str(env) == "tic_tac_toe_v1"
+    seen = []
+    for agent in env.agent_iter():
+        obs, reward, terminated, truncated, info = env.last()
+        assert set(obs) == {"observation", "action_mask"}
+        assert obs["action_mask"].dtype == np.int8
+        seen.append((agent, reward, terminated, int(obs["action_mask"].sum())))
+        assert (truncated, info) == (False, {"illegal": False})
+        waiting = next(other for other in env.possible_agents if other != agent)
+        assert not env.observe(waiting)["action_mask"].any() or terminated
+        obs["observation"][:] = 7  # ours to change
+        env.step(None if terminated else int(obs["action_mask"].argmax()))
+    assert seen == [
+        *(("player_0", 0, False, 9), ("player_1", 0, False, 8), ("player_0", 0, False, 7)),
+        *(("player_1", 0, False, 6), ("player_0", 0, False, 5), ("player_1", 0, False, 4)),
+        *(("player_0", 0, False, 3), ("player_0", 1, True, 0), ("player_1", -1, True, 0)),
+    ]
+    env.close()
+
+
+def test_simultaneous_moves_happen_together(url: str) -> None:
+    env = ludex.pettingzoo.aec("iterated_prisoners_dilemma", url=url, max_steps=2)
+    env.reset(seed=0)
+    env.step(0)
+    assert env.agent_selection == "player_1"
+    assert not env.observe("player_1")["observation"].any(), "nothing has happened yet"
+    assert env.rewards == {"player_0": 0, "player_1": 0}
+    env.step(1)
+    assert env.rewards == {"player_0": 0.0, "player_1": 10.0}
+    assert env.agent_selection == "player_0"
+    env.step(1)
+    assert env.last()[1] == 10.0
+    env.step(1)
+    assert env.rewards == {"player_0": 1.0, "player_1": 1.0}
+    assert env.last()[3], "truncated by max_steps"
+    env.close()
+
+
+def test_parallel_games(url: str) -> None:
+    env = ludex.pettingzoo.parallel(
+        "iterated_prisoners_dilemma", url=url, params={"preset": "axelrod"}
+    )
+    obs, infos = env.reset(seed=5)
+    assert set(obs) == set(infos) == {"player_0", "player_1"}
+    assert obs["player_0"]["action_mask"].tolist() == [1, 1]
+    obs, rewards, terminated, _, infos = env.step({"player_0": 0, "player_1": 1})
+    assert rewards == {"player_0": 0.0, "player_1": 5.0}
+    # Each sees its own action first.
+    assert not np.array_equal(obs["player_0"]["observation"], obs["player_1"]["observation"])
+    assert not any(terminated.values())
+    with pytest.raises(KeyError):
+        env.step({"player_0": 0})
+    for wrong in ("x", 0.5, [0, 1]):
+        with pytest.raises(TypeError, match="an action is an integer"):
+            env.step({"player_0": wrong, "player_1": 0})
+    while env.agents:
+        *_, infos = env.step({agent: 0 for agent in env.agents})
+    with pytest.raises(ludex.LudexError, match="env_over"):
+        env.step({"player_0": 0, "player_1": 0})
+    env.close()
+    # In turns: what the other one says is ignored.
+    turns = ludex.pettingzoo.parallel("tic_tac_toe", url=url)
+    obs, _ = turns.reset(seed=0)
+    assert [int(obs[agent]["action_mask"].sum()) for agent in turns.agents] == [9, 0]
+    obs, *_ = turns.step({"player_0": 4, "player_1": 4})
+    assert [int(obs[agent]["action_mask"].sum()) for agent in turns.agents] == [0, 8]
+    turns.close()
+
+
+@pytest.mark.parametrize("action", [4, 99, -1])
+def test_an_illegal_action_loses(url: str, action: int) -> None:
+    env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
+    env.reset(seed=1)
+    env.step(4)
+    env.step(action)
+    assert env.terminations == {"player_0": True, "player_1": True}
+    assert env.rewards == {"player_0": 1.0, "player_1": -1.0}
+    assert env.infos == {"player_0": {"illegal": False}, "player_1": {"illegal": True}}
+    env.close()
+    both = ludex.pettingzoo.parallel("iterated_prisoners_dilemma", url=url)
+    both.reset(seed=0)
+    _, _, terminated, _, infos = both.step({"player_0": 0, "player_1": 9})
+    assert all(terminated.values())
+    assert infos["player_1"]["illegal"]
+    assert not infos["player_0"]["illegal"]
+    both.close()
+
+
+def test_what_is_wrong_is_said(url: str) -> None:
+    with pytest.raises(ludex.LudexError) as caught:
+        ludex.pettingzoo.aec("tic_tak_toe", url=url)
+    assert caught.value.nearest == "tic_tac_toe"
+    with pytest.raises(ludex.LudexError, match="bad_params"):
+        ludex.pettingzoo.parallel("connect_four", params={"row": 3}, url=url)

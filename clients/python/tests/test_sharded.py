@@ -1,0 +1,248 @@
+"""Batches with a real server, and the same batches over several servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ludex
+from ludex.client import Mask
+from ludex.columns import Array
+
+Vec = ludex.VecEnv | ludex.ShardedVecEnv
+
+
+@pytest.fixture(scope="module")
+def urls(program: str) -> Iterator[list[str]]:
+    with ludex.serve() as one, ludex.serve() as two, ludex.serve() as three:
+        yield [one.url, two.url, three.url]
+
+
+@pytest.fixture
+def alone(urls: list[str]) -> Iterator[ludex.Client]:
+    with ludex.Client(urls[0]) as client:
+        yield client
+
+
+@pytest.fixture
+def together(urls: list[str]) -> Iterator[ludex.Client]:
+    with ludex.Client(urls) as client:
+        yield client
+
+
+def same(left: Any, right: Any, where: str = "batch") -> None:
+    """Two batches, or parts of them, are equal in every field, form and type."""
+    assert type(left) is type(right), where
+    if isinstance(left, ludex.Batch):
+        for field in fields(left):
+            same(getattr(left, field.name), getattr(right, field.name), field.name)
+    elif isinstance(left, tuple) and hasattr(left, "_fields"):
+        for name in left._fields:
+            same(getattr(left, name), getattr(right, name), f"{where}.{name}")
+    elif isinstance(left, np.ndarray):
+        assert left.dtype == right.dtype, where
+        assert np.array_equal(left, right), where
+    else:
+        assert left == right, where
+
+
+def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
+    """One legal action (or outcome) for each row, whatever the mask's form; -1: there is none."""
+    mask = batch.mask
+    if isinstance(mask, ludex.Ragged):
+        rows = [mask.row(index) for index in range(len(batch))]
+    else:
+        dense = mask
+        if mask.shape[1] != actions:
+            dense = np.unpackbits(mask, axis=1, count=actions, bitorder="little")
+        rows = [np.flatnonzero(row) for row in dense]
+    if batch.chance is not None:
+        outcomes = ludex.Ragged(batch.chance.at, batch.chance.values)
+        for index in np.flatnonzero(batch.to_move == ludex.CHANCE).tolist():
+            rows[index] = outcomes.row(index)
+    draws = rng.random(len(batch))
+    drawn = [
+        row[int(draw * len(row))] if len(row) else -1 for row, draw in zip(rows, draws, strict=True)
+    ]
+    return np.array(drawn, np.int64)
+
+
+# What one server does.
+
+
+def played(vec: Vec, order: list[list[int]], envs: int) -> dict[int, list[Any]]:
+    """Step environments in the order given; what each of them showed at its own steps."""
+    seen: dict[int, list[Any]] = {env: [] for env in range(envs)}
+    shown = vec.reset(seed=40)
+    masks = np.array(shown.mask)
+    for chosen in order:
+        # An environment's action depends on its own past alone.
+        actions = [
+            int(np.flatnonzero(masks[env])[len(seen[env]) % masks[env].sum()]) for env in chosen
+        ]
+        batch = vec.step(actions, chosen)
+        masks[chosen] = batch.mask
+        for row, env in enumerate(chosen):
+            reward = batch.reward[row].tolist()
+            seen[env].append((batch.obs[row].tolist(), reward, int(batch.episode[row])))
+    return seen
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "connect_four"])
+def test_the_order_of_steps_changes_nothing(alone: ludex.Client, game: str) -> None:
+    def run(order: list[list[int]]) -> dict[int, list[Any]]:
+        vec = alone.open_vec(
+            game, 4, seats=["agent", "random"], rotate="random", autoreset="same_step"
+        )
+        return played(vec, order, 4)
+
+    rng = np.random.default_rng(1)
+    straight = run([[0, 1, 2, 3]] * 60)
+    backwards = run([[3, 2, 1, 0]] * 60)
+    ragged = run([rng.permutation(4)[: rng.integers(1, 5)].tolist() for _ in range(120)])
+    assert straight == backwards
+    assert max(row[2] for row in straight[0]) > 3, "several episodes were played"
+    for env, rows in ragged.items():
+        assert len(rows) > 20
+        assert rows[:60] == straight[env][: len(rows)]
+
+
+def test_snapshots_and_clones_of_batches(alone: ludex.Client) -> None:
+    rng = np.random.default_rng(2)
+    vec = alone.open_vec("kuhn_poker", 6, views=["tensor", "returns"], autoreset="same_step")
+    vec.reset(seed=3)
+    vec.step(rng.integers(0, 2, 6))
+    items = vec.snapshot()
+    twin, part = vec.clone(), vec.clone([4, 1])
+    other = alone.open_vec("kuhn_poker", 6, views=["tensor", "returns"], autoreset="same_step")
+    start = other.restore(items)
+    moves = [rng.integers(0, 2, 6) for _ in range(12)]
+    expected = [vec.step(move) for move in moves]
+    assert start.length.tolist() == [1] * 6
+    for move, batch in zip(moves, expected, strict=True):
+        same(twin.step(move), batch)
+        same(other.step(move), batch)
+        assert np.array_equal(part.step(move[[4, 1]]).obs, batch.obs[[4, 1]])
+    # Parts of a batch go back on their own.
+    back = vec.restore([items[5], items[0]], [0, 5])
+    assert back.envs is not None
+    assert back.envs.tolist() == [0, 5]
+    assert np.array_equal(back.obs, start.obs[[5, 0]])
+    with pytest.raises(ludex.LudexError) as caught:
+        vec.restore([items[0], b"nothing"], [0, 1])
+    assert (caught.value.code, caught.value.at) == ("bad_snapshot", 1)
+
+
+def test_a_clone_with_a_seed_has_other_luck(alone: ludex.Client) -> None:
+    vec = alone.open_vec("kuhn_poker", 64, autoreset="same_step")
+    vec.reset(seed=3)
+    same_luck, other_luck = vec.clone(), vec.clone(seed=4)
+    for _ in range(6):
+        batches = [each.step([0] * 64) for each in (vec, same_luck, other_luck)]
+    assert np.array_equal(batches[0].obs, batches[1].obs)
+    assert not np.array_equal(batches[0].obs, batches[2].obs)
+
+
+@pytest.mark.parametrize("mask", ["u1", "bits", "ids", "none"])
+def test_forms_of_the_mask_of_every_seat(alone: ludex.Client, mask: Mask) -> None:
+    game, count = "iterated_prisoners_dilemma", 3
+    vec = alone.open_vec(game, count, observer="all", mask=mask)
+    batch = vec.reset(seed=1)
+    assert batch.obs.shape[:2] == (count, 2)
+    if mask == "none":
+        assert batch.mask is None
+    elif mask == "ids":
+        assert isinstance(batch.mask, ludex.Ragged)
+        assert [batch.mask.row(row).tolist() for row in range(2 * count)] == [[0, 1]] * 2 * count
+    else:
+        assert batch.mask.shape == (count, 2, 2 if mask == "u1" else 1)
+        assert (batch.mask == (1 if mask == "u1" else 0b11)).all()
+
+
+# What several do together.
+
+WAYS: list[tuple[str, dict[str, Any]]] = [
+    ("connect_four", {"autoreset": "same_step", "views": ["tensor", "struct", "text", "returns"]}),
+    ("connect_four", {"autoreset": "same_step", "mask": "bits", "seats": ["agent", "random"]}),
+    ("kuhn_poker", {"autoreset": "next_step", "mask": "ids", "views": ["tensor", "info"]}),
+    ("kuhn_poker", {"autoreset": "same_step", "mask": "ids", "chance": "client"}),
+    ("tic_tac_toe", {"autoreset": "next_step", "on_illegal": "lose", "max_steps": 6}),
+]
+
+
+@pytest.mark.parametrize(("game", "options"), WAYS)
+def test_several_servers_do_what_one_does(
+    alone: ludex.Client, together: ludex.Client, game: str, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(7)
+    one, many = (client.open_vec(game, 11, **options) for client in (alone, together))
+    assert isinstance(many, ludex.ShardedVecEnv)
+    assert [vec.num_envs for vec in many.shards] == [4, 4, 3]
+    same(many.reset(seed=2**64 - 5), batch := one.reset(seed=2**64 - 5))
+    finals = 0
+    for step in range(80):
+        actions = legal(batch, rng, one.spec.actions)
+        if options.get("on_illegal") and step % 9 == 0:
+            actions[step % 11] = 77
+        envs = None
+        if step % 3 == 1 and not options.get("on_illegal"):
+            envs = rng.permutation(11)[:5]
+        elif step % 3 == 2:
+            many.send(actions)
+            one.send(actions)
+            same(many.recv(), batch := one.recv())
+            continue
+        same(
+            many.step(actions if envs is None else actions[envs], envs),
+            shown := one.step(actions if envs is None else actions[envs], envs),
+        )
+        finals += 0 if shown.final is None else len(shown.final.at)
+        batch = shown if envs is None else one.step([-1] * 11)
+        if envs is not None:
+            same(many.step([-1] * 11), batch)
+    assert options["autoreset"] == "next_step" or finals > 3
+    same(many.snapshot(), one.snapshot())
+    same(many.clone([1, 4, 9], seed=5).reset(), one.clone([1, 4, 9], seed=5).reset())
+    items = one.snapshot()
+    same(many.restore(items[::-1]), one.restore(items[::-1]))
+    assert many.text(9, 0) == one.text(9, 0)
+    assert many.struct(4, 1) == one.struct(4, 1)
+    same(many.reset(seeds=[9, 8], envs=[10, 3]), one.reset(seeds=[9, 8], envs=[10, 3]))
+
+
+def test_a_refusal_names_the_row_of_the_whole(together: ludex.Client) -> None:
+    vec = together.open_vec("tic_tac_toe", 9)
+    vec.reset(seed=0)
+    with pytest.raises(ludex.LudexError) as caught:
+        vec.step([0] * 7 + [9, 0])
+    assert (caught.value.code, caught.value.at) == ("illegal_action", 7)
+    assert vec.in_flight == 0
+    for wrong in ([0] * 8, [0] * 10):
+        with pytest.raises(ValueError, match="for 9 environments"):
+            vec.step(wrong)
+    with pytest.raises(ludex.LudexError, match="unknown_env"):
+        vec.step([0], envs=[9])
+    with pytest.raises(ValueError, match="ascending"):
+        vec.clone([3, 2])
+    with pytest.raises(RuntimeError, match="nothing is in flight"):
+        vec.recv()
+    vec.close()
+    assert vec.closed
+
+
+def test_a_server_that_does_not_answer_is_left_out(urls: list[str]) -> None:
+    nobody = "ws://127.0.0.1:1"
+    with pytest.warns(UserWarning, match="the other servers do its share"):
+        client = ludex.Client([urls[0], nobody, urls[1]], patience=0.1)
+    with client:
+        vec = client.open_vec("tic_tac_toe", 3)
+        assert isinstance(vec, ludex.ShardedVecEnv)
+        assert len(vec.shards) == 2
+        # One environment needs one server.
+        assert isinstance(client.open_vec("tic_tac_toe", 1), ludex.VecEnv)
+    with pytest.raises(ludex.LudexError, match="no server answers"):
+        ludex.Client([nobody, nobody], patience=0.1)
