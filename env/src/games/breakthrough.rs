@@ -82,27 +82,11 @@ const SQUARES: u32 = 128;
 const ROWS_FOR_TWO: u32 = 6;
 /// Ids per square: six directions, with and without taking.
 const PER_SQUARE: u32 = 12;
+/// Ids per square and seat.
+const PER_SEAT: usize = 6;
+/// Of these, all but taking straight ahead.
+const KINDS: [usize; 5] = [0, 1, 2, 4, 5];
 const STRAIGHT: usize = 1;
-
-/// Squares from which a side can move, by direction (left, straight, right).
-struct Moves {
-    /// With and without taking.
-    all: [u128; 3],
-    /// Taking only.
-    takes: [u128; 3],
-}
-
-/// The numbers of the bits of `b`, ascending.
-#[inline]
-fn each(b: u128, mut f: impl FnMut(u32)) {
-    for (half, base) in [(b as u64, 0), ((b >> 64) as u64, 64)] {
-        let mut left = half;
-        while left != 0 {
-            f(base + left.trailing_zeros());
-            left &= left - 1;
-        }
-    }
-}
 
 /// The number of the bit of `b` that has `n` set bits below it.
 #[inline]
@@ -135,20 +119,20 @@ impl Move {
 
     #[inline]
     fn id(self) -> Action {
-        self.from * PER_SQUARE + (self.seat * 6 + self.way * 2) as u32 + u32::from(self.takes)
+        self.from * PER_SQUARE + (self.seat * PER_SEAT + self.way * 2) as u32 + u32::from(self.takes)
     }
 }
 
 impl Breakthrough {
+    /// The squares from which `seat` can move, by direction and capture as in the ids.
     #[inline]
-    fn moves(&self, s: &State, seat: Seat) -> Moves {
+    fn moves(&self, s: &State, seat: Seat) -> [u128; PER_SEAT] {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
         let free = self.board & !(mine | theirs);
-        // Where a step by `d` leads, seen from where it begins. What runs over an end of the board comes from a row in
-        // which the game is won already, or falls on bits that are no squares.
+        // Where a step leads, seen from where it begins. What runs over an end of the board comes from a row in which
+        // the game is won already, or falls on bits that are no squares.
         let back = |b: u128, way: usize| b.rotate_right((self.step[seat][way] & 127) as u32) & mine & self.inside[way];
-        let takes = [back(theirs, 0), 0, back(theirs, 2)];
-        Moves { all: [back(free, 0) | takes[0], back(free, 1), back(free, 2) | takes[2]], takes }
+        [back(free, 0), back(theirs, 0), back(free, STRAIGHT), 0, back(free, 2), back(theirs, 2)]
     }
 
     /// The square that a move leads to, or no bit where it leaves the board.
@@ -302,30 +286,18 @@ impl Game for Breakthrough {
         if self.turn(s) != Turn::Seat(seat) {
             return;
         }
-        let Moves { all, takes } = self.moves(s, seat);
-        each(all[0] | all[1] | all[2], |from| {
-            for way in 0..3 {
-                if all[way] >> from & 1 == 1 {
-                    out.put(Move { from, seat, way, takes: takes[way] >> from & 1 == 1 }.id());
-                }
-            }
-        });
-    }
-
-    #[inline]
-    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        out.fill(0);
-        if self.turn(s) != Turn::Seat(seat) {
-            return;
-        }
-        let Moves { all, takes } = self.moves(s, seat);
-        for way in 0..3 {
-            for (squares, takes) in [(all[way] & !takes[way], false), (takes[way], true)] {
-                each(squares, |from| {
-                    if let Some(cell) = out.get_mut(Move { from, seat, way, takes }.id() as usize) {
-                        *cell = 1;
-                    }
-                });
+        let moves = self.moves(s, seat);
+        let movers = moves.iter().fold(0, |all, squares| all | squares).to_le_bytes();
+        let moves = moves.map(u128::to_le_bytes);
+        // Eight squares at a time: a byte per square, a bit per move, so that ids come in their order.
+        for (eight, _) in movers.iter().enumerate().filter(|(_, squares)| **squares != 0) {
+            let bits = |kind: usize| u64::from_le_bytes(spread(u64::from(moves[kind][eight]))) << kind;
+            let mut left = KINDS.iter().fold(0, |word, &kind| word | bits(kind));
+            let first = eight as u32 * 8 * PER_SQUARE + (seat * PER_SEAT) as u32;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                out.put(first + bit / 8 * PER_SQUARE + bit % 8);
+                left &= left - 1;
             }
         }
     }
@@ -343,16 +315,15 @@ impl Game for Breakthrough {
     #[inline]
     fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
         let seat = seat & 1;
-        let Moves { all, takes } = self.moves(s, seat);
-        let counts = all.map(u128::count_ones);
-        let mut n = scale(rng.bits(), u64::from(counts[0] + counts[1] + counts[2])) as u32;
-        let mut way = 0;
-        while way < 2 && n >= counts[way] {
-            n -= counts[way];
-            way += 1;
+        let moves = self.moves(s, seat);
+        let counts = moves.map(u128::count_ones);
+        let mut n = scale(rng.bits(), u64::from(counts.iter().sum::<u32>())) as u32;
+        let mut kind = 0;
+        while kind < PER_SEAT - 1 && n >= counts[kind] {
+            n -= counts[kind];
+            kind += 1;
         }
-        let from = nth(all[way], n) & 127;
-        Move { from, seat, way, takes: takes[way] >> from & 1 == 1 }.id()
+        (nth(moves[kind], n) & 127) * PER_SQUARE + (seat * PER_SEAT + kind) as u32
     }
 
     #[inline]
