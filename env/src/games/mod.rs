@@ -2,12 +2,21 @@
 
 use crate::registry::Entry;
 
+pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
+pub mod nim;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
-pub const GAMES: &[Entry] =
-    &[tic_tac_toe::ENTRY, connect_four::ENTRY, kuhn_poker::ENTRY, iterated_prisoners_dilemma::ENTRY, chess::ENTRY];
+pub const GAMES: &[Entry] = &[
+    tic_tac_toe::ENTRY,
+    connect_four::ENTRY,
+    breakthrough::ENTRY,
+    nim::ENTRY,
+    kuhn_poker::ENTRY,
+    iterated_prisoners_dilemma::ENTRY,
+    chess::ENTRY,
+];
