@@ -19,6 +19,9 @@ import numpy.typing as npt
 
 import ludex
 
+# Random bytes drawn at once.
+COINS = 1 << 16
+
 
 class Sampler:
     """Draws one legal action per row of a mask, without a loop over rows.
@@ -29,6 +32,7 @@ class Sampler:
 
     def __init__(self, actions: int, seed: int) -> None:
         self._random = np.random.Generator(np.random.SFC64(seed))
+        self._coins = np.empty(0, np.uint8)
         self._table: npt.NDArray[np.int32] | None = None
         if actions <= 8:
             table = np.zeros((1 << actions, 256), np.int32)
@@ -36,16 +40,20 @@ class Sampler:
                 legal = [action for action in range(actions) if bits >> action & 1]
                 table[bits] = [legal[coin * len(legal) >> 8] for coin in range(256)]
             self._table = table.ravel()
+            # What each action adds to the place of its row in the table; exact in a float.
+            self._places = np.array([256 << action for action in range(actions)], np.float32)
 
     def draw(self, mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
         if self._table is None:
             keys = self._random.random(mask.shape, np.float32) * mask
             return np.asarray(keys.argmax(axis=1), np.int32)
-        where = np.packbits(mask, axis=1, bitorder="little").ravel().astype(np.uint32)
-        where <<= 8
-        where |= np.frombuffer(self._random.bytes(len(mask)), np.uint8)
-        drawn: npt.NDArray[np.int32] = self._table.take(where)
-        return drawn
+        rows = len(mask)
+        if len(self._coins) < rows:
+            self._coins = np.frombuffer(self._random.bytes(COINS + rows), np.uint8)
+        where = (mask.astype(np.float32) @ self._places).astype(np.intp)
+        where += self._coins[:rows]
+        self._coins = self._coins[rows:]
+        return self._table[where]
 
 
 def measure(client: ludex.Client, game: str, num_envs: int, handles: int, seconds: float) -> Rate:

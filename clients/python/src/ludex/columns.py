@@ -61,7 +61,7 @@ def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = Non
         else:
             array = np.array(value, dtype)
             array.flags.writeable = False
-        return array if shape is None else array.reshape(shape)
+        return array if shape is None or array.shape == shape else array.reshape(shape)
     except (ValueError, TypeError) as error:
         raise LudexError(
             "protocol", f"a column does not fit {dtype} {shape}: {error}", fault="server"

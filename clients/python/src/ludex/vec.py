@@ -66,7 +66,7 @@ class Chance(NamedTuple):
     probabilities: Array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Batch:
     """One row per environment named in the request, in its order: R rows, P seats, A actions.
 
