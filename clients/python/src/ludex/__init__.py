@@ -19,6 +19,7 @@ from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .match import MatchResult, Refusal, Turn, play
 from .process import Server, serve
+from .rating import AnchorScore, Rating, as_agent, rate
 from .registration import register
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
@@ -28,6 +29,7 @@ __all__ = [
     "CHANCE",
     "OVER",
     "SIMULTANEOUS",
+    "AnchorScore",
     "Batch",
     "Chance",
     "Client",
@@ -37,6 +39,7 @@ __all__ = [
     "LudexError",
     "MatchResult",
     "Ragged",
+    "Rating",
     "Refusal",
     "Server",
     "ShardedVecEnv",
@@ -46,7 +49,10 @@ __all__ = [
     "Turn",
     "VecEnv",
     "__version__",
+    "as_agent",
     "play",
+    "rate",
+    "register",
     "serve",
 ]
 

@@ -1,0 +1,241 @@
+"""How strong is it: matches against the anchors of a game's ladder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from .arena import Policy
+from .client import Client
+from .likelihood import Estimate, estimate
+from .match import Agent, MatchResult, Turn, play
+from .shared import shared_url
+from .spec import Spec
+
+# Ends that say nothing of strength.
+NOT_RATED = {"no_show", "infra_error", "aborted", "unknown_match"}
+
+
+@dataclass(frozen=True)
+class AnchorScore:
+    """What was scored against one anchor.
+
+    Attributes:
+        anchor: its spec, e.g. ``"anchor level=2"``.
+        rating: its rating, if the game's ladder is calibrated.
+        wins: matches in which more was returned to us than to the anchor.
+        draws: matches with as much.
+        losses: matches with less.
+        score: mean of 1, 1/2 and 0.
+        low: lower end of the score's 95 % interval (Wilson).
+        high: upper end.
+        mean_return: of our seat.
+    """
+
+    anchor: str
+    rating: float | None
+    wins: int
+    draws: int
+    losses: int
+    score: float
+    low: float
+    high: float
+    mean_return: float
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A rating, or win rates where the anchors have none. Printed, it is a small table.
+
+    Attributes:
+        game: canonical string of the game.
+        anchors: what was scored against each.
+        estimate: rating and interval on the scale of the anchors' ratings; ``None`` when the
+            anchors that were played have none.
+        results: the matches.
+    """
+
+    game: str
+    anchors: list[AnchorScore]
+    estimate: Estimate | None
+    results: list[MatchResult]
+
+    def __str__(self) -> str:
+        lines = [self.game]
+        for a in self.anchors:
+            known = "" if a.rating is None else f" (rated {a.rating:.0f})"
+            lines.append(
+                f"  {a.anchor + known:<28} {a.wins} won, {a.draws} drawn, {a.losses} lost: "
+                f"{a.score:.0%}, 95 % {a.low:.0%} to {a.high:.0%}"
+            )
+        if self.estimate is None:
+            lines.append("  no rating: these anchors have none; the rates above are what is known")
+        else:
+            e = self.estimate
+            lines.append(f"  rating {e.rating:.0f}, 95 % {e.low:.0f} to {e.high:.0f}")
+        return "\n".join(lines)
+
+
+def as_agent(policy: Policy, actions: int) -> Agent:
+    """Make an agent for :func:`ludex.play` of a policy on arrays.
+
+    The matches are played with ``views=["tensor"]``.
+
+    Args:
+        policy: called with observations ``[1, ...]`` and masks ``int8 [1, A]``; returns one action.
+            The same callable can be an ``opponent`` of training environments.
+        actions: number of action ids, ``Spec.actions``.
+    """
+
+    def agent(turn: Turn) -> int:
+        mask = np.zeros((1, actions), np.int8)
+        mask[0, turn.legal] = 1
+        answer = np.asarray(policy(np.array(turn.view["tensor"])[None], mask))
+        return int(answer.reshape(-1)[0])
+
+    return agent
+
+
+def rate(
+    policy: Policy | Agent,
+    game: str,
+    anchors: Sequence[int | str] | None = None,
+    *,
+    games: int = 40,
+    takes: Literal["arrays", "turn"] = "arrays",
+    params: Mapping[str, Any] | None = None,
+    url: str | Sequence[str] | None = None,
+    token: str | None = None,
+    name: str | None = None,
+    slots: int = 4,
+    seed: int = 0,
+) -> Rating:
+    """Play matches against anchors, seats alternating, and say how strong the policy is.
+
+    Where the game's ladder is calibrated, its anchors have ratings. The policy's rating is then
+    that of greatest likelihood under Davidson's model of wins, draws and losses with these ratings
+    held constant, and half a win and half a loss added; the interval is the 95 % of a bootstrap
+    over pairs of matches (one on each seat). Anchors without a rating are played and reported, but
+    do not count in it; where no anchor has one, the win rate at each level is all there is.
+
+    The matches are played by :func:`ludex.play` and are not rated by the server: their seeds are
+    drawn apart, so pairs share an opponent, not a seed. To quote a rating, play rated matches, and
+    let the referee verify and rate their records (docs/evaluating.md).
+
+    Args:
+        policy: called with observations ``[1, ...]`` and masks ``int8 [1, A]``, as the ``opponent``
+            of a training environment is; or, with ``takes="turn"``, an agent of :func:`ludex.play`.
+        game: id of the game, or its whole string with parameters.
+        anchors: levels of the game's ladder, or agents of the server; by default the whole ladder.
+        games: matches against each anchor; rounded up, so that every seat is played as often.
+        takes: what the policy is called with.
+        params: parameters of the game.
+        url: the server; by default the local one of this process.
+        token: access token.
+        name: the name to play under.
+        slots: how many matches are played at a time.
+        seed: of the bootstrap.
+
+    Raises:
+        LudexError: what the server refused: ``unknown_game``, ``unknown_agent``, ...
+        ValueError: no anchors, or a game with one seat; or not a single match counted.
+    """
+    where = shared_url() if url is None else url
+    with Client(where, token) as client:
+        spec = client.describe(game, params)
+    ladder = _ladder(spec)
+    chosen = list(ladder) if anchors is None else list(anchors)
+    named = [f"anchor level={a}" if isinstance(a, int) else a for a in chosen]
+    if not named or spec.players < 2:
+        raise ValueError(f"{spec.game} is rated with anchors, against whom it has a seat")
+    agent = as_agent(policy, spec.actions) if takes == "arrays" else policy  # type: ignore[arg-type]
+    count = -(-games // spec.players) * spec.players
+    scores: list[AnchorScore] = []
+    blocks: list[tuple[int, list[float]]] = []
+    results: list[MatchResult] = []
+    rated: list[float] = []
+    for anchor in named:
+        played = play(
+            where,
+            agent=agent,  # type: ignore[arg-type]
+            game=spec.game,
+            params=spec.params,
+            against=anchor,
+            games=count,
+            slots=min(slots, count),
+            views=["tensor"] if takes == "arrays" else ["struct", "texts"],
+            token=token,
+            name=name,
+            kind="learner",
+        )
+        rating = ladder.get(anchor)
+        scores.append(_score(anchor, rating, played))
+        results += played
+        if rating is not None:
+            blocks += [(len(rated), block) for block in _blocks(played, spec.players)]
+            rated.append(rating)
+    found = estimate(rated, blocks, seed=seed) if blocks else None
+    return Rating(spec.string, scores, found, results)
+
+
+def _ladder(spec: Spec) -> dict[str, float | None]:
+    """Return the anchors' ratings by the spec that seats each."""
+    ladder: dict[str, float | None] = {}
+    for entry in spec.raw.get("anchors") or []:
+        bot = entry.get("bot") or 1
+        name = f"anchor level={entry['level']}" + (f" bot={bot}" if bot > 1 else "")
+        ladder[name] = entry.get("rating")
+    return ladder
+
+
+def _compared(result: MatchResult) -> list[float]:
+    """Score against the other seats by returns; after a forfeit only against who is at fault."""
+    if result.reason in NOT_RATED or not result.returns:
+        return []
+    others = [seat for seat in range(len(result.returns)) if seat != result.seat]
+    if result.at_fault is not None and result.at_fault != result.seat:
+        others = [result.at_fault]
+    mine = result.returns[result.seat]
+    theirs = [result.returns[seat] for seat in others]
+    return [1.0 if mine > other else 0.0 if mine < other else 0.5 for other in theirs]
+
+
+def _blocks(results: Sequence[MatchResult], players: int) -> list[list[float]]:
+    """Put matches in groups with one on each seat."""
+    by_seat = [[r for r in results if r.seat == seat] for seat in range(players)]
+    groups = [
+        [score for r in group for score in _compared(r)] for group in zip(*by_seat, strict=False)
+    ]
+    return [group for group in groups if group]
+
+
+def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) -> AnchorScore:
+    scores = [score for result in results for score in _compared(result)]
+    if not scores:
+        raise ValueError(f"no match against {anchor} counted: {[r.reason for r in results]}")
+    returns = [r.my_return for r in results if r.my_return is not None]
+    score = sum(scores) / len(scores)
+    low, high = _wilson(score, len(scores))
+    return AnchorScore(
+        anchor=anchor,
+        rating=rating,
+        wins=scores.count(1.0),
+        draws=scores.count(0.5),
+        losses=scores.count(0.0),
+        score=score,
+        low=low,
+        high=high,
+        mean_return=sum(returns) / len(returns),
+    )
+
+
+def _wilson(p: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """95 % interval of a rate (E. B. Wilson, JASA 22, 1927)."""
+    middle = p + z * z / (2 * n)
+    half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    whole = 1 + z * z / n
+    return max(0.0, (middle - half) / whole), min(1.0, (middle + half) / whole)

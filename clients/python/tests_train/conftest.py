@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+import ludex
+
+# The networks are small: two threads would only wait for each other.
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """A real server; these tests are run on request, so without its program they fail."""
+    assert os.environ.get("LUDEX_BIN"), "name the server's program in LUDEX_BIN"
+    with ludex.serve() as server:
+        yield server.url
