@@ -30,6 +30,21 @@ pub fn spread(b: u64) -> [u8; 8] {
     (low | (b >> 7 & 1) << 56).to_le_bytes()
 }
 
+/// Writes bit `i` of `words` (64 to a word, bit 0 first) to byte `i` of `out`, as ones and zeros. Bytes beyond the last
+/// word's bits stay as they are.
+#[inline]
+pub fn spread_bits(words: &[u64], out: &mut [u8]) {
+    for (bytes, &word) in out.chunks_mut(64).zip(words) {
+        let (eights, rest) = bytes.as_chunks_mut::<8>();
+        let mut left = word;
+        for eight in eights {
+            *eight = spread(left);
+            left >>= 8;
+        }
+        rest.copy_from_slice(&spread(left)[..rest.len()]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -37,6 +52,17 @@ mod tests {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
+        }
+    }
+
+    #[test]
+    fn spread_bits_fills_what_there_is() {
+        let words = [0x8000_0000_0000_0005, 0b1_0110];
+        for len in 0..=128 {
+            let mut out = vec![7; len];
+            super::spread_bits(&words, &mut out);
+            let want: Vec<u8> = (0..len).map(|i| (words[i / 64] >> (i % 64) & 1) as u8).collect();
+            assert_eq!(out, want, "{len}");
         }
     }
 }
