@@ -58,17 +58,15 @@ pub struct Params {
     /// How many in a line win, 1 to `size`.
     #[schemars(range(min = 1, max = 19))]
     pub connect: u32,
-    /// What a longer line is.
+    /// What a longer line is: `wins`, or `nothing`, as if it were not there.
+    #[schemars(with = "String", extend("enum" = ["wins", "nothing"]))]
     pub overline: Overline,
     /// OpenSpiel's parameter; only 2 is played here.
-    #[serde(skip_serializing)]
     #[schemars(range(min = 2, max = 2))]
     pub dims: u32,
     /// OpenSpiel's parameter; only `false` is played here.
-    #[serde(skip_serializing)]
     pub wrap: bool,
     /// OpenSpiel's parameter; only `false` is played here.
-    #[serde(skip_serializing)]
     pub anti: bool,
 }
 
@@ -79,7 +77,7 @@ impl Default for Params {
 }
 
 /// What a line that is longer than it need be is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overline {
     /// It wins too.
