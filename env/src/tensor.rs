@@ -50,6 +50,21 @@ pub fn put_bits(out: &mut [u8], bits: u64) {
     rest.iter_mut().zip(spread(left)).for_each(|(cell, bit)| *cell = bit);
 }
 
+/// Writes bit `i` of `words` (64 to a word, bit 0 first) to byte `i` of `out`, as ones and zeros. Bytes beyond the last
+/// word's bits stay as they are.
+#[inline]
+pub fn spread_bits(words: &[u64], out: &mut [u8]) {
+    for (bytes, &word) in out.chunks_mut(64).zip(words) {
+        let (eights, rest) = bytes.as_chunks_mut::<8>();
+        let mut left = word;
+        for eight in eights {
+            *eight = spread(left);
+            left >>= 8;
+        }
+        rest.copy_from_slice(&spread(left)[..rest.len()]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -70,6 +85,17 @@ mod tests {
             super::put_bits(&mut out, bits);
             let want: Vec<u8> = (0..n).map(|k| (bits >> k & 1) as u8).collect();
             assert_eq!(out, want, "{n} cells");
+        }
+    }
+
+    #[test]
+    fn spread_bits_fills_what_there_is() {
+        let words = [0x8000_0000_0000_0005, 0b1_0110];
+        for len in 0..=128 {
+            let mut out = vec![7; len];
+            super::spread_bits(&words, &mut out);
+            let want: Vec<u8> = (0..len).map(|i| (words[i / 64] >> (i % 64) & 1) as u8).collect();
+            assert_eq!(out, want, "{len}");
         }
     }
 }

@@ -5,9 +5,11 @@ use crate::registry::Entry;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod gomoku;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod nim;
+pub mod reversi;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
@@ -16,6 +18,8 @@ pub const GAMES: &[Entry] = &[
     connect_four::ENTRY,
     breakthrough::ENTRY,
     nim::ENTRY,
+    gomoku::ENTRY,
+    reversi::ENTRY,
     kuhn_poker::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
     chess::ENTRY,
