@@ -25,9 +25,29 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
 /// Spreads the low eight bits of `b` over eight bytes of ones and zeros, bit 0 first.
 #[inline]
 pub fn spread(b: u64) -> [u8; 8] {
-    // Bits 0..7 land in the top bit of their byte's product without carries; the mask and shift keep one each.
-    let low = (b & 0x7f).wrapping_mul(0x0002_0408_1020_4081) & 0x0101_0101_0101_0101;
-    (low | (b >> 7 & 1) << 56).to_le_bytes()
+    let mut out = spread_seven(b);
+    out[7] = (b >> 7 & 1) as u8;
+    out
+}
+
+/// Spreads the low seven bits of `b` over seven bytes of ones and zeros, bit 0 first; the eighth byte is zero.
+#[inline]
+pub fn spread_seven(b: u64) -> [u8; 8] {
+    // Seven copies, each shifted by seven more, do not touch: bit k of the k-th is the lowest of byte k.
+    let copies = (b & 0x7f).wrapping_mul(0x0002_0408_1020_4081);
+    (copies & 0x0101_0101_0101_0101).to_le_bytes()
+}
+
+/// Writes bit k of `bits` into cell k of `out`, as ones and zeros; `out` has at most 64 cells.
+#[inline]
+pub fn put_bits(out: &mut [u8], bits: u64) {
+    let mut left = bits;
+    let (words, rest) = out.as_chunks_mut::<8>();
+    for word in words {
+        *word = spread(left);
+        left >>= 8;
+    }
+    rest.iter_mut().zip(spread(left)).for_each(|(cell, bit)| *cell = bit);
 }
 
 #[cfg(test)]
@@ -37,6 +57,19 @@ mod tests {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
+            let seven = super::spread_seven(b);
+            assert_eq!((&seven[..7], seven[7]), (&want[..7], 0), "{b}");
+        }
+    }
+
+    #[test]
+    fn bits_become_cells_of_any_number() {
+        let bits = 0x9e37_79b9_7f4a_7c15;
+        for n in 0..=64 {
+            let mut out = vec![0xa5; n];
+            super::put_bits(&mut out, bits);
+            let want: Vec<u8> = (0..n).map(|k| (bits >> k & 1) as u8).collect();
+            assert_eq!(out, want, "{n} cells");
         }
     }
 }

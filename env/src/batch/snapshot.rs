@@ -7,7 +7,7 @@ use super::episode::{Batch, Cold, Hot, NONE, SAID, Status};
 use crate::columns::{Columns, Episode};
 use crate::draw::Draw;
 use crate::erased::{Given, held};
-use crate::game::{Game, Heard, Outcomes, Turn};
+use crate::game::{Game, Heard, Outcomes, Seat, Turn};
 
 impl<G: Game> Batch<G> {
     /// The history of row `i` with who acted, found by replaying it.
@@ -39,8 +39,8 @@ impl<G: Game> Batch<G> {
             }
             k += 1;
         }
-        if let (Some(_), Some(seat)) = (&c.forfeit, c.last) {
-            h.push((seat as i32, json!({ "forfeit": true })));
+        if c.forfeit.is_some() {
+            h.push((self.hot[i].last.into(), json!({ "forfeit": true })));
         }
         h
     }
@@ -78,7 +78,7 @@ impl<G: Game> Batch<G> {
             snapshot: self.snapped(i, &[]),
             returns,
             truncated: self.hot[i].status == Status::Truncated,
-            at_fault: c.last.filter(|_| c.forfeit.is_some()),
+            at_fault: c.forfeit.as_ref().and_then(|_| Seat::try_from(self.hot[i].last).ok()),
             seeded: c.seeded,
         }
     }
@@ -184,6 +184,9 @@ impl<G: Game> Batch<G> {
             masks,
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
+            eyes: Vec::new(),
+            ended: Vec::new(),
+            last_eyes: Vec::new(),
             ..*self
         }
     }
