@@ -27,6 +27,11 @@ const MORE: &[&str] = &[
     "iterated_prisoners_dilemma(termination_probability=1)",
     "iterated_prisoners_dilemma(preset=years,num_repetitions=7,recall=7)",
     "iterated_prisoners_dilemma(num_repetitions=150,payoffs=[3.5,-1,2,0.25])",
+    "go(board_size=9)",
+    "go(board_size=2,komi=0,max_game_length=60,superko=forbidden)",
+    "go(board_size=3,komi=0.5,max_game_length=200,superko=loses)",
+    "go(handicap=4,max_game_length=60)",
+    "ataxx(max_plies=30,repetition=loses)",
 ];
 
 fn keeps_the_laws(string: &str) {

@@ -87,7 +87,17 @@ const CASES: &[Case] = &[
         state: None,
         not_compared: &[IPD_TRANSCRIPT],
     },
+    go("go_3x3_superko"),
+    go("go_5x5"),
+    go("go_5x5_komi3_draws"),
+    go("go_9x9"),
+    go("go_19x19"),
+    go("go_19x19_handicap3"),
 ];
+
+const fn go(name: &'static str) -> Case {
+    Case { name, observation: Some(go_state), information: None, state: Some(go_state), not_compared: &[HISTORY] }
+}
 
 const IPD_TRANSCRIPT: (&str, &str) =
     ("state_string", "a transcript of moves and payoffs; moves, rewards and returns are compared one by one");
@@ -98,7 +108,6 @@ const LATER: &[&str] = &[
     "checkers",
     "dark_chess",
     "first_sealed_auction",
-    "go",
     "goofspiel",
     "hex",
     "leduc_poker",
@@ -128,6 +137,13 @@ fn mnk_board(s: &dyn DynState, seat: usize) -> String {
 
 fn fen(s: &dyn DynState, seat: usize) -> String {
     view(s, seat)["fen"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Our text up to the letters below the board; a line on the ko or the end may follow.
+fn go_state(s: &dyn DynState, seat: usize) -> String {
+    let text = text(s, seat);
+    let rest = text.match_indices("\n\n").nth(1);
+    rest.map_or(text.as_str(), |(at, _)| &text[..=at]).to_owned()
 }
 
 fn card(v: &Value) -> Option<String> {
