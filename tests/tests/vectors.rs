@@ -44,6 +44,22 @@ const CASES: &[Case] = &[
         state: Some(text),
         not_compared: &[HISTORY],
     },
+    Case { name: "breakthrough_3x8", observation: Some(text), information: None, state: Some(text), not_compared: &[] },
+    Case { name: "breakthrough_8x8", observation: Some(text), information: None, state: Some(text), not_compared: &[] },
+    Case {
+        name: "nim_1357_misere",
+        observation: Some(text),
+        information: None,
+        state: Some(text),
+        not_compared: &[HISTORY],
+    },
+    Case {
+        name: "nim_1357_normal",
+        observation: Some(text),
+        information: None,
+        state: Some(text),
+        not_compared: &[HISTORY],
+    },
     Case { name: "chess", observation: Some(fen), information: None, state: Some(fen), not_compared: &[HISTORY] },
     Case {
         name: "kuhn_poker",
@@ -81,7 +97,6 @@ const IPD_TRANSCRIPT: (&str, &str) =
 
 /// Games of the counts and trees that are not in the registry yet.
 const LATER: &[&str] = &[
-    "breakthrough",
     "checkers",
     "dark_chess",
     "first_sealed_auction",
@@ -94,7 +109,6 @@ const LATER: &[&str] = &[
     "matrix_pd",
     "matrix_rps",
     "mnk",
-    "nim",
     "othello",
     "phantom_ttt",
     "pig",
