@@ -57,6 +57,22 @@ const CASES: &[Case] = &[
             ("observation_tensors", "empty, o, x there; ours is gomoku's array"),
         ],
     },
+    Case { name: "breakthrough_3x8", observation: Some(text), information: None, state: Some(text), not_compared: &[] },
+    Case { name: "breakthrough_8x8", observation: Some(text), information: None, state: Some(text), not_compared: &[] },
+    Case {
+        name: "nim_1357_misere",
+        observation: Some(text),
+        information: None,
+        state: Some(text),
+        not_compared: &[HISTORY],
+    },
+    Case {
+        name: "nim_1357_normal",
+        observation: Some(text),
+        information: None,
+        state: Some(text),
+        not_compared: &[HISTORY],
+    },
     Case { name: "chess", observation: Some(fen), information: None, state: Some(fen), not_compared: &[HISTORY] },
     Case {
         name: "kuhn_poker",
@@ -104,7 +120,6 @@ const IPD_TRANSCRIPT: (&str, &str) =
 
 /// Games of the counts and trees that are not in the registry yet.
 const LATER: &[&str] = &[
-    "breakthrough",
     "checkers",
     "dark_chess",
     "first_sealed_auction",
@@ -114,7 +129,6 @@ const LATER: &[&str] = &[
     "liars_dice",
     "matrix_pd",
     "matrix_rps",
-    "nim",
     "phantom_ttt",
     "pig",
     "tiny_hanabi",

@@ -201,11 +201,9 @@ impl Game for Breakthrough {
     const PRESETS: &'static [PresetText] = &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1"),
-        (2, 1, "alphabeta depth=2"),
-        (2, 2, "mcts sims=100"),
-        (3, 1, "alphabeta depth=3"),
-        (3, 2, "mcts sims=1000"),
+        (1, 1, "mcts sims=100"),
+        (2, 1, "alphabeta depth=1"),
+        (3, 1, "alphabeta depth=2"),
         (4, 1, "alphabeta depth=4"),
     ];
 
