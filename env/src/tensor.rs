@@ -22,20 +22,21 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
 }
 
+/// Bytes of ones and zeros for every eight bits, bit 0 first.
+static SPREAD: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut k = 0;
+    while k < 8 * 256 {
+        table[k / 8][k % 8] = ((k / 8) >> (k % 8) & 1) as u8;
+        k += 1;
+    }
+    table
+};
+
 /// Spreads the low eight bits of `b` over eight bytes of ones and zeros, bit 0 first.
 #[inline]
 pub fn spread(b: u64) -> [u8; 8] {
-    let mut out = spread_seven(b);
-    out[7] = (b >> 7 & 1) as u8;
-    out
-}
-
-/// Spreads the low seven bits of `b` over seven bytes of ones and zeros, bit 0 first; the eighth byte is zero.
-#[inline]
-pub fn spread_seven(b: u64) -> [u8; 8] {
-    // Seven copies, each shifted by seven more, do not touch: bit k of the k-th is the lowest of byte k.
-    let copies = (b & 0x7f).wrapping_mul(0x0002_0408_1020_4081);
-    (copies & 0x0101_0101_0101_0101).to_le_bytes()
+    SPREAD[usize::from(b as u8)]
 }
 
 /// Writes bit k of `bits` into cell k of `out`, as ones and zeros; `out` has at most 64 cells.
@@ -72,8 +73,6 @@ mod tests {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
-            let seven = super::spread_seven(b);
-            assert_eq!((&seven[..7], seven[7]), (&want[..7], 0), "{b}");
         }
     }
 

@@ -37,6 +37,8 @@ pub(super) struct Hot<S> {
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
+    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
+    pub(super) history: Vec<u32>,
 }
 
 /// What only some steps touch.
@@ -47,8 +49,6 @@ pub(super) struct Cold {
     pub(super) seats: Arc<[Player]>,
     /// Rotation: seat k is played by entry (k + shift) mod P.
     pub(super) shift: usize,
-    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
-    pub(super) history: Vec<u32>,
     pub(super) said: Vec<Value>,
     /// Returns at the client's last action.
     pub(super) base: Vec<f64>,
@@ -93,7 +93,7 @@ pub(crate) struct Batch<G: Game> {
     /// Views of the answer that is being written.
     pub(super) eyes: Vec<Eye>,
     /// Last positions of episodes that are reset in the step that ends them, and the views of them.
-    pub(super) ended: Vec<Hot<G::State>>,
+    pub(super) ended: Vec<G::State>,
     pub(super) last_eyes: Vec<Eye>,
 }
 
@@ -135,13 +135,13 @@ impl<G: Game> Batch<G> {
             last: NOBODY,
             length: 0,
             episode: 0,
+            history: Vec::new(),
         };
         let seats: Arc<[Player]> = players_of(&config);
         let cold = |i: usize| Cold {
             seats: seats.clone(),
             draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
-            history: Vec::new(),
             said: Vec::new(),
             base: vec![0.0; players],
             forfeit: None,
@@ -228,9 +228,7 @@ impl<G: Game> Batch<G> {
     pub(super) fn begin(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
         for _ in 0..SKIP_LIMIT {
             self.fresh(i);
-            self.advance(i);
-            let over = matches!(self.hot[i].status, Status::Terminated | Status::Truncated);
-            if !over {
+            if self.advance(i) {
                 return Ok(());
             }
             let mut returns = vec![0.0; self.players];
@@ -253,15 +251,10 @@ impl<G: Game> Batch<G> {
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;
         let c = &mut self.cold[i];
-        self.hot[i] = Hot {
-            state: self.of.game.start(),
-            status: Status::Live,
-            to_move: Turn::Over.code(),
-            last: NOBODY,
-            length: 0,
-            episode: c.draw.episode() as u32,
-        };
-        c.history.clear();
+        let h = &mut self.hot[i];
+        h.state = self.of.game.start();
+        (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
+        h.history.clear();
         c.said.clear();
         c.base.fill(0.0);
         c.forfeit = None;
@@ -280,30 +273,33 @@ impl<G: Game> Batch<G> {
         };
     }
 
-    /// Plays on until the client is to act or the episode is over.
+    /// Plays on until the client is to act or the episode is over; whether it goes on.
     #[inline]
-    pub(super) fn advance(&mut self, i: usize) {
+    pub(super) fn advance(&mut self, i: usize) -> bool {
         loop {
             let h = &mut self.hot[i];
             let turn = self.of.game.turn(&h.state);
             h.to_move = turn.code();
             if turn == Turn::Over {
                 h.status = Status::Terminated;
-                return;
+                return false;
             }
             if self.config.max_steps.is_some_and(|max| h.length >= max) {
                 (h.status, h.to_move) = (Status::Truncated, Turn::Over.code());
-                return;
+                return false;
             }
-            if self.plain || !self.server_moves(i, turn) {
-                return;
+            if self.plain {
+                return true;
+            }
+            if !self.server_moves(i) {
+                return self.hot[i].status == Status::Live;
             }
         }
     }
 
-    /// Moves in row `i` if chance or the server's agents are to move; whether the episode goes on by it.
-    fn server_moves(&mut self, i: usize, turn: Turn) -> bool {
-        match turn {
+    /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
+    fn server_moves(&mut self, i: usize) -> bool {
+        match self.turn(i) {
             Turn::Chance if !self.config.client_chance => {
                 self.outcomes.clear();
                 self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
@@ -370,10 +366,9 @@ impl<G: Game> Batch<G> {
         let h = &mut self.hot[i];
         h.length += 1;
         h.last = seat as i8;
-        let c = &mut self.cold[i];
-        c.history.push(entry);
+        h.history.push(entry);
         if !self.plain {
-            c.turns[seat] += 1;
+            self.cold[i].turns[seat] += 1;
         }
     }
 
@@ -381,22 +376,21 @@ impl<G: Game> Batch<G> {
         let h = &mut self.hot[i];
         self.of.game.play_unchecked(&mut h.state, a);
         h.last = NOBODY;
-        self.cold[i].history.push(a);
+        h.history.push(a);
     }
 
     pub(super) fn move_together(&mut self, i: usize, joint: &[u32; 16]) {
         let players = self.players;
-        let c = &mut self.cold[i];
-        c.history.extend_from_slice(&joint[..players]);
         let mut ids = [0; 16];
         for seat in 0..players {
             if joint[seat] != NONE {
                 ids[seat] = joint[seat];
-                c.turns[seat] += 1;
+                self.cold[i].turns[seat] += 1;
             }
         }
         let h = &mut self.hot[i];
         self.of.game.play_together_unchecked(&mut h.state, &ids[..players]);
+        h.history.extend_from_slice(&joint[..players]);
         h.length += 1;
         h.last = NOBODY;
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::episode::{Batch, Hot, Rows, Status};
+use super::episode::{Batch, Rows, Status};
 use super::{Layout, Observer};
 use crate::columns::{Columns, Final, MaskForm};
 use crate::erased::held;
@@ -106,17 +106,20 @@ impl<G: Game> Batch<G> {
         let mut eyes = std::mem::take(&mut self.last_eyes);
         self.look(i, self.ended.len(), &mut eyes);
         self.last_eyes = eyes;
-        self.ended.push(self.hot[i].clone());
+        self.ended.push(self.hot[i].state.clone());
     }
 
     /// Writes what is about the episodes that `rows` are in now and the views of those that ended, and keeps the masks
     /// for the next check.
     pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Columns) {
         let p = self.players;
+        let mut eyes = std::mem::take(&mut self.eyes);
+        eyes.clear();
         let told = out.to_move.iter_mut().zip(&mut out.length).zip(&mut out.episode);
         for (((to_move, length), episode), i) in told.zip(rows.iter()) {
             let h = &self.hot[i];
             (*to_move, *length, *episode) = (h.to_move, h.length, h.episode);
+            self.look(i, i, &mut eyes);
         }
         for (seat, i) in out.seat.iter_mut().zip(rows.iter()) {
             *seat = self.only_seat(i).unwrap_or(0) as i8;
@@ -135,11 +138,8 @@ impl<G: Game> Batch<G> {
                 out.put_chance(&self.outcomes);
             }
         }
-        let mut eyes = std::mem::take(&mut self.eyes);
-        eyes.clear();
-        rows.iter().for_each(|i| self.look(i, i, &mut eyes));
         let Columns { obs, info, structure, text, .. } = out;
-        self.write_views(&self.hot, &eyes, ViewColumns { obs, info, structure, text });
+        self.write_views(|row| &self.hot[row].state, &eyes, ViewColumns { obs, info, structure, text });
         self.write_last_views(&mut out.last);
         if self.keep_masks {
             self.show_kept_masks(&eyes, rows, out);
@@ -157,7 +157,7 @@ impl<G: Game> Batch<G> {
         info.resize(when(v.info, n * self.info_bytes), 0);
         structure.resize(when(v.structure, n), Value::Null);
         text.resize(when(v.text, n), String::new());
-        self.write_views(&self.ended, &self.last_eyes, ViewColumns { obs, info, structure, text });
+        self.write_views(|row| &self.ended[row], &self.last_eyes, ViewColumns { obs, info, structure, text });
     }
 
     /// Masks that are kept; every row has one eye.
@@ -188,10 +188,10 @@ impl<G: Game> Batch<G> {
         }
     }
 
-    /// Writes what `eyes` see of the positions `hot`.
-    fn write_views(&self, hot: &[Hot<G::State>], eyes: &[Eye], to: ViewColumns<'_>) {
+    /// Writes what `eyes` see of the positions of their rows.
+    fn write_views<'a>(&'a self, state: impl Fn(usize) -> &'a G::State, eyes: &[Eye], to: ViewColumns<'_>) {
         let v = self.config.views;
-        let seen = |eye: &Eye| (&hot[eye.row()].state, Viewer::Seat(eye.seat()));
+        let seen = |eye: &Eye| (state(eye.row()), Viewer::Seat(eye.seat()));
         match self.config.layout {
             _ if !v.tensor => {}
             Layout::Ludex => {

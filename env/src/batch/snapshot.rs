@@ -12,14 +12,14 @@ use crate::game::{Game, Heard, Outcomes, Seat, Turn};
 impl<G: Game> Batch<G> {
     /// The history of row `i` with who acted, found by replaying it.
     pub(super) fn told(&self, i: usize) -> Vec<(i32, Value)> {
-        let c = &self.cold[i];
+        let (c, history) = (&self.cold[i], &self.hot[i].history);
         let mut s = self.of.game.start();
         let (mut h, mut k) = (Vec::new(), 0);
-        while k < c.history.len() {
-            let a = c.history[k];
+        while k < history.len() {
+            let a = history[k];
             match self.of.game.turn(&s) {
                 Turn::Together(_) => {
-                    let joint: Vec<u32> = c.history[k..k + self.players].to_vec();
+                    let joint: Vec<u32> = history[k..k + self.players].to_vec();
                     let shown: Vec<i64> = joint.iter().map(|&a| if a == NONE { -1 } else { i64::from(a) }).collect();
                     h.push((-2, shown.into()));
                     let ids: Vec<u32> = joint.iter().map(|&a| if a == NONE { 0 } else { a }).collect();

@@ -17,14 +17,19 @@ impl<G: Game> Batch<G> {
     /// What follows an action of the client: the rest of the turn, its reward, and a reset where it is due.
     #[inline]
     fn after(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
-        if self.hot[i].status == Status::Live {
-            self.advance(i);
+        let live = self.advance(i);
+        if live && !self.step_rewards {
+            return Ok(());
         }
-        let over = self.hot[i].status != Status::Live;
-        if over || self.step_rewards {
-            self.write_reward(i, pos, out);
-        }
-        if over { self.end(i, pos, out) } else { Ok(()) }
+        self.write_reward(i, pos, out);
+        if live { Ok(()) } else { self.end(i, pos, out) }
+    }
+
+    /// As [`Batch::after`], where `seat` has lost the episode.
+    fn after_loss(&mut self, i: usize, pos: usize, seat: Seat, out: &mut Columns) -> Result<(), BatchError> {
+        self.lose(i, seat);
+        self.write_reward(i, pos, out);
+        self.end(i, pos, out)
     }
 
     /// Tells the end of row `i`, and starts its next episode if that is due in the same step.
@@ -40,14 +45,14 @@ impl<G: Game> Batch<G> {
         self.begin(i, pos, out)
     }
 
-    /// Plays one checked row of ids.
+    /// Plays one checked row of ids; `offenders` are what [`Batch::check_all`] found, in order of position.
     #[inline]
     fn play_row(
         &mut self,
         i: usize,
         pos: usize,
         row: &[i32],
-        offender: Option<Seat>,
+        offenders: &[(usize, Seat)],
         out: &mut Columns,
     ) -> Result<(), BatchError> {
         if row.iter().all(|&a| a == -1) {
@@ -59,29 +64,23 @@ impl<G: Game> Batch<G> {
             self.next_episode(i);
             return self.begin(i, pos, out);
         }
-        if let Some(seat) = offender {
+        if let Ok(at) = offenders.binary_search_by_key(&pos, |o| o.0) {
             out.illegal.push(pos as u32);
-            self.lose(i, seat);
-            return self.after(i, pos, out);
+            return self.after_loss(i, pos, offenders[at].1, out);
         }
-        let column = |seat: Seat| if row.len() == 1 { 0 } else { seat };
+        let entry = |seat: Seat| if let &[a] = row { a as u32 } else { row[seat] as u32 };
         match self.turn(i) {
-            Turn::Seat(seat) => self.move_seat(i, seat, row[column(seat)] as u32),
+            Turn::Seat(seat) => self.move_seat(i, seat, entry(seat)),
             Turn::Chance => self.move_chance(i, row[0] as u32),
             Turn::Together(set) => {
                 let mut joint = [NONE; 16];
                 for seat in set.iter() {
                     if self.player(i, seat).is_none() {
-                        joint[seat] = row[column(seat)] as u32;
+                        joint[seat] = entry(seat);
                         continue;
                     }
-                    match self.ask(i, seat) {
-                        Some(a) => joint[seat] = a,
-                        None => {
-                            self.lose(i, seat);
-                            return self.after(i, pos, out);
-                        }
-                    }
+                    let Some(a) = self.ask(i, seat) else { return self.after_loss(i, pos, seat, out) };
+                    joint[seat] = a;
                 }
                 self.move_together(i, &joint);
             }
@@ -97,10 +96,8 @@ impl<G: Game> Batch<G> {
         offenders: &[(usize, Seat)],
         out: &mut Columns,
     ) -> Result<(), BatchError> {
-        let mut offenders = offenders.iter().peekable();
         for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
-            let offender = offenders.next_if(|o| o.0 == pos).map(|o| o.1);
-            self.play_row(i, pos, row, offender, out)?;
+            self.play_row(i, pos, row, offenders, out)?;
         }
         Ok(())
     }
@@ -211,8 +208,7 @@ impl<G: Game> Batch<G> {
                 self.move_said(i, seat, value);
                 return self.after(i, pos, out);
             }
-            let offender = offenders.iter().find(|o| o.0 == pos).map(|o| o.1);
-            self.play_row(i, pos, &ids[pos * width..(pos + 1) * width], offender, out)
+            self.play_row(i, pos, &ids[pos * width..(pos + 1) * width], &offenders, out)
         };
         let done = (0..n).try_for_each(&mut play);
         self.show(rows, out);

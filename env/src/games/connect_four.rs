@@ -8,7 +8,7 @@ use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::{planes, put_bits, spread_seven};
+use crate::tensor::{planes, put_bits, spread};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<ConnectFour>(&[]);
@@ -139,7 +139,7 @@ impl Shape {
 
 impl ConnectFour {
     /// The shape of the board. With `USUAL` it is a constant, and so are all shifts and bounds of what is written with it:
-    /// a third of the time of a step.
+    /// half of the instructions of a step.
     #[inline]
     fn shape<const USUAL: bool>(&self) -> Shape {
         if USUAL { Shape::USUAL } else { self.shape }
@@ -170,9 +170,9 @@ impl ConnectFour {
         for (k, stones) in planes.into_iter().enumerate() {
             for row in 0..rows {
                 let (cells, at) = (stones >> (row as u32 * shape.stride), (k * rows + row) * columns);
-                if columns <= 7 && at + 8 <= out.len() {
+                if columns <= 8 && at + 8 <= out.len() {
                     // A whole word at once; what it writes too much, the next row writes over.
-                    out[at..at + 8].copy_from_slice(&spread_seven(cells));
+                    out[at..at + 8].copy_from_slice(&spread(cells));
                 } else {
                     put_bits(&mut out[at..at + columns], cells);
                 }
