@@ -138,7 +138,7 @@ impl Game for Gomoku {
         ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "alphabeta depth=1"), (2, 1, "alphabeta depth=2")];
+        &[(0, 1, "random"), (1, 1, "mcts sims=1000"), (2, 1, "alphabeta depth=1"), (3, 1, "alphabeta depth=3")];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { size, connect, overline, dims, wrap, anti } = params;
@@ -314,11 +314,23 @@ impl Game for Gomoku {
         }
     }
 
-    /// The lines that one side alone can still fill, each stone in a line making it worth eight times as much: the share
-    /// by which ours outweigh theirs.
+    /// The lines that one side alone can still fill, each stone in a line making it worth eight times as much, and so does
+    /// being to move: the share by which ours outweigh theirs. At the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        let (mine, theirs) = (s.stones[seat & 1], s.stones[1 - (seat & 1)]);
-        let (ours, others) = (self.lines.open(&mine, &theirs), self.lines.open(&theirs, &mine));
+        let me = seat & 1;
+        let mover = match self.turn(s) {
+            Turn::Seat(mover) => mover,
+            _ => {
+                let mut returns = [0.0; 2];
+                self.returns(s, &mut returns);
+                return Some(returns[me]);
+            }
+        };
+        let worth = |side: usize| {
+            let open = self.lines.open(&s.stones[side], &s.stones[1 - side]);
+            if side == mover { 8.0 * open } else { open }
+        };
+        let (ours, others) = (worth(me), worth(1 - me));
         Some((ours - others) / (ours + others + 1.0))
     }
 

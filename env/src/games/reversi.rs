@@ -102,10 +102,10 @@ impl Game for Reversi {
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1"),
+        (1, 2, "mcts sims=100"),
         (2, 1, "alphabeta depth=3"),
-        (2, 2, "mcts sims=100"),
+        (2, 2, "mcts sims=1000"),
         (3, 1, "alphabeta depth=5"),
-        (3, 2, "mcts sims=1000"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -140,6 +140,18 @@ fn open_lines_count_as_written() {
 }
 
 #[test]
+fn being_to_move_counts() {
+    let g = game(15, 5, Overline::Wins);
+    let mut s = g.start();
+    g.play_unchecked(&mut s, 112);
+    g.play_unchecked(&mut s, 16);
+    // Black stands in the middle and is to move; then it has moved to a corner, and White is to move.
+    assert!(g.evaluate(&s, 0).unwrap() > 0.7);
+    g.play_unchecked(&mut s, 224);
+    assert!(g.evaluate(&s, 0).unwrap() < 0.0 && g.evaluate(&s, 1) == g.evaluate(&s, 0).map(|v| -v));
+}
+
+#[test]
 fn wrong_parameters_are_refused_by_name() {
     let refused = |string: &str| {
         let e = crate::load(string).map(|g| g.spec().string.clone()).unwrap_err();
