@@ -66,6 +66,19 @@ fn takes_a_win_in_one_and_blocks_one_at_connect_four() {
 }
 
 #[test]
+fn takes_a_win_in_one_and_blocks_one_at_gomoku() {
+    // Black has four in a row from the left edge, White four along the bottom from the left edge.
+    let g = game("gomoku");
+    let fours = [0, 210, 1, 211, 2, 212, 3, 213];
+    for depth in [1, 2] {
+        let agent = build(&format!("alphabeta depth={depth}"), &g).unwrap();
+        let draw = Draw::new(g.id(), 0, 0);
+        assert_eq!(near(&*agent, &*after(&g, &fours), 0, 0, &draw), 4, "the win, depth {depth}");
+        assert_eq!(near(&*agent, &*after(&g, &fours[..7]), 1, 0, &draw), 4, "the block, depth {depth}");
+    }
+}
+
+#[test]
 fn finds_a_double_threat() {
     // x at the bottom in columns 2 and 3: 1 or 4 makes three in a row, open at both ends.
     let g = game("connect_four");

@@ -10,6 +10,14 @@ use ludex_env::{Actions, BatchConfig, Columns, DynBatch, MaskForm, Outcomes, See
 
 const ROWS: usize = 1_024;
 
+/// Measured besides the defaults of every game.
+const MORE: &[&str] = &["go(board_size=9)"];
+
+/// The strings of all games that are measured.
+fn measured() -> impl Iterator<Item = &'static str> {
+    games().iter().map(|entry| entry.id).chain(MORE.iter().copied())
+}
+
 /// One random legal action per environment and seat, drawn from the masks of the last answer: not part of the measure.
 fn choose(batch: &dyn DynBatch, columns: &Columns, rng: &mut Stream, actions: &mut Vec<i32>) {
     actions.clear();
@@ -50,8 +58,8 @@ fn choose(batch: &dyn DynBatch, columns: &Columns, rng: &mut Stream, actions: &m
 fn batch(c: &mut Criterion) {
     let mut group = c.benchmark_group("batch");
     group.throughput(Throughput::Elements(ROWS as u64));
-    for entry in games() {
-        let game = load(entry.id).expect("a registered game loads");
+    for string in measured() {
+        let game = load(string).expect("a measured game loads");
         for tensor in [true, false] {
             if tensor && game.spec().views.tensor.is_none() {
                 continue;
@@ -74,7 +82,7 @@ fn batch(c: &mut Criterion) {
             let (mut out, mut rng, mut actions) = (Columns::default(), Stream::named("bench"), Vec::new());
             batch.reset(None, &Seeds::Base(1), &mut out).expect("a reset works");
             let name = if tensor { "observations" } else { "masks" };
-            group.bench_function(BenchmarkId::new(entry.id, name), |b| {
+            group.bench_function(BenchmarkId::new(string, name), |b| {
                 b.iter_custom(|times| {
                     let mut spent = std::time::Duration::ZERO;
                     for _ in 0..times {
@@ -94,8 +102,8 @@ fn batch(c: &mut Criterion) {
 
 fn single(c: &mut Criterion) {
     let mut group = c.benchmark_group("single");
-    for entry in games() {
-        let game = load(entry.id).expect("a registered game loads");
+    for string in measured() {
+        let game = load(string).expect("a measured game loads");
         let start = game.start();
         let (mut state, mut rng) = (game.start(), Stream::named("bench"));
         let plies = {
@@ -103,7 +111,7 @@ fn single(c: &mut Criterion) {
             s.rollout(&mut Stream::named("length"), 10_000)
         };
         group.throughput(Throughput::Elements(plies as u64));
-        group.bench_function(BenchmarkId::new(entry.id, "rollout"), |b| {
+        group.bench_function(BenchmarkId::new(string, "rollout"), |b| {
             // The same game every time, so that the throughput is in moves.
             b.iter(|| {
                 rng = Stream::named("length");
@@ -111,7 +119,7 @@ fn single(c: &mut Criterion) {
                 black_box(state.rollout(&mut rng, 10_000))
             });
         });
-        group.bench_function(BenchmarkId::new(entry.id, "checked"), |b| {
+        group.bench_function(BenchmarkId::new(string, "checked"), |b| {
             b.iter(|| {
                 let mut rng = Stream::named("length");
                 let (mut legal, mut outcomes) = (Vec::new(), Outcomes::new());

@@ -104,10 +104,8 @@ pub struct Columns {
     pub seat: Vec<i8>,
     /// Observation bytes, V times the array's size; empty when not asked for.
     pub obs: Vec<u8>,
-    /// Perfect-recall bytes, V times [`Columns::info_len`].
+    /// Perfect-recall bytes, V times the array's size; empty when not asked for.
     pub info: Vec<u8>,
-    /// Bytes of one perfect-recall array.
-    pub info_len: usize,
     /// Structured views, V.
     pub structure: Vec<Value>,
     /// Texts, V.
@@ -155,8 +153,15 @@ pub(crate) fn obs_spec(spec: &Spec, facts: &Facts, layout: Layout) -> Option<Ten
 }
 
 impl Columns {
-    /// Sizes every column for `rows` rows; contents of fixed columns are left to be overwritten.
-    pub(crate) fn prepare(&mut self, rows: usize, spec: &Spec, config: &BatchConfig, obs_bytes: usize, one_seat: bool) {
+    /// Sizes every column for `rows` rows. Rewards and flags are zero; other fixed columns are left to be overwritten.
+    pub(crate) fn prepare(
+        &mut self,
+        rows: usize,
+        spec: &Spec,
+        config: &BatchConfig,
+        [obs_bytes, info_bytes]: [usize; 2],
+        one_seat: bool,
+    ) {
         let (p, n) = (spec.players as usize, spec.actions as usize);
         let views = if config.observer == Observer::All { rows * p } else { rows };
         let v = &config.views;
@@ -165,8 +170,7 @@ impl Columns {
         self.to_move.resize(rows, 0);
         self.seat.resize(when(one_seat, rows), 0);
         self.obs.resize(when(v.tensor, views * obs_bytes), 0);
-        self.info_len = spec.views.info.as_ref().and_then(|t| t.values().next()).map_or(0, TensorSpec::bytes);
-        self.info.resize(when(v.info, views * self.info_len), 0);
+        self.info.resize(when(v.info, views * info_bytes), 0);
         self.structure.resize(when(v.structure, views), Value::Null);
         self.text.resize(when(v.text, views), String::new());
         self.mask_form = config.mask;
@@ -183,9 +187,12 @@ impl Columns {
         }
         self.chance =
             config.client_chance.then(|| ChanceColumn { ids: Ragged { o: vec![0], a: Vec::new() }, p: Vec::new() });
+        self.reward.clear();
         self.reward.resize(rows * p, 0.0);
         self.returns.resize(when(v.returns, rows * p), 0.0);
+        self.terminated.clear();
         self.terminated.resize(rows, 0);
+        self.truncated.clear();
         self.truncated.resize(rows, 0);
         self.length.resize(rows, 0);
         self.episode.resize(rows, 0);
@@ -238,7 +245,7 @@ impl Columns {
     }
 
     /// The outcomes of the next row.
-    pub(crate) fn put_chance(&mut self, _pos: usize, outcomes: &Outcomes) {
+    pub(crate) fn put_chance(&mut self, outcomes: &Outcomes) {
         if let Some(c) = &mut self.chance {
             for (a, p) in outcomes.probabilities() {
                 c.ids.a.push(a);

@@ -67,6 +67,11 @@ impl Draw {
         self.episode
     }
 
+    /// Goes on to the next episode under the same seed, before any draw.
+    pub fn next_episode(&mut self) {
+        (self.episode, self.next, self.key) = (self.episode + 1, 0, None);
+    }
+
     /// The key of this episode for another purpose than chance.
     pub fn other(&self, purpose: &str) -> Key {
         episode_key(purpose, self.game, self.seed, self.episode)

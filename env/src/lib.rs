@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+pub mod board;
 pub mod check;
 pub mod columns;
 pub mod draw;

@@ -57,6 +57,11 @@ impl Entry {
         }
     }
 
+    /// The entry of a game in two builds of the same rules: `S` plays the parameters that it takes, `G` all others.
+    pub const fn of_either<S: Game, G: Game>(aliases: &'static [Alias]) -> Self {
+        Entry { load: load_either::<S, G>, ..Entry::of::<G>(aliases) }
+    }
+
     /// The game with these parameters over the defaults; `preset` is applied first.
     ///
     /// # Errors
@@ -136,6 +141,10 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
     let game = G::new(typed::<G::Params>(&raw, &schema)?)?;
     let spec = spec_of(&game, schema);
     Ok(Arc::new(Shared(Arc::new(Loaded { game, spec }))))
+}
+
+fn load_either<S: Game, G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
+    load_typed::<S>(raw).or_else(|_| load_typed::<G>(raw))
 }
 
 fn preset_params<G: Game>(name: &str) -> Option<Params> {

@@ -22,12 +22,48 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
 }
 
+/// Bytes of ones and zeros for every eight bits, bit 0 first.
+static SPREAD: [[u8; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut k = 0;
+    while k < 8 * 256 {
+        table[k / 8][k % 8] = ((k / 8) >> (k % 8) & 1) as u8;
+        k += 1;
+    }
+    table
+};
+
 /// Spreads the low eight bits of `b` over eight bytes of ones and zeros, bit 0 first.
 #[inline]
 pub fn spread(b: u64) -> [u8; 8] {
-    // Bits 0..7 land in the top bit of their byte's product without carries; the mask and shift keep one each.
-    let low = (b & 0x7f).wrapping_mul(0x0002_0408_1020_4081) & 0x0101_0101_0101_0101;
-    (low | (b >> 7 & 1) << 56).to_le_bytes()
+    SPREAD[usize::from(b as u8)]
+}
+
+/// Writes bit k of `bits` into cell k of `out`, as ones and zeros; `out` has at most 64 cells.
+#[inline]
+pub fn put_bits(out: &mut [u8], bits: u64) {
+    let mut left = bits;
+    let (words, rest) = out.as_chunks_mut::<8>();
+    for word in words {
+        *word = spread(left);
+        left >>= 8;
+    }
+    rest.iter_mut().zip(spread(left)).for_each(|(cell, bit)| *cell = bit);
+}
+
+/// Writes bit `i` of `words` (64 to a word, bit 0 first) to byte `i` of `out`, as ones and zeros. Bytes beyond the last
+/// word's bits stay as they are.
+#[inline]
+pub fn spread_bits(words: &[u64], out: &mut [u8]) {
+    for (bytes, &word) in out.chunks_mut(64).zip(words) {
+        let (eights, rest) = bytes.as_chunks_mut::<8>();
+        let mut left = word;
+        for eight in eights {
+            *eight = spread(left);
+            left >>= 8;
+        }
+        rest.copy_from_slice(&spread(left)[..rest.len()]);
+    }
 }
 
 #[cfg(test)]
@@ -37,6 +73,28 @@ mod tests {
         for b in 0..256u64 {
             let want: Vec<u8> = (0..8).map(|i| (b >> i & 1) as u8).collect();
             assert_eq!(super::spread(b).to_vec(), want, "{b}");
+        }
+    }
+
+    #[test]
+    fn bits_become_cells_of_any_number() {
+        let bits = 0x9e37_79b9_7f4a_7c15;
+        for n in 0..=64 {
+            let mut out = vec![0xa5; n];
+            super::put_bits(&mut out, bits);
+            let want: Vec<u8> = (0..n).map(|k| (bits >> k & 1) as u8).collect();
+            assert_eq!(out, want, "{n} cells");
+        }
+    }
+
+    #[test]
+    fn spread_bits_fills_what_there_is() {
+        let words = [0x8000_0000_0000_0005, 0b1_0110];
+        for len in 0..=128 {
+            let mut out = vec![7; len];
+            super::spread_bits(&words, &mut out);
+            let want: Vec<u8> = (0..len).map(|i| (words[i / 64] >> (i % 64) & 1) as u8).collect();
+            assert_eq!(out, want, "{len}");
         }
     }
 }

@@ -11,6 +11,15 @@ const MORE: &[&str] = &[
     "connect_four(rows=4,columns=4,x_in_row=3,egocentric_obs_tensor=true)",
     "connect_four(rows=1,columns=2,x_in_row=2)",
     "connect_four(rows=4,columns=15)",
+    "breakthrough(rows=2,columns=2)",
+    "breakthrough(rows=4,columns=26)",
+    "breakthrough(rows=11,columns=11)",
+    "nim(pile_sizes=1)",
+    "nim(pile_sizes=2;0;11,is_misere=false)",
+    "nim(pile_sizes=[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16])",
+    "gomoku(size=19,connect=3,overline=nothing)",
+    "gomoku(size=1,connect=1)",
+    "mnk(m=4,n=4,k=4)",
     "kuhn_poker(players=3)",
     "kuhn_poker(players=10)",
     "iterated_prisoners_dilemma(max_game_length=3,termination_probability=0.3,recall=5)",
@@ -18,6 +27,11 @@ const MORE: &[&str] = &[
     "iterated_prisoners_dilemma(termination_probability=1)",
     "iterated_prisoners_dilemma(preset=years,num_repetitions=7,recall=7)",
     "iterated_prisoners_dilemma(num_repetitions=150,payoffs=[3.5,-1,2,0.25])",
+    "go(board_size=9)",
+    "go(board_size=2,komi=0,max_game_length=60,superko=forbidden)",
+    "go(board_size=3,komi=0.5,max_game_length=200,superko=loses)",
+    "go(handicap=4,max_game_length=60)",
+    "ataxx(max_plies=30,repetition=loses)",
 ];
 
 fn keeps_the_laws(string: &str) {

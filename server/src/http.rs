@@ -1,7 +1,8 @@
 //! HTTP on the one port: the upgrade to a WebSocket, and read-only JSON.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
+use futures_util::future::Either;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -38,7 +40,8 @@ pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>)
 where
     S: session::Io + Send + 'static,
 {
-    let pages = TowerToHyperService::new(pages(shared.clone(), peer.clone()));
+    // Most connections ask for no page: a router has some size, and they would hold one each for life.
+    let routes = OnceCell::new();
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
         let upgrade = upgrade(&request, &peer, &shared).map(|accepted| {
@@ -48,12 +51,12 @@ where
                 answer
             })
         });
-        let pages = pages.clone();
-        async move {
-            Ok::<_, Infallible>(match upgrade {
-                Some(answer) => answer.unwrap_or_else(|refusal| refusal),
-                None => pages.call(request).await.unwrap_or_else(|never| match never {}),
-            })
+        match upgrade {
+            Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
+            None => {
+                let routes = routes.get_or_init(|| TowerToHyperService::new(pages(shared.clone(), peer.clone())));
+                Either::Right(routes.call(request))
+            }
         }
     });
     let head = Duration::from_millis(shared.limits.hello_ms);
@@ -68,7 +71,9 @@ where
         tracing::debug!("{}: {e}", peer.ip);
     }
     if let Some((upgraded, encoding, peer)) = opened.take() {
-        socket::<S>(upgraded, encoding, peer, shared).await;
+        // On its own in memory: a connection that is not yet a session, or never becomes one, has no room for it, and
+        // the tasks that wait for this one do not hold its size two and four times.
+        Box::pin(socket::<S>(upgraded, encoding, peer, shared)).await;
     }
 }
 
@@ -87,7 +92,7 @@ where
     };
     shared.metrics.connections.increment(1.0);
     let wire = Wire::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
-    session::serve(wire, peer, shared.clone()).await;
+    Box::pin(session::serve(wire, peer, shared.clone())).await;
     shared.metrics.connections.decrement(1.0);
 }
 

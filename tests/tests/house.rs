@@ -201,7 +201,7 @@ fn crates_forbid_unsafe_code() {
 
 /// Every file that belongs to the project, relative to the root: not what builds, tests and runs leave behind.
 fn files() -> Vec<PathBuf> {
-    const LEFT_BEHIND: &[&str] = &["target", "node_modules", "ludex-data", "__pycache__"];
+    const LEFT_BEHIND: &[&str] = &["target", "node_modules", "dist", "ludex-data", "__pycache__"];
     let root = root();
     let mut found = Vec::new();
     let mut todo = vec![PathBuf::new()];

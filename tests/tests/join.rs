@@ -3,14 +3,17 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use ludex_tests::Server;
-use serde_json::Value;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Process, Server};
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+
 /// Runs `ludex join` with these words and lines of input; its exit code and what it printed.
 async fn join(server: &Server, words: &[&str], input: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
+    let mut command = Command::new(PROGRAM);
     command.arg("join").arg(server.address.to_string()).args(words);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().expect("the program");
@@ -77,6 +80,39 @@ async fn a_person_plays_and_gives_up() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert!(out.contains("to move"), "{out}");
     assert!(out.contains("lost, return -1 (resign, seat 0 is to blame)"), "{out}");
+}
+
+/// A server that comes back with nothing has forgotten the session and its match: who reclaims nothing joins anew, and
+/// plays as many matches to their end as it was asked to.
+#[tokio::test]
+async fn a_session_that_the_server_forgot_is_begun_anew() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    let server = Process::start(PROGRAM, &at("before"), &at("log"), None, &[]);
+    let address = server.address;
+    let words = ["--game", "tic_tac_toe", "--agent", "random", "--name", "me", "--seat", "0", "--json"];
+    let mut command = Command::new(PROGRAM);
+    command.arg("join").arg(address.to_string()).args(words);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let joined = command.spawn().expect("the program");
+    // The match stands, as the other does not move.
+    let mut other = Bot::new(address, "other").await;
+    other.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
+    other.wait("turn").await;
+    let forgotten = other.only().0.to_owned();
+    server.kill();
+
+    let server = Process::start(PROGRAM, &at("after"), &at("log"), Some(address), &[]);
+    let mut other = Bot::new(address, "other").await;
+    other.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
+    other.play(1, first).await;
+    let output = joined.wait_with_output().await.expect("its end");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let played = document(&String::from_utf8(output.stdout).expect("UTF-8"));
+    let matches = played["matches"].as_array().expect("matches");
+    let ends: Vec<(&Value, &Value)> = matches.iter().map(|m| (&m["match"], &m["reason"])).collect();
+    assert_eq!(ends, [(&json!(forgotten), &Value::Null), (&json!(other.only().0), &json!("finished"))]);
+    server.has_not_panicked();
 }
 
 #[tokio::test]

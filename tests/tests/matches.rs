@@ -176,6 +176,30 @@ async fn a_join_brings_as_many_matches_as_it_says() {
     server.stop().stopped().await;
 }
 
+/// Each match is on the disk before it begins. Whoever joins for many is heard meanwhile: its clocks run already.
+#[tokio::test]
+async fn who_joins_for_many_matches_is_heard_while_they_begin() {
+    const SLOTS: usize = 200;
+    let server = Server::start(|_| ()).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    let join = json!({"game": "tic_tac_toe", "against": ["random"], "slots": SLOTS, "count": SLOTS});
+    bot.client.ask("join", join).await;
+    let ping = bot.client.ask("ping", json!({})).await;
+    let (mut begun, mut before) = (0, None);
+    while begun < SLOTS || before.is_none() {
+        let message = bot.next().await;
+        match message["type"].as_str() {
+            Some("match_start") => begun += 1,
+            Some("pong") => {
+                assert_eq!(message["re"], ping);
+                before = Some(begun);
+            }
+            _ => {}
+        }
+    }
+    assert!(before.is_some_and(|begun| begun < SLOTS), "the pong came after {before:?} matches");
+}
+
 #[tokio::test]
 async fn views_are_what_was_asked_for() {
     let server = Server::start(|_| {}).await;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::episode::{Batch, KEPT_MASK, Status};
-use super::{Autoreset, BatchCode, BatchError, OnIllegal};
+use super::episode::{Batch, KEPT_MASK, Rows, Status};
+use super::{Autoreset, BatchCode, BatchError, DynBatch, OnIllegal};
 use crate::erased::held;
 use crate::game::{Action, Game, Outcomes, Seat, SeatSet, Turn};
 
@@ -16,15 +16,29 @@ impl<G: Game> Batch<G> {
         BatchError { at: Some(at), got: (i as u64).into(), ..BatchError::new(BatchCode::EnvOver, "actions", message) }
     }
 
+    fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
+        (0..self.actions as i64).contains(&a.into()) && self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
+    }
+
+    /// Whether the mask that was last shown of row `i`, where it is kept, allows what `row` holds.
     #[inline]
-    pub(super) fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
-        if a < 0 || a as usize >= self.actions {
-            return false;
+    fn shown_legal(&self, i: usize, row: &[i32]) -> bool {
+        let &[a] = row else { return false };
+        let a = a as u32 as usize;
+        a < self.actions && self.masks.get(i * self.actions + a) == Some(&1)
+    }
+
+    /// Checks all rows of ids before anything moves; positions and seats of offenders where illegal actions lose.
+    pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, BatchError> {
+        let mut offenders = Vec::new();
+        for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
+            if !self.shown_legal(i, row)
+                && let Some(seat) = self.check(i, pos, row)?
+            {
+                offenders.push((pos, seat));
+            }
         }
-        if self.keep_masks && self.hot[i].turn == Turn::Seat(seat) {
-            return self.masks[i * self.actions + a as usize] == 1;
-        }
-        self.of.game.is_legal(&self.hot[i].state, seat, a as u32)
+        Ok(offenders)
     }
 
     pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> BatchError {
@@ -72,7 +86,7 @@ impl<G: Game> Batch<G> {
         let lose = self.config.on_illegal == OnIllegal::Lose;
         let column = |seat: Seat| if row.len() == 1 { 0 } else { seat };
         let mut used = SeatSet(0);
-        match h.turn {
+        match self.turn(i) {
             Turn::Seat(seat) => {
                 used = SeatSet(1 << column(seat));
                 let a = row[column(seat)];

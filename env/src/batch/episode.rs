@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::spec::{Dynamics, RewardModel};
+use ludex_protocol::spec::{RewardModel, TensorSpec};
 
+use super::show::Eye;
 use super::{BatchCode, BatchConfig, BatchError, Layout, Observer, Player, Rotate, check_seats, forfeit};
 use crate::columns::{Columns, obs_spec};
 use crate::draw::{Draw, scale};
@@ -25,13 +26,19 @@ pub(super) enum Status {
     Truncated,
 }
 
-/// What every step touches.
+/// What every step touches, most of it as answers tell it.
 #[derive(Clone)]
 pub(super) struct Hot<S> {
     pub(super) state: S,
-    pub(super) turn: Turn,
     pub(super) status: Status,
+    /// [`Turn::code`] while the episode is live, else that of its end.
+    pub(super) to_move: i8,
+    /// Who made the last move, for the view of a finished episode; [`NOBODY`] after chance and joint moves.
+    pub(super) last: i8,
     pub(super) length: u32,
+    pub(super) episode: u32,
+    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
+    pub(super) history: Vec<u32>,
 }
 
 /// What only some steps touch.
@@ -42,10 +49,6 @@ pub(super) struct Cold {
     pub(super) seats: Arc<[Player]>,
     /// Rotation: seat k is played by entry (k + shift) mod P.
     pub(super) shift: usize,
-    /// Who made the last move, for the view of a finished episode.
-    pub(super) last: Option<Seat>,
-    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
-    pub(super) history: Vec<u32>,
     pub(super) said: Vec<Value>,
     /// Returns at the client's last action.
     pub(super) base: Vec<f64>,
@@ -59,6 +62,7 @@ pub(super) struct Cold {
 
 pub(super) const SAID: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
+pub(super) const NOBODY: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
 /// Up to this many actions the masks of a batch are kept for the legality check of the next step.
 pub(super) const KEPT_MASK: u32 = 512;
@@ -74,6 +78,7 @@ pub(crate) struct Batch<G: Game> {
     pub(super) players: usize,
     pub(super) actions: usize,
     pub(super) obs_bytes: usize,
+    pub(super) info_bytes: usize,
     pub(super) hot: Vec<Hot<G::State>>,
     pub(super) cold: Vec<Cold>,
     /// Masks of the acting seats as last shown, `count * actions` bytes, where they are kept.
@@ -85,6 +90,11 @@ pub(crate) struct Batch<G: Game> {
     pub(super) step_rewards: bool,
     pub(super) outcomes: Outcomes,
     pub(super) scratch: Vec<Action>,
+    /// Views of the answer that is being written.
+    pub(super) eyes: Vec<Eye>,
+    /// Last positions of episodes that are reset in the step that ends them, and the views of them.
+    pub(super) ended: Vec<G::State>,
+    pub(super) last_eyes: Vec<Eye>,
 }
 
 impl<G: Game> Batch<G> {
@@ -118,14 +128,20 @@ impl<G: Game> Batch<G> {
         }
         let obs_bytes = obs_spec(spec, &of.game.facts(), config.layout).map_or(0, |t| t.bytes());
         let keep_masks = spec.actions <= KEPT_MASK && config.observer == Observer::Acting;
-        let start = Hot { state: of.game.start(), turn: Turn::Over, status: Status::New, length: 0 };
+        let start = Hot {
+            state: of.game.start(),
+            status: Status::New,
+            to_move: Turn::Over.code(),
+            last: NOBODY,
+            length: 0,
+            episode: 0,
+            history: Vec::new(),
+        };
         let seats: Arc<[Player]> = players_of(&config);
         let cold = |i: usize| Cold {
             seats: seats.clone(),
             draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
-            last: None,
-            history: Vec::new(),
             said: Vec::new(),
             base: vec![0.0; players],
             forfeit: None,
@@ -136,21 +152,34 @@ impl<G: Game> Batch<G> {
             players,
             actions: spec.actions as usize,
             obs_bytes,
+            info_bytes: spec.views.info.as_ref().and_then(|t| t.values().next()).map_or(0, TensorSpec::bytes),
             hot: vec![start; config.count],
             cold: (0..config.count).map(cold).collect(),
             masks: if keep_masks { vec![0; config.count * spec.actions as usize] } else { Vec::new() },
             keep_masks,
-            plain: seats.is_empty()
-                && (spec.max_chance == 0 || config.client_chance)
-                && spec.dynamics == Dynamics::Sequential,
+            plain: seats.is_empty() && (spec.max_chance == 0 || config.client_chance),
             step_rewards: spec.rewards == RewardModel::Step,
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
+            eyes: Vec::new(),
+            ended: Vec::new(),
+            last_eyes: Vec::new(),
             client_seats: client_seats(&config, players),
             seats,
             of: of.clone(),
             config,
         })
+    }
+
+    /// Who moves in row `i`; where the step limit ended the episode, who would.
+    #[inline]
+    pub(super) fn turn(&self, i: usize) -> Turn {
+        let h = &self.hot[i];
+        match (Seat::try_from(h.to_move), h.status) {
+            (Ok(seat), _) => Turn::Seat(seat),
+            (_, Status::Terminated) => Turn::Over,
+            _ => self.of.game.turn(&h.state),
+        }
     }
 
     /// Who plays `seat` in row `i`.
@@ -199,9 +228,7 @@ impl<G: Game> Batch<G> {
     pub(super) fn begin(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
         for _ in 0..SKIP_LIMIT {
             self.fresh(i);
-            self.advance(i);
-            let over = matches!(self.hot[i].status, Status::Terminated | Status::Truncated);
-            if !over {
+            if self.advance(i) {
                 return Ok(());
             }
             let mut returns = vec![0.0; self.players];
@@ -215,25 +242,25 @@ impl<G: Game> Batch<G> {
     }
 
     pub(super) fn next_episode(&mut self, i: usize) {
-        let c = &mut self.cold[i];
-        c.draw = Draw::new(G::ID, c.draw.seed(), c.draw.episode() + 1);
+        let draw = &mut self.cold[i].draw;
+        draw.next_episode();
+        self.hot[i].episode = draw.episode() as u32;
     }
 
-    /// The first position under the row's draw.
+    /// The first position under the row's draw. Who moves is settled by [`Batch::advance`].
     pub(super) fn fresh(&mut self, i: usize) {
-        let state = self.of.game.start();
-        let turn = self.of.game.turn(&state);
-        self.hot[i] = Hot { state, turn, status: Status::Live, length: 0 };
         let players = self.players;
         let c = &mut self.cold[i];
-        c.history.clear();
+        let h = &mut self.hot[i];
+        h.state = self.of.game.start();
+        (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
+        h.history.clear();
         c.said.clear();
         c.base.fill(0.0);
         c.forfeit = None;
-        c.last = None;
-        c.turns.fill(0);
         c.seeded = !self.config.client_chance;
         if !self.plain {
+            c.turns.fill(0);
             c.seats = self.seats.clone();
         }
         c.shift = match self.config.rotate {
@@ -246,47 +273,60 @@ impl<G: Game> Batch<G> {
         };
     }
 
-    /// Plays on until the client is to act or the episode is over.
-    pub(super) fn advance(&mut self, i: usize) {
+    /// Plays on until the client is to act or the episode is over; whether it goes on.
+    #[inline]
+    pub(super) fn advance(&mut self, i: usize) -> bool {
         loop {
-            let turn = self.of.game.turn(&self.hot[i].state);
             let h = &mut self.hot[i];
-            h.turn = turn;
+            let turn = self.of.game.turn(&h.state);
+            h.to_move = turn.code();
             if turn == Turn::Over {
                 h.status = Status::Terminated;
-                return;
+                return false;
             }
             if self.config.max_steps.is_some_and(|max| h.length >= max) {
-                h.status = Status::Truncated;
-                return;
+                (h.status, h.to_move) = (Status::Truncated, Turn::Over.code());
+                return false;
             }
             if self.plain {
-                return;
+                return true;
             }
-            match turn {
-                Turn::Chance if !self.config.client_chance => {
-                    self.outcomes.clear();
-                    self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
-                    let a = self.cold[i].draw.pick(&self.outcomes).unwrap_or(0);
-                    self.move_chance(i, a);
-                }
-                Turn::Seat(seat) if self.player(i, seat).is_some() => match self.ask(i, seat) {
-                    Some(a) => self.move_seat(i, seat, a),
-                    None => return self.lose(i, seat),
-                },
-                Turn::Together(set) if set.iter().all(|seat| self.player(i, seat).is_some()) => {
-                    let mut joint = [NONE; 16];
-                    for seat in set.iter() {
-                        match self.ask(i, seat) {
-                            Some(a) => joint[seat] = a,
-                            None => return self.lose(i, seat),
-                        }
-                    }
-                    self.move_together(i, &joint);
-                }
-                _ => return,
+            if !self.server_moves(i) {
+                return self.hot[i].status == Status::Live;
             }
         }
+    }
+
+    /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
+    fn server_moves(&mut self, i: usize) -> bool {
+        match self.turn(i) {
+            Turn::Chance if !self.config.client_chance => {
+                self.outcomes.clear();
+                self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
+                let a = self.cold[i].draw.pick(&self.outcomes).unwrap_or(0);
+                self.move_chance(i, a);
+            }
+            Turn::Seat(seat) if self.player(i, seat).is_some() => {
+                let Some(a) = self.ask(i, seat) else {
+                    self.lose(i, seat);
+                    return false;
+                };
+                self.move_seat(i, seat, a);
+            }
+            Turn::Together(set) if set.iter().all(|seat| self.player(i, seat).is_some()) => {
+                let mut joint = [NONE; 16];
+                for seat in set.iter() {
+                    let Some(a) = self.ask(i, seat) else {
+                        self.lose(i, seat);
+                        return false;
+                    };
+                    joint[seat] = a;
+                }
+                self.move_together(i, &joint);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// The answer of the server's agent on `seat`; `None` if it is not legal.
@@ -309,48 +349,50 @@ impl<G: Game> Batch<G> {
 
     #[inline]
     pub(super) fn move_seat(&mut self, i: usize, seat: Seat, a: Action) {
-        let h = &mut self.hot[i];
-        self.of.game.play_unchecked(&mut h.state, a);
-        h.length += 1;
+        self.of.game.play_unchecked(&mut self.hot[i].state, a);
+        self.moved(i, seat, a);
+    }
+
+    pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
+        self.of.game.play_said(&mut self.hot[i].state, seat, &said);
         let c = &mut self.cold[i];
-        c.history.push(a);
-        c.last = Some(seat);
-        c.turns[seat] += 1;
+        let at = SAID | c.said.len() as u32;
+        c.said.push(said);
+        self.moved(i, seat, at);
+    }
+
+    #[inline]
+    fn moved(&mut self, i: usize, seat: Seat, entry: u32) {
+        let h = &mut self.hot[i];
+        h.length += 1;
+        h.last = seat as i8;
+        h.history.push(entry);
+        if !self.plain {
+            self.cold[i].turns[seat] += 1;
+        }
     }
 
     pub(super) fn move_chance(&mut self, i: usize, a: Action) {
-        self.of.game.play_unchecked(&mut self.hot[i].state, a);
-        let c = &mut self.cold[i];
-        c.history.push(a);
-        c.last = None;
+        let h = &mut self.hot[i];
+        self.of.game.play_unchecked(&mut h.state, a);
+        h.last = NOBODY;
+        h.history.push(a);
     }
 
     pub(super) fn move_together(&mut self, i: usize, joint: &[u32; 16]) {
         let players = self.players;
-        let c = &mut self.cold[i];
-        c.history.extend_from_slice(&joint[..players]);
-        c.last = None;
         let mut ids = [0; 16];
         for seat in 0..players {
             if joint[seat] != NONE {
                 ids[seat] = joint[seat];
-                c.turns[seat] += 1;
+                self.cold[i].turns[seat] += 1;
             }
         }
         let h = &mut self.hot[i];
         self.of.game.play_together_unchecked(&mut h.state, &ids[..players]);
+        h.history.extend_from_slice(&joint[..players]);
         h.length += 1;
-    }
-
-    pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
-        let h = &mut self.hot[i];
-        self.of.game.play_said(&mut h.state, seat, &said);
-        h.length += 1;
-        let c = &mut self.cold[i];
-        c.history.push(SAID | c.said.len() as u32);
-        c.said.push(said);
-        c.last = Some(seat);
-        c.turns[seat] += 1;
+        h.last = NOBODY;
     }
 
     /// Ends row `i` against `seat`.
@@ -359,9 +401,8 @@ impl<G: Game> Batch<G> {
         self.returns(i, &mut returns);
         forfeit(&self.of.spec, seat, &mut returns);
         self.cold[i].forfeit = Some(returns);
-        self.cold[i].last = Some(seat);
-        self.hot[i].status = Status::Terminated;
-        self.hot[i].turn = Turn::Over;
+        let h = &mut self.hot[i];
+        (h.last, h.status, h.to_move) = (seat as i8, Status::Terminated, Turn::Over.code());
     }
 
     pub(super) fn returns(&self, i: usize, out: &mut [f64]) {
@@ -380,6 +421,7 @@ pub(super) enum Rows<'a> {
 }
 
 impl Rows<'_> {
+    #[inline]
     pub(super) fn len(&self) -> usize {
         match self {
             Rows::All(n) => *n,
@@ -393,6 +435,12 @@ impl Rows<'_> {
             Rows::All(_) => pos,
             Rows::Some(list) => list[pos] as usize,
         }
+    }
+
+    /// The rows in order.
+    #[inline]
+    pub(super) fn iter(self) -> impl Iterator<Item = usize> {
+        (0..self.len()).map(move |pos| self.at(pos))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_protocol::spec::{Information, Spec, TensorSpec, Utility};
+use ludex_protocol::spec::{Spec, TensorSpec, Utility};
 
 use crate::columns::{Columns, MaskForm};
 use crate::erased::{DynState, Given};
@@ -280,9 +280,4 @@ pub fn forfeit(spec: &Spec, seat: Seat, returns: &mut [f64]) {
     if let Some(r) = returns.get_mut(seat) {
         *r = spec.min_return;
     }
-}
-
-/// Whether a game hides anything; hosts decide by it what spectators may see.
-pub fn hides(spec: &Spec) -> bool {
-    spec.information == Information::Imperfect
 }

@@ -1,195 +1,230 @@
-//! Rows of the answer.
+//! The answer, written column by column.
 
-use super::episode::{Batch, Status};
+use serde_json::Value;
+
+use super::episode::{Batch, Rows, Status};
 use super::{Layout, Observer};
 use crate::columns::{Columns, Final, MaskForm};
 use crate::erased::held;
 use crate::game::{Game, Seat, Turn, Viewer};
 
+/// A seat, and the row that it looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Eye {
+    row: u32,
+    seat: u32,
+}
+
+impl Eye {
+    fn new(row: usize, seat: Seat) -> Self {
+        Eye { row: row as u32, seat: seat as u32 }
+    }
+
+    fn row(self) -> usize {
+        self.row as usize
+    }
+
+    fn seat(self) -> Seat {
+        self.seat as Seat
+    }
+}
+
+/// Where the views of a list of eyes go: as many entries as eyes, or none where a view is not asked for.
+struct ViewColumns<'a> {
+    obs: &'a mut [u8],
+    info: &'a mut [u8],
+    structure: &'a mut [Value],
+    text: &'a mut [String],
+}
+
 impl<G: Game> Batch<G> {
     /// Whose view row `i` shows.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
+        // Where a seat is to move, it is the client's.
+        Seat::try_from(self.hot[i].to_move).unwrap_or_else(|_| self.onlooker(i))
+    }
+
+    /// Whose view row `i` shows where no single seat is to move.
+    fn onlooker(&self, i: usize) -> Seat {
         if let Some(seat) = self.only_seat(i) {
             return seat;
         }
-        match self.hot[i].turn {
+        match self.turn(i) {
             Turn::Seat(seat) => seat,
             Turn::Together(set) => set.iter().find(|&s| self.player(i, s).is_none()).unwrap_or(0),
             Turn::Chance => 0,
-            Turn::Over => self.cold[i].last.unwrap_or(0),
+            Turn::Over => Seat::try_from(self.hot[i].last).unwrap_or(0),
         }
     }
 
-    pub(super) fn write_tensor(&self, i: usize, seat: Seat, out: &mut [u8]) {
-        match self.config.layout {
-            Layout::Ludex => self.of.game.tensor(&self.hot[i].state, Viewer::Seat(seat), out),
-            Layout::OpenSpiel => {
-                let mut values = vec![0f32; out.len() / 4];
-                self.of.game.openspiel_tensor(&self.hot[i].state, seat, &mut values);
-                for (bytes, v) in out.chunks_exact_mut(4).zip(values) {
-                    bytes.copy_from_slice(&v.to_le_bytes());
-                }
-            }
-        }
-    }
-
-    /// Writes the views and the mask of row `i` at position `pos`.
+    /// Adds the eyes on row `i`, which stands as row `at` in the list that they look at.
     #[inline]
-    pub(super) fn show(&mut self, i: usize, pos: usize, out: &mut Columns) {
-        let all = self.config.observer == Observer::All;
-        let first = if all { 0 } else { self.viewer(i) };
-        let seats = if all { self.players } else { 1 };
-        let v = self.config.views;
-        for k in 0..seats {
-            let (seat, at) = (first + k, pos * seats + k);
-            if v.tensor {
-                let range = at * self.obs_bytes..(at + 1) * self.obs_bytes;
-                self.write_tensor(i, seat, &mut out.obs[range]);
-            }
-            if v.info {
-                let n = out.info_len;
-                self.of.game.info(&self.hot[i].state, Viewer::Seat(seat), &mut out.info[at * n..(at + 1) * n]);
-            }
-            if v.structure || v.text {
-                let view = held(&self.of, self.hot[i].state.clone()).view(Viewer::Seat(seat));
-                if v.structure {
-                    out.structure[at] = view.value();
-                }
-                if v.text {
-                    out.text[at] = view.text();
-                }
-            }
-            self.show_mask(i, seat, at, out);
+    fn look(&self, i: usize, at: usize, eyes: &mut Vec<Eye>) {
+        match self.config.observer {
+            Observer::Acting => eyes.push(Eye::new(at, self.viewer(i))),
+            Observer::All => eyes.extend((0..self.players).map(|seat| Eye::new(at, seat))),
         }
     }
 
-    #[inline]
-    pub(super) fn show_mask(&mut self, i: usize, seat: Seat, at: usize, out: &mut Columns) {
-        let n = self.actions;
-        let h = &self.hot[i];
-        let live = h.status == Status::Live;
-        if self.keep_masks {
-            let kept = &mut self.masks[i * n..(i + 1) * n];
-            if live {
-                self.of.game.mask(&h.state, seat, kept);
-            } else {
-                kept.fill(0);
-            }
-            out.put_mask(at, kept);
-            return;
-        }
-        let form = self.config.mask;
-        if form == MaskForm::None {
-            return;
-        }
-        self.scratch.clear();
-        if live {
-            self.of.game.legal(&h.state, seat, &mut self.scratch);
-        }
-        out.put_legal(at, &self.scratch);
+    /// Sizes the columns for `rows` rows. Rewards and flags are zero until something happens in a row.
+    pub(super) fn prepare(&mut self, rows: usize, out: &mut Columns) {
+        out.prepare(rows, &self.of.spec, &self.config, [self.obs_bytes, self.info_bytes], self.client_seats == 1);
+        self.ended.clear();
+        self.last_eyes.clear();
     }
 
-    /// Writes the rewards of row `i` since the client's last action, and whether its episode is over.
-    #[inline]
+    /// Writes the rewards of row `i` since the client's last action.
     pub(super) fn write_reward(&mut self, i: usize, pos: usize, out: &mut Columns) {
         let p = self.players;
-        if self.hot[i].status != Status::Live || self.step_rewards {
-            let mut now = [0.0; 16];
-            self.returns(i, &mut now[..p]);
-            let rewards = &mut out.reward[pos * p..(pos + 1) * p];
-            for ((reward, base), now) in rewards.iter_mut().zip(&mut self.cold[i].base).zip(now) {
-                *reward = (now - *base) as f32;
-                *base = now;
-            }
-        } else {
-            out.reward[pos * p..(pos + 1) * p].fill(0.0);
+        let mut now = [0.0; 16];
+        self.returns(i, &mut now[..p]);
+        let rewards = &mut out.reward[pos * p..(pos + 1) * p];
+        for ((reward, base), now) in rewards.iter_mut().zip(&mut self.cold[i].base).zip(now) {
+            *reward = (now - *base) as f32;
+            *base = now;
         }
-        self.write_flags(i, pos, out);
     }
 
-    #[inline]
-    fn write_flags(&self, i: usize, pos: usize, out: &mut Columns) {
+    /// Writes whether the episode of row `i` is over.
+    pub(super) fn write_flags(&self, i: usize, pos: usize, out: &mut Columns) {
         out.terminated[pos] = u8::from(self.hot[i].status == Status::Terminated);
         out.truncated[pos] = u8::from(self.hot[i].status == Status::Truncated);
     }
 
-    /// Writes row `i` without a reward: nothing was done in its episode. What was earned before the client's first
-    /// action is told with that action.
-    pub(super) fn write_still(&mut self, i: usize, pos: usize, out: &mut Columns) {
-        let p = self.players;
-        out.reward[pos * p..(pos + 1) * p].fill(0.0);
-        self.write_flags(i, pos, out);
-        self.write_rest(i, pos, out);
+    /// Tells the end of row `i` before a reset in the same step. Its views are written with those of the others, later.
+    pub(super) fn write_last(&mut self, i: usize, pos: usize, out: &mut Columns) {
+        let last = &mut out.last;
+        last.at.push(pos as u32);
+        last.length.push(self.hot[i].length);
+        if let Some(only) = self.only_seat(i) {
+            last.seat.push(only as i8);
+        }
+        let from = last.returns.len();
+        last.returns.resize(from + self.players, 0.0);
+        self.returns(i, &mut last.returns[from..]);
+        let mut eyes = std::mem::take(&mut self.last_eyes);
+        self.look(i, self.ended.len(), &mut eyes);
+        self.last_eyes = eyes;
+        self.ended.push(self.hot[i].state.clone());
     }
 
-    /// Writes what is about the episode that row `i` is in now.
-    #[inline]
-    pub(super) fn write_rest(&mut self, i: usize, pos: usize, out: &mut Columns) {
+    /// Writes what is about the episodes that `rows` are in now and the views of those that ended, and keeps the masks
+    /// for the next check.
+    pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Columns) {
         let p = self.players;
-        let h = &self.hot[i];
-        out.to_move[pos] = if h.status == Status::Live { h.turn.code() } else { Turn::Over.code() };
-        out.length[pos] = h.length;
-        out.episode[pos] = self.cold[i].draw.episode() as u32;
-        if let Some(seat) = self.only_seat(i) {
-            out.seat[pos] = seat as i8;
+        let mut eyes = std::mem::take(&mut self.eyes);
+        eyes.clear();
+        let told = out.to_move.iter_mut().zip(&mut out.length).zip(&mut out.episode);
+        for (((to_move, length), episode), i) in told.zip(rows.iter()) {
+            let h = &self.hot[i];
+            (*to_move, *length, *episode) = (h.to_move, h.length, h.episode);
+            self.look(i, i, &mut eyes);
+        }
+        for (seat, i) in out.seat.iter_mut().zip(rows.iter()) {
+            *seat = self.only_seat(i).unwrap_or(0) as i8;
         }
         if self.config.views.returns {
-            // A copy of the sums, so that the borrow of the column ends before the row is shown.
-            let mut now = [0.0; 16];
-            self.returns(i, &mut now[..p]);
-            out.returns[pos * p..(pos + 1) * p].copy_from_slice(&now[..p]);
+            for (sums, i) in out.returns.chunks_exact_mut(p).zip(rows.iter()) {
+                self.returns(i, sums);
+            }
         }
         if self.config.client_chance {
-            self.outcomes.clear();
-            if self.hot[i].status == Status::Live && self.hot[i].turn == Turn::Chance {
-                self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
+            for i in rows.iter() {
+                self.outcomes.clear();
+                if self.hot[i].to_move == Turn::Chance.code() {
+                    self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
+                }
+                out.put_chance(&self.outcomes);
             }
-            out.put_chance(pos, &self.outcomes);
         }
-        self.show(i, pos, out);
+        let Columns { obs, info, structure, text, .. } = out;
+        self.write_views(|row| &self.hot[row].state, &eyes, ViewColumns { obs, info, structure, text });
+        self.write_last_views(&mut out.last);
+        if self.keep_masks {
+            self.show_kept_masks(&eyes, rows, out);
+        } else if self.config.mask != MaskForm::None {
+            self.show_masks(&eyes, out);
+        }
+        self.eyes = eyes;
     }
 
-    /// Keeps the last view of row `i` before a reset in the same step.
-    pub(super) fn write_final(&mut self, i: usize, pos: usize, out: &mut Columns) {
-        let all = self.config.observer == Observer::All;
-        let (first, seats) = if all { (0, self.players) } else { (self.viewer(i), 1) };
-        let mut last = std::mem::take(&mut out.last);
-        let Final { at, obs, info, structure, text, returns, length, seat } = &mut last;
-        at.push(pos as u32);
-        length.push(self.hot[i].length);
-        if let Some(only) = self.only_seat(i) {
-            seat.push(only as i8);
+    fn write_last_views(&self, last: &mut Final) {
+        let (n, v) = (self.last_eyes.len(), self.config.views);
+        let Final { obs, info, structure, text, .. } = last;
+        let when = |wanted: bool, len: usize| if wanted { len } else { 0 };
+        obs.resize(when(v.tensor, n * self.obs_bytes), 0);
+        info.resize(when(v.info, n * self.info_bytes), 0);
+        structure.resize(when(v.structure, n), Value::Null);
+        text.resize(when(v.text, n), String::new());
+        self.write_views(|row| &self.ended[row], &self.last_eyes, ViewColumns { obs, info, structure, text });
+    }
+
+    /// Masks that are kept; every row has one eye.
+    fn show_kept_masks(&mut self, eyes: &[Eye], rows: Rows<'_>, out: &mut Columns) {
+        let n = self.actions;
+        for eye in eyes {
+            let (h, kept) = (&self.hot[eye.row()], &mut self.masks[eye.row() * n..(eye.row() + 1) * n]);
+            if h.status == Status::Live {
+                self.of.game.mask(&h.state, eye.seat(), kept);
+            } else {
+                kept.fill(0);
+            }
         }
-        let from = returns.len();
-        returns.resize(from + self.players, 0.0);
-        self.returns(i, &mut returns[from..]);
+        match (self.config.mask, rows) {
+            (MaskForm::Bytes, Rows::All(_)) => out.mask.copy_from_slice(&self.masks),
+            _ => rows.iter().enumerate().for_each(|(pos, i)| out.put_mask(pos, &self.masks[i * n..(i + 1) * n])),
+        }
+    }
+
+    fn show_masks(&mut self, eyes: &[Eye], out: &mut Columns) {
+        for (at, eye) in eyes.iter().enumerate() {
+            let h = &self.hot[eye.row()];
+            self.scratch.clear();
+            if h.status == Status::Live {
+                self.of.game.legal(&h.state, eye.seat(), &mut self.scratch);
+            }
+            out.put_legal(at, &self.scratch);
+        }
+    }
+
+    /// Writes what `eyes` see of the positions of their rows.
+    fn write_views<'a>(&'a self, state: impl Fn(usize) -> &'a G::State, eyes: &[Eye], to: ViewColumns<'_>) {
         let v = self.config.views;
-        for viewer in first..first + seats {
-            if v.tensor {
-                let from = obs.len();
-                obs.resize(from + self.obs_bytes, 0);
-                self.write_tensor(i, viewer, &mut obs[from..]);
+        let seen = |eye: &Eye| (state(eye.row()), Viewer::Seat(eye.seat()));
+        match self.config.layout {
+            _ if !v.tensor => {}
+            Layout::Ludex => {
+                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(self.obs_bytes)) {
+                    let (state, who) = seen(eye);
+                    self.of.game.tensor(state, who, cells);
+                }
             }
-            if v.info {
-                let from = info.len();
-                info.resize(from + out.info_len, 0);
-                self.of.game.info(&self.hot[i].state, Viewer::Seat(viewer), &mut info[from..]);
+            Layout::OpenSpiel => {
+                let mut values = vec![0f32; self.obs_bytes / 4];
+                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(self.obs_bytes)) {
+                    self.of.game.openspiel_tensor(seen(eye).0, eye.seat(), &mut values);
+                    cells.chunks_exact_mut(4).zip(&values).for_each(|(b, v)| b.copy_from_slice(&v.to_le_bytes()));
+                }
             }
-            if v.structure || v.text {
-                let view = held(&self.of, self.hot[i].state.clone()).view(Viewer::Seat(viewer));
+        }
+        if v.info {
+            for (eye, cells) in eyes.iter().zip(to.info.chunks_exact_mut(self.info_bytes)) {
+                let (state, who) = seen(eye);
+                self.of.game.info(state, who, cells);
+            }
+        }
+        if v.structure || v.text {
+            for (at, eye) in eyes.iter().enumerate() {
+                let (state, who) = seen(eye);
+                let view = held(&self.of, state.clone()).view(who);
                 if v.structure {
-                    structure.push(view.value());
+                    to.structure[at] = view.value();
                 }
                 if v.text {
-                    text.push(view.text());
+                    to.text[at] = view.text();
                 }
             }
         }
-        out.last = last;
-    }
-
-    pub(super) fn prepare(&self, rows: usize, out: &mut Columns) {
-        out.prepare(rows, &self.of.spec, &self.config, self.obs_bytes, self.client_seats == 1);
     }
 }

@@ -7,19 +7,19 @@ use super::episode::{Batch, Cold, Hot, NONE, SAID, Status};
 use crate::columns::{Columns, Episode};
 use crate::draw::Draw;
 use crate::erased::{Given, held};
-use crate::game::{Game, Heard, Outcomes, Turn};
+use crate::game::{Game, Heard, Outcomes, Seat, Turn};
 
 impl<G: Game> Batch<G> {
     /// The history of row `i` with who acted, found by replaying it.
     pub(super) fn told(&self, i: usize) -> Vec<(i32, Value)> {
-        let c = &self.cold[i];
+        let (c, history) = (&self.cold[i], &self.hot[i].history);
         let mut s = self.of.game.start();
         let (mut h, mut k) = (Vec::new(), 0);
-        while k < c.history.len() {
-            let a = c.history[k];
+        while k < history.len() {
+            let a = history[k];
             match self.of.game.turn(&s) {
                 Turn::Together(_) => {
-                    let joint: Vec<u32> = c.history[k..k + self.players].to_vec();
+                    let joint: Vec<u32> = history[k..k + self.players].to_vec();
                     let shown: Vec<i64> = joint.iter().map(|&a| if a == NONE { -1 } else { i64::from(a) }).collect();
                     h.push((-2, shown.into()));
                     let ids: Vec<u32> = joint.iter().map(|&a| if a == NONE { 0 } else { a }).collect();
@@ -39,8 +39,8 @@ impl<G: Game> Batch<G> {
             }
             k += 1;
         }
-        if let (Some(_), Some(seat)) = (&c.forfeit, c.last) {
-            h.push((seat as i32, json!({ "forfeit": true })));
+        if c.forfeit.is_some() {
+            h.push((self.hot[i].last.into(), json!({ "forfeit": true })));
         }
         h
     }
@@ -78,7 +78,7 @@ impl<G: Game> Batch<G> {
             snapshot: self.snapped(i, &[]),
             returns,
             truncated: self.hot[i].status == Status::Truncated,
-            at_fault: c.last.filter(|_| c.forfeit.is_some()),
+            at_fault: c.forfeit.as_ref().and_then(|_| Seat::try_from(self.hot[i].last).ok()),
             seeded: c.seeded,
         }
     }
@@ -184,6 +184,9 @@ impl<G: Game> Batch<G> {
             masks,
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
+            eyes: Vec::new(),
+            ended: Vec::new(),
+            last_eyes: Vec::new(),
             ..*self
         }
     }

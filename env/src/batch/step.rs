@@ -14,70 +14,73 @@ use crate::erased::{DynState, Given, Refusal, held};
 use crate::game::{Game, Heard, Seat, Turn};
 
 impl<G: Game> Batch<G> {
-    /// What follows an action of the client: the rest of the turn, the row of the answer, and a reset where it is due.
+    /// What follows an action of the client: the rest of the turn, its reward, and a reset where it is due.
     #[inline]
     fn after(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
-        if self.hot[i].status == Status::Live {
-            self.advance(i);
+        let live = self.advance(i);
+        if live && !self.step_rewards {
+            return Ok(());
         }
         self.write_reward(i, pos, out);
-        if self.hot[i].status != Status::Live {
-            self.keep(i, out);
-        }
-        if self.hot[i].status != Status::Live && self.config.autoreset == Autoreset::SameStep {
-            // Reward and flags tell the ended episode, everything else the new one.
-            self.write_final(i, pos, out);
-            self.next_episode(i);
-            self.begin(i, pos, out)?;
-        }
-        self.write_rest(i, pos, out);
-        Ok(())
+        if live { Ok(()) } else { self.end(i, pos, out) }
     }
 
-    /// Plays one checked row of ids.
+    /// As [`Batch::after`], where `seat` has lost the episode.
+    fn after_loss(&mut self, i: usize, pos: usize, seat: Seat, out: &mut Columns) -> Result<(), BatchError> {
+        self.lose(i, seat);
+        self.write_reward(i, pos, out);
+        self.end(i, pos, out)
+    }
+
+    /// Tells the end of row `i`, and starts its next episode if that is due in the same step.
+    fn end(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
+        self.write_flags(i, pos, out);
+        self.keep(i, out);
+        if self.config.autoreset != Autoreset::SameStep {
+            return Ok(());
+        }
+        // Reward and flags tell the ended episode, everything else the new one.
+        self.write_last(i, pos, out);
+        self.next_episode(i);
+        self.begin(i, pos, out)
+    }
+
+    /// Plays one checked row of ids; `offenders` are what [`Batch::check_all`] found, in order of position.
     #[inline]
-    pub(super) fn play_row(
+    fn play_row(
         &mut self,
         i: usize,
         pos: usize,
         row: &[i32],
-        offender: Option<Seat>,
+        offenders: &[(usize, Seat)],
         out: &mut Columns,
     ) -> Result<(), BatchError> {
         if row.iter().all(|&a| a == -1) {
-            self.write_still(i, pos, out);
+            self.write_flags(i, pos, out);
             return Ok(());
         }
         if self.hot[i].status != Status::Live {
             // Next-step reset: the action is ignored.
             self.next_episode(i);
-            self.begin(i, pos, out)?;
-            self.write_still(i, pos, out);
-            return Ok(());
+            return self.begin(i, pos, out);
         }
-        if let Some(seat) = offender {
+        if let Ok(at) = offenders.binary_search_by_key(&pos, |o| o.0) {
             out.illegal.push(pos as u32);
-            self.lose(i, seat);
-            return self.after(i, pos, out);
+            return self.after_loss(i, pos, offenders[at].1, out);
         }
-        let column = |seat: Seat| if row.len() == 1 { 0 } else { seat };
-        match self.hot[i].turn {
-            Turn::Seat(seat) => self.move_seat(i, seat, row[column(seat)] as u32),
+        let entry = |seat: Seat| if let &[a] = row { a as u32 } else { row[seat] as u32 };
+        match self.turn(i) {
+            Turn::Seat(seat) => self.move_seat(i, seat, entry(seat)),
             Turn::Chance => self.move_chance(i, row[0] as u32),
             Turn::Together(set) => {
                 let mut joint = [NONE; 16];
                 for seat in set.iter() {
                     if self.player(i, seat).is_none() {
-                        joint[seat] = row[column(seat)] as u32;
+                        joint[seat] = entry(seat);
                         continue;
                     }
-                    match self.ask(i, seat) {
-                        Some(a) => joint[seat] = a,
-                        None => {
-                            self.lose(i, seat);
-                            return self.after(i, pos, out);
-                        }
-                    }
+                    let Some(a) = self.ask(i, seat) else { return self.after_loss(i, pos, seat, out) };
+                    joint[seat] = a;
                 }
                 self.move_together(i, &joint);
             }
@@ -86,7 +89,20 @@ impl<G: Game> Batch<G> {
         self.after(i, pos, out)
     }
 
-    pub(super) fn step_ids(&mut self, rows: Rows<'_>, actions: &[i32], out: &mut Columns) -> Result<(), BatchError> {
+    fn play_ids(
+        &mut self,
+        rows: Rows<'_>,
+        actions: &[i32],
+        offenders: &[(usize, Seat)],
+        out: &mut Columns,
+    ) -> Result<(), BatchError> {
+        for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
+            self.play_row(i, pos, row, offenders, out)?;
+        }
+        Ok(())
+    }
+
+    fn step_ids(&mut self, rows: Rows<'_>, actions: &[i32], out: &mut Columns) -> Result<(), BatchError> {
         let width = self.width();
         let n = rows.len();
         if actions.len() != n * width {
@@ -97,25 +113,16 @@ impl<G: Game> Batch<G> {
             );
             return Err(BatchError { got: actions.len().into(), allowed: (n * width).into(), ..e });
         }
-        let mut offenders: Vec<(usize, Seat)> = Vec::new();
-        for pos in 0..n {
-            let row = &actions[pos * width..(pos + 1) * width];
-            if let Some(seat) = self.check(rows.at(pos), pos, row)? {
-                offenders.push((pos, seat));
-            }
-        }
+        let offenders = self.check_all(rows, actions)?;
         self.prepare(n, out);
-        let mut offenders = offenders.into_iter().peekable();
-        for pos in 0..n {
-            let offender = offenders.next_if(|o| o.0 == pos).map(|o| o.1);
-            self.play_row(rows.at(pos), pos, &actions[pos * width..(pos + 1) * width], offender, out)?;
-        }
-        Ok(())
+        let done = self.play_ids(rows, actions, &offenders, out);
+        self.show(rows, out);
+        done
     }
 
     /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
     fn speaker(&self, i: usize, column: usize) -> Option<Seat> {
-        match self.hot[i].turn {
+        match self.turn(i) {
             Turn::Chance => None,
             Turn::Seat(seat) if self.width() == 1 => Some(seat),
             _ if self.width() == 1 => Some(self.viewer(i)),
@@ -153,20 +160,21 @@ impl<G: Game> Batch<G> {
         for (k, entry) in given.iter().enumerate() {
             let (pos, i) = (k / width, rows.at(k / width));
             let Some(entry) = entry else { continue };
-            let h = &self.hot[i];
             if let Given::Id(id) = entry {
                 ids[k] = i32::try_from(*id).unwrap_or(i32::MAX);
                 continue;
             }
-            if h.status != Status::Live {
+            if self.hot[i].status != Status::Live {
                 // Checked below like an id: refused, or ignored before a next-step reset.
                 ids[k] = 0;
                 continue;
             }
             match self.read_entry(i, k % width, entry) {
                 Ok(Heard::Action(a)) => ids[k] = a as i32,
-                Ok(Heard::Said(value)) => said.push((pos, self.hot[i].turn.seats().iter().next().unwrap_or(0), value)),
-                Err(_) if self.config.on_illegal == OnIllegal::Lose && h.turn != Turn::Chance => ids[k] = i32::MAX,
+                Ok(Heard::Said(value)) => said.push((pos, self.turn(i).seats().iter().next().unwrap_or(0), value)),
+                Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => {
+                    ids[k] = i32::MAX
+                }
                 Err(refusal) => {
                     let e = BatchError::new(BatchCode::IllegalAction, "moves", format!("environment {i}: {refusal}"));
                     let allowed = if refusal.issues.is_empty() {
@@ -193,18 +201,18 @@ impl<G: Game> Batch<G> {
             }
         }
         self.prepare(n, out);
-        for pos in 0..n {
+        let mut play = |pos: usize| {
             let i = rows.at(pos);
             if let Some(k) = said.iter().position(|s| s.0 == pos) {
                 let (_, seat, value) = said.swap_remove(k);
                 self.move_said(i, seat, value);
-                self.after(i, pos, out)?;
-                continue;
+                return self.after(i, pos, out);
             }
-            let offender = offenders.iter().find(|o| o.0 == pos).map(|o| o.1);
-            self.play_row(i, pos, &ids[pos * width..(pos + 1) * width], offender, out)?;
-        }
-        Ok(())
+            self.play_row(i, pos, &ids[pos * width..(pos + 1) * width], &offenders, out)
+        };
+        let done = (0..n).try_for_each(&mut play);
+        self.show(rows, out);
+        done
     }
 }
 
@@ -259,8 +267,7 @@ impl<G: Game> DynBatch for Batch<G> {
             return Err(BatchError { got: list.len().into(), allowed: rows.len().into(), ..e });
         }
         self.prepare(rows.len(), out);
-        for pos in 0..rows.len() {
-            let i = rows.at(pos);
+        let done = rows.iter().enumerate().try_for_each(|(pos, i)| {
             let seed = match seeds {
                 Seeds::Continue => None,
                 Seeds::Base(s) => Some(s.wrapping_add(i as u64)),
@@ -271,10 +278,10 @@ impl<G: Game> DynBatch for Batch<G> {
                 (None, Status::New) => {}
                 (None, _) => self.next_episode(i),
             }
-            self.begin(i, pos, out)?;
-            self.write_still(i, pos, out);
-        }
-        Ok(())
+            self.begin(i, pos, out)
+        });
+        self.show(rows, out);
+        done
     }
 
     fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Columns) -> Result<(), BatchError> {
@@ -337,8 +344,9 @@ impl<G: Game> DynBatch for Batch<G> {
         for (pos, (hot, cold)) in replayed.into_iter().enumerate() {
             let i = rows.at(pos);
             (self.hot[i], self.cold[i]) = (hot, cold);
-            self.write_still(i, pos, out);
+            self.write_flags(i, pos, out);
         }
+        self.show(rows, out);
         Ok(())
     }
 }

@@ -3,25 +3,35 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
-
+use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::{planes, spread};
+use crate::tensor::{planes, put_bits, spread};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<ConnectFour>(&[]);
 
 /// The rules on a board of given size.
+pub struct ConnectFour {
+    params: Params,
+    shape: Shape,
+    usual: bool,
+    /// Every line that wins, for the evaluation.
+    lines: Vec<u64>,
+}
+
+/// The board as bits.
 ///
 /// Cells are bits, `row * (columns + 1) + column` with row 0 at the bottom: the spare column keeps lines from running
 /// over the edge, and a win is found by shifting the mover's bits along each direction.
-pub struct ConnectFour {
-    params: Params,
+#[derive(Clone, Copy, PartialEq)]
+struct Shape {
     rows: u32,
     columns: u32,
+    /// How many in a line win.
+    line: u32,
     /// Bits from one row to the next.
     stride: u32,
     /// All cells of the board.
@@ -30,8 +40,6 @@ pub struct ConnectFour {
     bottom: u64,
     /// Column 0.
     file: u64,
-    /// Every line that wins, for the evaluation.
-    lines: Vec<u64>,
 }
 
 /// Size of the board and of the line.
@@ -76,44 +84,115 @@ pub struct View {
 }
 
 const NAMES: [&str; 2] = ["x", "o"];
+const MARKS: [char; 2] = ['x', 'o'];
 
-impl ConnectFour {
-    #[inline]
-    fn free(&self, s: &State) -> u64 {
-        // The lowest empty cell of every column: one above the top stone, or the bottom.
-        let all = s.stones[0] | s.stones[1];
+impl State {
+    fn all(&self) -> u64 {
+        self.stones[0] | self.stones[1]
+    }
+}
+
+impl Shape {
+    /// The board that nearly everybody plays on.
+    const USUAL: Shape = Shape::new(6, 7, 4);
+
+    const fn new(rows: u32, columns: u32, line: u32) -> Shape {
+        let (stride, bottom) = (columns + 1, (1 << columns) - 1);
+        let (mut board, mut file, mut row) = (0, 0, 0);
+        while row < rows {
+            board |= bottom << (row * stride);
+            file |= 1 << (row * stride);
+            row += 1;
+        }
+        Shape { rows, columns, line, stride, board, bottom, file }
+    }
+
+    fn bit(&self, row: u32, column: u32) -> u64 {
+        1 << (row * self.stride + column)
+    }
+
+    /// The lowest empty cell of every column of stones `all`: one above the top stone, or the bottom.
+    fn free(&self, all: u64) -> u64 {
         (all << self.stride | self.bottom) & !all & self.board
     }
 
-    /// The columns of the cells in `free` as bits 0..columns; `free` holds at most one cell per column.
-    #[inline]
-    fn open(&self, s: &State) -> u64 {
-        let all = s.stones[0] | s.stones[1];
-        !(all >> ((self.rows - 1) * self.stride)) & ((1 << self.columns) - 1)
+    /// The columns with an empty cell, as bits 0..columns.
+    fn open(&self, all: u64) -> u64 {
+        !(all >> ((self.rows - 1) * self.stride)) & self.bottom
     }
 
-    #[inline]
+    /// Whether `b` holds a line.
     fn wins(&self, b: u64) -> bool {
-        if self.params.x_in_row == 4 {
-            return [1, self.stride, self.stride + 1, self.stride - 1].iter().any(|&d| {
-                let pairs = b & b >> d;
-                pairs & pairs >> (2 * d) != 0
-            });
-        }
-        [1, self.stride, self.stride + 1, self.stride - 1].iter().any(|&d| {
-            let run = (1..self.params.x_in_row).fold(b, |run, _| run & run.checked_shr(d).unwrap_or(0));
-            run != 0
-        })
+        let ends = [1, self.stride, self.stride + 1, self.stride - 1].map(|d| {
+            // `run` holds the ends of stretches of `have` stones; two of them one after another make longer ones.
+            let (mut run, mut have) = (b, 1);
+            while have < self.line {
+                let more = have.min(self.line - have);
+                run &= run.checked_shr(more * d).unwrap_or(0);
+                have += more;
+            }
+            run
+        });
+        ends[0] | ends[1] | ends[2] | ends[3] != 0
+    }
+}
+
+impl ConnectFour {
+    /// The shape of the board. With `USUAL` it is a constant, and so are all shifts and bounds of what is written with it:
+    /// half of the instructions of a step.
+    #[inline]
+    fn shape<const USUAL: bool>(&self) -> Shape {
+        if USUAL { Shape::USUAL } else { self.shape }
     }
 
-    fn all_lines(&self) -> Vec<u64> {
-        let n = self.params.x_in_row as i32;
-        let on = |r: i32, c: i32| (0..self.rows as i32).contains(&r) && (0..self.columns as i32).contains(&c);
+    #[inline]
+    fn drop_stone<const USUAL: bool>(&self, s: &mut State, column: u32) {
+        let (shape, all) = (self.shape::<USUAL>(), s.all());
+        let side = &mut s.stones[usize::from(s.ply & 1)];
+        // Of a column's cells, `free` holds at most one.
+        *side |= shape.free(all) & shape.file.wrapping_shl(column);
+        s.won = shape.wins(*side);
+        s.ply = s.ply.saturating_add(1);
+    }
+
+    #[inline]
+    fn put_mask<const USUAL: bool>(&self, s: &State, out: &mut [u8]) {
+        let shape = self.shape::<USUAL>();
+        put_bits(&mut out[..shape.columns as usize], shape.open(s.all()));
+    }
+
+    /// Writes the planes of two sets of stones, row by row.
+    #[inline]
+    fn put_planes<const USUAL: bool>(&self, planes: [u64; 2], out: &mut [u8]) {
+        let shape = self.shape::<USUAL>();
+        let (rows, columns) = (shape.rows as usize, shape.columns as usize);
+        let out = &mut out[..2 * rows * columns];
+        for (k, stones) in planes.into_iter().enumerate() {
+            for row in 0..rows {
+                let (cells, at) = (stones >> (row as u32 * shape.stride), (k * rows + row) * columns);
+                if columns <= 8 && at + 8 <= out.len() {
+                    // A whole word at once; what it writes too much, the next row writes over.
+                    out[at..at + 8].copy_from_slice(&spread(cells));
+                } else {
+                    put_bits(&mut out[at..at + columns], cells);
+                }
+            }
+        }
+    }
+
+    fn owner(&self, s: &State, row: u32, column: u32) -> Option<Seat> {
+        board::owner(s.stones, (row * self.shape.stride + column) as usize)
+    }
+
+    /// Every line of the board.
+    fn all_lines(shape: &Shape) -> Vec<u64> {
+        let n = shape.line as i32;
+        let on = |r: i32, c: i32| (0..shape.rows as i32).contains(&r) && (0..shape.columns as i32).contains(&c);
         let mut lines = Vec::new();
-        for (r, c) in (0..self.rows as i32).flat_map(|r| (0..self.columns as i32).map(move |c| (r, c))) {
+        for (r, c) in (0..shape.rows as i32).flat_map(|r| (0..shape.columns as i32).map(move |c| (r, c))) {
             for (dr, dc) in [(0, 1), (1, 0), (1, 1), (1, -1)] {
                 if on(r + dr * (n - 1), c + dc * (n - 1)) {
-                    let cells = (0..n).map(|i| self.bit((r + dr * i) as u32, (c + dc * i) as u32));
+                    let cells = (0..n).map(|i| shape.bit((r + dr * i) as u32, (c + dc * i) as u32));
                     lines.push(cells.fold(0, |line, cell| line | cell));
                 }
             }
@@ -137,30 +216,6 @@ impl ConnectFour {
             .sum();
         let bound = i64::from(self.params.x_in_row.pow(2)) * self.lines.len() as i64;
         sum as f64 / (bound + 1) as f64
-    }
-
-    fn bit(&self, row: u32, column: u32) -> u64 {
-        1 << (row * self.stride + column)
-    }
-
-    /// Writes the planes of `mine` and `theirs`, row by row.
-    #[inline]
-    fn write_planes(&self, mine: u64, theirs: u64, out: &mut [u8]) {
-        let columns = self.columns as usize;
-        let mut at = 0;
-        for bits in [mine, theirs] {
-            for row in 0..self.rows {
-                let cells = bits >> (row * self.stride);
-                if columns <= 8 && at + 8 <= out.len() {
-                    // A whole word at once; what it writes too much, the next row writes over.
-                    out[at..at + 8].copy_from_slice(&spread(cells));
-                } else {
-                    let wide = [spread(cells), spread(cells >> 8)];
-                    out[at..at + columns].copy_from_slice(&wide.as_flattened()[..columns]);
-                }
-                at += columns;
-            }
-        }
     }
 }
 
@@ -198,12 +253,8 @@ impl Game for ConnectFour {
         if !(2..=16).contains(&x_in_row) {
             return Err(ParamError::value("x_in_row", x_in_row, "2 to 16"));
         }
-        let (stride, bottom) = (columns + 1, (1 << columns) - 1);
-        let board = (0..rows).fold(0, |b, r| b | bottom << (r * stride));
-        let file = (0..rows).fold(0, |b, r| b | 1 << (r * stride));
-        let mut game = ConnectFour { rows, columns, stride, board, bottom, file, lines: Vec::new(), params };
-        game.lines = game.all_lines();
-        Ok(game)
+        let shape = Shape::new(rows, columns, x_in_row);
+        Ok(ConnectFour { lines: Self::all_lines(&shape), usual: shape == Shape::USUAL, shape, params })
     }
 
     fn params(&self) -> &Params {
@@ -211,23 +262,11 @@ impl Game for ConnectFour {
     }
 
     fn facts(&self) -> Facts {
-        let size = [self.rows, self.columns];
+        let Shape { rows, columns, .. } = self.shape;
         Facts {
-            seats: NAMES.map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            max_length: self.rows * self.columns,
-            actions: self.columns,
-            max_chance: 0,
-            legal: LegalForm::Ids,
-            tensor: Some(("board", planes(&["mine", "theirs"], &size))),
-            info: None,
-            openspiel: Some(planes(&["x", "o", "empty"], &size)),
-            proposals: None,
+            tensor: Some(("board", planes(&["mine", "theirs"], &[rows, columns]))),
+            openspiel: Some(planes(&["x", "o", "empty"], &[rows, columns])),
+            ..board::facts(NAMES, columns, rows * columns)
         }
     }
 
@@ -237,86 +276,63 @@ impl Game for ConnectFour {
 
     #[inline]
     fn turn(&self, s: &State) -> Turn {
-        if s.won || u32::from(s.ply) >= self.rows * self.columns {
-            Turn::Over
-        } else {
-            Turn::Seat(usize::from(s.ply & 1))
-        }
+        let full = u32::from(s.ply) >= self.shape.rows * self.shape.columns;
+        if s.won || full { Turn::Over } else { Turn::Seat(usize::from(s.ply & 1)) }
     }
 
     fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
         if self.turn(s) == Turn::Seat(seat) {
-            let open = self.open(s);
-            (0..self.columns).filter(|c| open >> c & 1 == 1).for_each(|c| out.put(c));
+            let open = self.shape.open(s.all());
+            (0..self.shape.columns).filter(|c| open >> c & 1 == 1).for_each(|c| out.put(c));
         }
     }
 
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
-        let open = if self.turn(s) == Turn::Seat(seat) { self.open(s) } else { 0 };
-        let (low, high) = (spread(open), spread(open >> 8));
-        for (c, cell) in out.iter_mut().enumerate() {
-            *cell = if c < 8 { low[c] } else { high[(c - 8) & 7] };
+        if self.turn(s) != Turn::Seat(seat) {
+            out.fill(0);
+        } else if self.usual {
+            self.put_mask::<true>(s, out);
+        } else {
+            self.put_mask::<false>(s, out);
         }
     }
 
     #[inline]
     fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
-        let mut open = self.open(s);
+        let mut open = self.shape.open(s.all());
         for _ in 0..scale(rng.bits(), u64::from(open.count_ones())) {
             open &= open - 1;
         }
-        open.trailing_zeros().min(self.columns - 1)
+        open.trailing_zeros().min(self.shape.columns - 1)
     }
 
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        // Of a column's cells, `free` holds at most one.
-        let cell = self.free(s) & self.file.wrapping_shl(a);
-        let side = &mut s.stones[usize::from(s.ply & 1)];
-        *side |= cell;
-        s.won = self.wins(*side);
-        s.ply = s.ply.saturating_add(1);
+        if self.usual { self.drop_stone::<true>(s, a) } else { self.drop_stone::<false>(s, a) }
     }
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         // The last mover won, if anybody did.
-        let first = match (s.won, s.ply & 1) {
-            (false, _) => 0.0,
-            (true, 1) => 1.0,
-            (true, _) => -1.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        board::returns(s.won.then(|| usize::from(s.ply & 1 ^ 1)), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
-        let cell = |row, c| match [0, 1].map(|p: usize| s.stones[p] & self.bit(row, c) != 0) {
-            [true, _] => 'x',
-            [_, true] => 'o',
-            _ => '.',
-        };
-        let board = (0..self.rows).rev().map(|r| (0..self.columns).map(|c| cell(r, c)).collect()).collect();
-        let to_move = match self.turn(s) {
-            Turn::Seat(p) => Some(NAMES[p].to_owned()),
-            _ => None,
-        };
-        View { board, to_move }
+        let Shape { rows, columns, .. } = self.shape;
+        let row = |row| board::row((0..columns).map(|c| self.owner(s, row, c)), MARKS);
+        View { board: (0..rows).rev().map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
     }
 
     fn world(&self, view: &View, _rng: &mut Stream) -> State {
-        let mut s = self.start();
-        for (row, line) in view.board.iter().rev().take(self.rows as usize).enumerate() {
-            for (c, mark) in line.chars().take(self.columns as usize).enumerate() {
-                match mark {
-                    'x' => s.stones[0] |= self.bit(row as u32, c as u32),
-                    'o' => s.stones[1] |= self.bit(row as u32, c as u32),
-                    _ => {}
-                }
+        let (mut s, board) = (self.start(), &self.shape);
+        for (row, line) in (0..board.rows).zip(view.board.iter().rev()) {
+            for (c, seat) in board::stones_of(line, board.columns as usize, MARKS) {
+                s.stones[seat] |= board.bit(row, c as u32);
             }
         }
         s.ply = (s.stones[0].count_ones() + s.stones[1].count_ones()) as u8;
-        s.won = self.wins(s.stones[0]) || self.wins(s.stones[1]);
+        s.won = board.wins(s.stones[0]) || board.wins(s.stones[1]);
         s
     }
 
@@ -344,19 +360,15 @@ impl Game for ConnectFour {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
-        self.write_planes(s.stones[me], s.stones[1 - me], out);
+        let planes = board::sides(who).map(|side| s.stones[side]);
+        if self.usual { self.put_planes::<true>(planes, out) } else { self.put_planes::<false>(planes, out) }
     }
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
         let first = if self.params.egocentric_obs_tensor { seat & 1 } else { 0 };
-        let cells = (self.rows * self.columns) as usize;
-        for (i, (row, c)) in (0..self.rows).flat_map(|r| (0..self.columns).map(move |c| (r, c))).enumerate() {
-            let [a, b] = [first, 1 - first].map(|p| s.stones[p] & self.bit(row, c) != 0);
-            out[i] = f32::from(u8::from(a));
-            out[cells + i] = f32::from(u8::from(b));
-            out[2 * cells + i] = f32::from(u8::from(!a && !b));
-        }
+        let columns = self.shape.columns as usize;
+        let owner = |cell| self.owner(s, (cell / columns) as u32, (cell % columns) as u32);
+        board::planes(out, &[Some(first), Some(1 - first), None], owner);
     }
 
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
@@ -365,9 +377,8 @@ impl Game for ConnectFour {
 
     fn hash(&self, s: &State) -> Option<u64> {
         // Stones of one side plus all stones with a floor tell the position; mixed so that low bits serve as an index.
-        let all = s.stones[0] | s.stones[1];
         Some(
-            (s.stones[0].rotate_left(29) ^ (all + self.bottom).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            (s.stones[0].rotate_left(29) ^ (s.all() + self.shape.bottom).wrapping_mul(0x9e37_79b9_7f4a_7c15))
                 .wrapping_mul(0xd6e8_feb8_6659_fd93),
         )
     }

@@ -2,12 +2,29 @@
 
 use crate::registry::Entry;
 
+pub mod ataxx;
+pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod go;
+pub mod gomoku;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
+pub mod nim;
+pub mod reversi;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
-pub const GAMES: &[Entry] =
-    &[tic_tac_toe::ENTRY, connect_four::ENTRY, kuhn_poker::ENTRY, iterated_prisoners_dilemma::ENTRY, chess::ENTRY];
+pub const GAMES: &[Entry] = &[
+    tic_tac_toe::ENTRY,
+    connect_four::ENTRY,
+    nim::ENTRY,
+    breakthrough::ENTRY,
+    gomoku::ENTRY,
+    reversi::ENTRY,
+    ataxx::ENTRY,
+    go::ENTRY,
+    chess::ENTRY,
+    kuhn_poker::ENTRY,
+    iterated_prisoners_dilemma::ENTRY,
+];

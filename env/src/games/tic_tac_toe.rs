@@ -3,13 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
-
+use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::{planes, spread};
+use crate::tensor::{planes, put_bits};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<TicTacToe>(&[]);
@@ -45,6 +44,7 @@ pub struct View {
 
 const FULL: u16 = 0o777;
 const NAMES: [&str; 2] = ["x", "o"];
+const MARKS: [char; 2] = ['x', 'o'];
 
 /// Whether three of `stones` stand in a line: rows, columns, diagonals.
 const fn has_line(stones: u16) -> bool {
@@ -79,6 +79,10 @@ impl State {
     fn empty(&self) -> u16 {
         FULL & !(self.stones[0] | self.stones[1])
     }
+
+    fn owner(&self, cell: usize) -> Option<Seat> {
+        board::owner(self.stones.map(u64::from), cell)
+    }
 }
 
 impl Game for TicTacToe {
@@ -102,21 +106,9 @@ impl Game for TicTacToe {
 
     fn facts(&self) -> Facts {
         Facts {
-            seats: NAMES.map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            max_length: 9,
-            actions: 9,
-            max_chance: 0,
-            legal: LegalForm::Ids,
             tensor: Some(("board", planes(&["mine", "theirs"], &[3, 3]))),
-            info: None,
-            openspiel: Some(TensorSpec { high: 1.0, ..planes(&["empty", "o", "x"], &[3, 3]) }),
-            proposals: None,
+            openspiel: Some(planes(&["empty", "o", "x"], &[3, 3])),
+            ..board::facts(NAMES, 9, 9)
         }
     }
 
@@ -138,7 +130,7 @@ impl Game for TicTacToe {
     #[inline]
     fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
         let bits = if self.turn(s) == Turn::Seat(seat) { s.empty() } else { 0 };
-        write_cells(out, bits);
+        put_bits(&mut out[..9], bits.into());
     }
 
     #[inline]
@@ -161,36 +153,18 @@ impl Game for TicTacToe {
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         // The last mover won, if anybody did.
-        let first = match (s.won, s.ply & 1) {
-            (false, _) => 0.0,
-            (true, 1) => 1.0,
-            (true, _) => -1.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        board::returns(s.won.then(|| 1 - s.mover()), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
-        let cell = |c: usize| match (s.stones[0] >> c & 1, s.stones[1] >> c & 1) {
-            (1, _) => 'x',
-            (_, 1) => 'o',
-            _ => '.',
-        };
-        let row = |r: usize| (0..3).map(|c| cell(r * 3 + c)).collect();
-        let to_move = match self.turn(s) {
-            Turn::Seat(p) => Some(NAMES[p].to_owned()),
-            _ => None,
-        };
-        View { board: [row(0), row(1), row(2)], to_move }
+        let row = |r: usize| board::row((0..3).map(|c| s.owner(r * 3 + c)), MARKS);
+        View { board: [row(0), row(1), row(2)], to_move: board::to_move(self.turn(s), NAMES) }
     }
 
     fn world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut s = self.start();
-        for (i, c) in view.board.iter().flat_map(|row| row.chars().take(3)).take(9).enumerate() {
-            match c {
-                'x' => s.stones[0] |= 1 << i,
-                'o' => s.stones[1] |= 1 << i,
-                _ => {}
-            }
+        for (row, line) in view.board.iter().enumerate() {
+            board::stones_of(line, 3, MARKS).for_each(|(c, seat)| s.stones[seat] |= 1 << (row * 3 + c));
         }
         s.ply = (s.stones[0].count_ones() + s.stones[1].count_ones()) as u8;
         s.won = WON[usize::from(s.stones[0] & FULL)] || WON[usize::from(s.stones[1] & FULL)];
@@ -208,9 +182,9 @@ impl Game for TicTacToe {
     /// Also knows `a1` (column letter, row from the bottom) and the bare id.
     fn parse(&self, view: &View, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         let text = text.trim();
-        let a = match *text.to_ascii_lowercase().as_bytes() {
-            [c @ b'a'..=b'c', r @ b'1'..=b'3'] => u32::from(b'3' - r) * 3 + u32::from(c - b'a'),
-            [d @ b'0'..=b'8'] => u32::from(d - b'0'),
+        let a = match (board::square(text, &board::LETTERS[..3], 3), text.as_bytes()) {
+            (Some([column, row]), _) => (2 - row) * 3 + column,
+            (_, [d @ b'0'..=b'8']) => u32::from(d - b'0'),
             _ => (0..9).find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))?,
         };
         legal.contains(&a).then_some(a)
@@ -223,28 +197,15 @@ impl Game for TicTacToe {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
-        write_cells(&mut out[..9], s.stones[me]);
-        write_cells(&mut out[9..18], s.stones[1 - me]);
+        let [mine, theirs] = board::sides(who).map(|side| u64::from(s.stones[side]));
+        put_bits(&mut out[..18], mine | theirs << 9);
     }
 
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
-        for c in 0..9 {
-            out[c] = f32::from(s.empty() >> c & 1);
-            out[9 + c] = f32::from(s.stones[1] >> c & 1);
-            out[18 + c] = f32::from(s.stones[0] >> c & 1);
-        }
+        board::planes(out, &[None, Some(1), Some(0)], |cell| s.owner(cell));
     }
 
     fn hash(&self, s: &State) -> Option<u64> {
         Some(u64::from(s.stones[0]) | u64::from(s.stones[1]) << 16)
-    }
-}
-
-#[inline]
-fn write_cells(out: &mut [u8], bits: u16) {
-    if let Some((head, [last])) = out.split_first_chunk_mut::<8>() {
-        *head = spread(u64::from(bits));
-        *last = (bits >> 8 & 1) as u8;
     }
 }

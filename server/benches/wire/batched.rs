@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use ludex_env::Stream;
 use ludex_protocol::batch::{Batch, Mask};
 use ludex_protocol::client::{Autoreset, MaskForm, Open, Reset, Seed, Step};
@@ -36,20 +37,17 @@ async fn measure(host: &Host, count: u32, handles: usize, span: Duration) -> any
         let first = batch(link.ask(&ClientMessage::Reset(reset)).await?)?;
         envs.push((opened.env, draw(&first, &mut rng)?));
     }
-    for (env, actions) in &envs[1..] {
-        link.request(&step(*env, actions.clone())).await?;
+    let mut ready = envs.pop().context("no handle")?;
+    for (env, actions) in envs {
+        link.request(&step(env, actions)).await?;
     }
     let (start, mut messages) = (Instant::now(), 0u32);
     while start.elapsed() < span {
-        for k in 0..handles {
-            let (env, actions) = &mut envs[k];
-            link.request(&step(*env, std::mem::take(actions))).await?;
-            // The oldest one in flight.
-            let ready = (k + 1) % handles;
-            let reply = batch(link.answer().await?)?;
-            envs[ready].1 = draw(&reply, &mut rng)?;
-            messages += 1;
-        }
+        link.request(&step(ready.0, ready.1)).await?;
+        // Of whichever handle it is: one that is away on the compute pool is overtaken by the others.
+        let reply = batch(link.answer().await?)?;
+        ready = (reply.env, draw(&reply, &mut rng)?);
+        messages += 1;
     }
     Ok(f64::from(messages) * f64::from(count) / start.elapsed().as_secs_f64())
 }

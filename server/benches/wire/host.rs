@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -24,7 +25,8 @@ impl Host {
     pub fn ludex() -> anyhow::Result<Self> {
         // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
         let data = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
-        let config = Config { workers: 1, ..Config::new(data.path()) };
+        // Matches that still run when the figure is known are not waited for.
+        let config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
         Self::start(Some(data), |listener, stop| async move {
             ludex_server::run(listener, config, async {
                 // Whoever holds the other end has stopped or gone.
@@ -34,7 +36,8 @@ impl Host {
         })
     }
 
-    /// A bare tokio-tungstenite server that answers the k-th message with `replies[k mod n]`.
+    /// A bare tokio-tungstenite server that answers the k-th message with `replies[k mod n]`. It serves one client at a
+    /// time, and looks at nothing else meanwhile: [`end`](Self::end) waits until that one is gone.
     pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
         Self::start(None, |listener, mut stop| async move {
             loop {

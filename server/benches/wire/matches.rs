@@ -56,8 +56,10 @@ async fn play(mut link: Link, rated: bool, from: Instant, to: Instant) -> anyhow
     let join = Join { against: Some(vec!["random".into()]), slots: SLOTS, count: 0, rated, ..Join::new("tic_tac_toe") };
     link.request(&ClientMessage::Join(Box::new(join))).await?;
     let (mut rng, mut accepted) = (Stream::named("wire"), 0);
-    while Instant::now() < to {
-        let mut frame = Some(link.next().await?);
+    while Instant::now() < to
+        && let Ok(frame) = tokio::time::timeout_at(to.into(), link.next()).await
+    {
+        let mut frame = Some(frame?);
         while let Some(bytes) = frame {
             let said: Said = rmp_serde::from_slice(&bytes)?;
             match said.kind.as_str() {

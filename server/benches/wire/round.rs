@@ -50,6 +50,7 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
             median(ratios)
         );
     }
+    drop((steps, bare));
     host.end()?;
     echo.end()
 }

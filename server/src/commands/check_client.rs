@@ -13,6 +13,9 @@ pub(super) struct Args {
     /// What the client claims to be
     #[arg(long, value_enum, default_value = "resumable")]
     level: Level,
+    /// Only the checks whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Seconds that anything may take: starting, coming back, answering
     #[arg(long, default_value_t = 15)]
     patience: u64,
@@ -27,7 +30,8 @@ pub(super) struct Args {
 
 /// Exit code 0: conformant, 1: faults, 2: nothing could be checked.
 pub(super) fn run(args: Args) -> ExitCode {
-    let plan = Plan { command: args.command, level: args.level, patience: Duration::from_secs(args.patience) };
+    let patience = Duration::from_secs(args.patience);
+    let plan = Plan { command: args.command, level: args.level, patience, only: args.only };
     let checks = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(anyhow::Error::from);
     let checks = checks.and_then(|runtime| {
         runtime.block_on(check(&plan, |check| {

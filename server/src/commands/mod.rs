@@ -1,6 +1,7 @@
 //! The command line: one file for each command.
 
 mod check_client;
+mod conformance;
 mod demo;
 mod export;
 mod games;
@@ -57,6 +58,8 @@ enum Command {
     Token(token::Args),
     /// Check a client that you wrote against the protocol
     CheckClient(check_client::Args),
+    /// Check a server that you wrote against the protocol
+    Conformance(conformance::Args),
 }
 
 /// Reads the command line and does what it says.
@@ -76,6 +79,7 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),
         Command::CheckClient(args) => return check_client::run(args),
+        Command::Conformance(args) => return conformance::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -35,6 +35,8 @@ const GUESS_NS: f64 = 500.0;
 const GUESS_REPLAY_NS: f64 = 20_000.0;
 /// The same where the server's agents answer.
 const GUESS_AGENTS_NS: f64 = 1e7;
+/// A task of so many times fewer environments than another says nothing about that one: most of its time is not theirs.
+const FEW: usize = 8;
 
 /// What the gym plane needs of its server.
 #[derive(Clone)]
@@ -92,8 +94,13 @@ struct Place {
 
 /// What one environment's share of each kind of task takes, in nanoseconds, by [`Task::kind`].
 struct Costs {
+    /// Whether the server's agents answer in the tasks.
+    agents: bool,
     ns: [f64; Task::KINDS],
-    measured: [bool; Task::KINDS],
+    /// What was measured last, if anything was.
+    last: [Option<f64>; Task::KINDS],
+    /// Environments of the biggest task measured.
+    most: [usize; Task::KINDS],
 }
 
 impl Costs {
@@ -103,7 +110,7 @@ impl Costs {
         ns[Task::REPLAY] = GUESS_REPLAY_NS;
         ns[Task::COPY] = GUESS_NS;
         ns[Task::LOOK] = 0.0;
-        Costs { ns, measured: [false; Task::KINDS] }
+        Costs { agents, ns, last: [None; Task::KINDS], most: [0; Task::KINDS] }
     }
 
     fn expect(&self, kind: usize, rows: usize) -> Duration {
@@ -115,9 +122,19 @@ impl Costs {
             return;
         }
         let now = took.as_nanos() as f64 / rows.max(1) as f64;
-        // A slow call is believed at once, quick ones only after a while: an opponent that thinks may not move each time.
-        self.ns[kind] = if self.measured[kind] { now.max(0.8 * self.ns[kind] + 0.2 * now) } else { now };
-        self.measured[kind] = true;
+        if !self.agents && rows < self.most[kind] / FEW {
+            return;
+        }
+        self.most[kind] = self.most[kind].max(rows);
+        let before = self.last[kind].replace(now);
+        self.ns[kind] = match before {
+            None => now,
+            // A slow call is believed at once, quick ones only after a while: an opponent that thinks may not move each
+            // time.
+            Some(_) if self.agents => now.max(0.8 * self.ns[kind] + 0.2 * now),
+            // Rules take as long each time: what was slow once, and not before, was the machine at something else.
+            Some(before) => now.min(before),
+        };
     }
 }
 
@@ -331,4 +348,51 @@ fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Written {
     let message = format!("this session has no environment {env}: it was closed or never opened");
     let error = ErrorMessage::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
     Written::error(id, None, encoding, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: usize = 1;
+
+    fn stays(costs: &Costs, rows: usize) -> bool {
+        costs.expect(STEP, rows) <= INLINE
+    }
+
+    #[test]
+    fn rules_that_were_interrupted_once_are_not_slow() {
+        let (quick, slow) = (Duration::from_micros(200), Duration::from_millis(20));
+        let mut costs = Costs::guess(false);
+        assert!(!stays(&costs, 16_384), "nothing is known yet");
+        costs.measure(STEP, 4_096, quick);
+        assert!(stays(&costs, 16_384));
+        costs.measure(STEP, 4_096, slow);
+        assert!(stays(&costs, 16_384), "once");
+        costs.measure(STEP, 4_096, slow);
+        assert!(!stays(&costs, 4_096), "twice");
+        costs.measure(STEP, 4_096, quick);
+        assert!(stays(&costs, 4_096), "quick again");
+    }
+
+    #[test]
+    fn a_step_of_one_says_nothing_about_thousands() {
+        let mut costs = Costs::guess(false);
+        costs.measure(STEP, 4_096, Duration::from_micros(200));
+        for _ in 0..3 {
+            costs.measure(STEP, 1, Duration::from_micros(5));
+        }
+        assert!(stays(&costs, 4_096));
+    }
+
+    #[test]
+    fn an_agent_that_thought_once_may_think_again() {
+        let mut costs = Costs::guess(true);
+        assert!(!stays(&costs, 1));
+        costs.measure(STEP, 4, Duration::from_micros(8));
+        assert!(stays(&costs, 4));
+        costs.measure(STEP, 1, Duration::from_millis(50));
+        costs.measure(STEP, 4, Duration::from_micros(8));
+        assert!(!stays(&costs, 1));
+    }
 }

@@ -1,8 +1,10 @@
 //! The protocol kit: checks for clients and for servers that others wrote.
 //!
-//! [`client`] plays the server in scripts that a client must come through. Each check is one line.
+//! [`client`] plays the server in scripts that a client must come through; [`server`] is a client that tries whether a
+//! server keeps the protocol. Each check is one line.
 
 pub mod client;
+pub mod server;
 
 use std::fmt;
 
@@ -18,6 +20,9 @@ pub struct Check {
     /// What is wrong; absent: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
+    /// Why nothing could be checked; absent: it was checked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
 }
 
 /// What is wrong.
@@ -39,9 +44,10 @@ impl Fault {
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.fault {
-            None => write!(f, "ok section {}: {}", self.section, self.check),
-            Some(Fault { section, did, expected }) => {
+        match (&self.fault, &self.skipped) {
+            (None, None) => write!(f, "ok section {}: {}", self.section, self.check),
+            (None, Some(why)) => write!(f, "skipped section {}: {}: {why}", self.section, self.check),
+            (Some(Fault { section, did, expected }), _) => {
                 write!(f, "FAULT section {section}: {}: {did}; expected {expected}", self.check)
             }
         }

@@ -370,7 +370,7 @@ impl Hub {
                 if let Some(w) = lock(&self.lobby).joins.get_mut(&id) {
                     w.ready = true;
                 }
-                self.seat_all().await;
+                self.seat_soon();
             }
             Err(e) => {
                 if let Some(mailbox) = entrant.mailbox() {
@@ -543,6 +543,13 @@ impl Hub {
         let gone: Vec<String> =
             lobby.joins.values().filter(|w| w.entrant.session == session).map(|w| w.id.clone()).collect();
         gone.iter().for_each(|id| lobby.remove(id));
+    }
+
+    /// [`seat_all`](Self::seat_all) in a task of its own: each match is kept before it begins, and a connection that
+    /// waited for many would not hear its client meanwhile, whose clocks run.
+    pub(super) fn seat_soon(self: &Arc<Self>) {
+        let hub = self.clone();
+        tokio::spawn(async move { hub.seat_all().await });
     }
 
     /// Begins every match that can begin. Only those whose session is connected are seated.

@@ -66,9 +66,9 @@ impl Player {
     }
 
     /// The client is here: joins that waited for it go on.
-    pub async fn go_on(&self) {
+    pub fn go_on(&self) {
         if !self.hub.joins_of(&self.entrant.session).is_empty() {
-            self.hub.seat_all().await;
+            self.hub.seat_soon();
         }
     }
 

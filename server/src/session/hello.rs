@@ -201,7 +201,7 @@ async fn welcome<S>(
     };
     let bytes = wire.encoding.encode_server(Some(id), &ludex_protocol::ServerMessage::Welcome(Box::new(welcome)));
     let bytes = bytes.map_err(|e| Turned::away(ErrorCode::Internal, e.to_string()))?;
-    session.player.go_on().await;
+    session.player.go_on();
     Ok(Welcomed { session, mailbox, control, welcome: Frame::new(wire.encoding, bytes) })
 }
 

@@ -138,6 +138,7 @@ impl Bot {
                 self.over = true;
                 Ok(Vec::new())
             }
+            "resync" if self.makes("ignores_resync_turn") => Ok(Vec::new()),
             "resync" if !message["turn"].is_null() => Ok(self.act(&message["turn"])),
             "match_end" => {
                 self.over = true;

@@ -89,6 +89,8 @@ pub(super) struct Host<'a> {
     broken_at: Option<String>,
     /// Whether the trouble is over.
     done: bool,
+    /// Whether the client stays when its match is over; it need not end.
+    stays: bool,
 }
 
 impl<'a> Host<'a> {
@@ -109,6 +111,7 @@ impl<'a> Host<'a> {
             passed: BTreeSet::new(),
             broken_at: None,
             done: false,
+            stays: false,
         }
     }
 
@@ -178,6 +181,7 @@ impl<'a> Host<'a> {
             status = self.program.ended() => Some(status),
             () = tokio::time::sleep(patience) => {
                 if self.over() {
+                    self.stays = true;
                     return Err(Stop::Done);
                 }
                 let seconds = self.patience.as_secs();
@@ -211,6 +215,9 @@ impl<'a> Host<'a> {
     }
 
     async fn goodbye(&mut self) -> Result<(), Fault> {
+        if self.stays {
+            return Ok(());
+        }
         let Ok(status) = tokio::time::timeout(LINGERS, self.program.ended()).await else { return Ok(()) };
         if status.is_some_and(|status| status.success()) {
             return Ok(());
@@ -226,12 +233,15 @@ impl<'a> Host<'a> {
             // Whether a client comes back when its match is over is its own affair.
             return Ok(());
         }
+        let unseen = at == before_turn(SECOND);
         let turn = at == format!("sent turn {SECOND}");
         let act = at == format!("got act {SECOND}");
         let close = match self.script.trouble {
-            Trouble::Cuts if first => None,
+            Trouble::Cuts if first && !at.starts_with(BEFORE) => None,
             Trouble::LostAct if act && !self.done => None,
-            Trouble::Resync | Trouble::Forgotten | Trouble::Ended { .. } if turn && !self.done => None,
+            // Nothing but the resync tells of the turn.
+            Trouble::Resync | Trouble::Forgotten if unseen && !self.done => None,
+            Trouble::Ended { .. } if turn && !self.done => None,
             Trouble::Drain if act && !self.done => Some(close::RESTART),
             _ => {
                 if self.has(Trouble::Drain) && turn && first {
@@ -355,7 +365,7 @@ impl<'a> Host<'a> {
             matches: running.map(Table::held).into_iter().collect(),
             joins: Vec::new(),
         };
-        self.slow().await;
+        self.slow("welcome").await;
         self.send(wire, id, ServerMessage::Welcome(Box::new(welcome))).await?;
         if self.has(Trouble::Extras) {
             wire.value(&json!({ "type": "x_news", "text": "nobody knows this message" })).await?;
@@ -421,6 +431,9 @@ impl<'a> Host<'a> {
                     format!("sent event {seq}")
                 }
                 Frame::Known(frame) => {
+                    if let MatchFrame::Turn(turn) = &frame {
+                        self.place(wire, before_turn(turn.turn)).await?;
+                    }
                     let at = name_of(&frame);
                     // A turn is told as it stands: refusals may have come since.
                     let frame = match (frame, self.table.as_ref().and_then(|table| table.open.clone())) {
@@ -443,8 +456,11 @@ impl<'a> Host<'a> {
         Ok(wire.send(re, &message, self.has(Trouble::Extras)).await?)
     }
 
-    async fn slow(&self) {
-        if let Trouble::Slow(pause) = self.script.trouble {
+    /// The first reply of each kind may take its time.
+    async fn slow(&mut self, kind: &str) {
+        if let Trouble::Slow(pause) = self.script.trouble
+            && self.passed.insert(format!("slow {kind}"))
+        {
             tokio::time::sleep(pause).await;
         }
     }
@@ -542,8 +558,8 @@ impl<'a> Host<'a> {
         if played {
             self.place(wire, at).await?;
         }
-        self.slow().await;
         let name = kind_of_reply(&reply);
+        self.slow(&name).await;
         self.send(wire, Some(id), reply).await?;
         if let Some(request) = self.session.as_mut().and_then(|session| session.requests.get_mut(&id)) {
             request.replied = true;
@@ -650,6 +666,13 @@ fn games() -> Vec<GameEntry> {
         rules: spec.rules,
     });
     entry.into_iter().collect()
+}
+
+/// The places in front of turns, which are no messages.
+const BEFORE: &str = "before turn ";
+
+fn before_turn(turn: u32) -> String {
+    format!("{BEFORE}{turn}")
 }
 
 fn name_of(frame: &MatchFrame) -> String {

@@ -24,15 +24,15 @@ pub(super) enum Trouble {
     Extras,
     /// The second turn is refused so often; `legal` tells whether the refusals list the legal actions.
     Refusals { times: u32, legal: bool },
-    /// Every reply takes its time.
+    /// The first reply of each kind takes its time.
     Slow(Duration),
     /// The connection is cut after every message, sent or received, once.
     Cuts,
     /// The second act gets lost together with the connection.
     LostAct,
-    /// The connection is cut at the second turn; what comes back is one `resync`.
+    /// The connection is cut before the second turn is told; what comes back is one `resync` with the turn in it.
     Resync,
-    /// The connection is cut at the second turn, and the session is forgotten.
+    /// The connection is cut before the second turn is told, and the session is forgotten.
     Forgotten,
     /// The server says that it drains, and closes with 1012 when the second act comes.
     Drain,

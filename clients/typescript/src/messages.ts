@@ -1,0 +1,387 @@
+// The messages of docs/protocol.md as types, in both encodings, with the page's names. A test holds them to the golden
+// frames.
+
+/** Free documents: parameters, schemas, proposals. */
+export type Json = Record<string, unknown>;
+
+/** A column on the wire: packed little-endian bytes in MessagePack, a flat list in JSON. */
+export type WireColumn = Uint8Array | number[];
+/** A column as a client sends it; each encoding packs it in its way. */
+export type SentColumn = Uint32Array | Int32Array | number[];
+/** Bytes on the wire: as they are in MessagePack, base64 in JSON. */
+export type WireBytes = Uint8Array | string;
+export type Dtype = 'u1' | 'i1' | 'i2' | 'i4' | 'f4';
+/** A tensor on the wire: `b` in MessagePack, `v` in JSON. */
+export interface WireTensor { d: Dtype; s: number[]; b?: Uint8Array; v?: number[] }
+export type WireTensors = Record<string, WireTensor>;
+export interface WireRagged { o: WireColumn; a: WireColumn }
+
+export type Dynamics = 'sequential' | 'simultaneous' | 'mixed';
+export type ChanceMode = 'deterministic' | 'explicit' | 'sampled';
+export type Information = 'perfect' | 'imperfect';
+export type GymView = 'tensor' | 'info' | 'struct' | 'text' | 'returns';
+export type MatchView = 'struct' | 'text' | 'tensor' | 'info' | 'texts';
+export type AgentKind = 'bot' | 'llm' | 'human' | 'learner';
+export type Outcome = 'win' | 'loss' | 'draw' | 'none';
+export type Scope = 'gym' | 'play' | 'spectate' | 'admin';
+export type Reason =
+  | 'finished' | 'illegal' | 'timeout' | 'disconnect' | 'resign' | 'truncated' | 'agent_error' | 'no_show'
+  | 'infra_error' | 'aborted';
+export type ErrorCode =
+  | 'bad_frame' | 'bad_message' | 'bad_field' | 'unknown_type' | 'too_large' | 'too_deep' | 'protocol_version'
+  | 'hello_first' | 'unauthorized' | 'forbidden' | 'unknown_game' | 'bad_params' | 'unknown_agent' | 'bad_seed'
+  | 'unknown_env' | 'env_over' | 'bad_shape' | 'illegal_action' | 'bad_snapshot' | 'limit' | 'rate_limited'
+  | 'window_full' | 'unknown_join' | 'unknown_match' | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict'
+  | 'match_over' | 'draining' | 'internal';
+
+/** An action id; a text, as people write the move; a document (a proposal). */
+export type Move = number | string | Json;
+/** Ascending ids, or inclusive ranges of them. */
+export type Legal = number[] | [number, number][];
+
+export interface Clock { move_ms?: number; bank_ms?: number; inc_ms?: number; first_ms?: number; episode_ms?: number }
+export interface AgentId { name: string; version?: string; kind?: AgentKind }
+export interface SeatInfo { name: string; version?: string; kind?: AgentKind }
+export interface Notes {
+  analysis?: string;
+  emotion?: string;
+  say?: string;
+  tokens?: { in: number; out: number };
+  [more: string]: unknown;
+}
+export interface GameFilter {
+  information?: Information;
+  chance?: ChanceMode;
+  dynamics?: Dynamics;
+  players?: number;
+  text?: string;
+}
+
+/** A game of the catalogue. */
+export interface GameEntry {
+  game: string;
+  title: string;
+  players: [min: number, max: number];
+  dynamics: Dynamics;
+  chance: ChanceMode;
+  information: Information;
+  presets: string[];
+  rules: number;
+}
+
+export interface TensorSpec {
+  d: Dtype;
+  s: number[];
+  low: number;
+  high: number;
+  parts: { name: string; at: number; len: number }[];
+}
+
+/** What there is to know about a game, section 3. */
+export interface Spec {
+  game: string;
+  title: string;
+  /** Complete, with defaults filled in. */
+  params: Json;
+  /** The canonical game string. */
+  string: string;
+  rules: number;
+  /** Equal hash: policies and records carry over. */
+  hash: string;
+  players: number;
+  /** Least and greatest number of seats over all parameters. */
+  player_range: [number, number];
+  /** Names of the seats. */
+  seats: string[];
+  dynamics: Dynamics;
+  chance: ChanceMode;
+  information: Information;
+  utility: 'zero_sum' | 'constant_sum' | 'general_sum' | 'identical';
+  rewards: 'terminal' | 'step';
+  min_return: number;
+  max_return: number;
+  max_length: number;
+  /** How many actions there are: ids are below it. */
+  actions: number;
+  max_chance: number;
+  legal: 'ids' | 'ranges';
+  views: {
+    tensor?: Record<string, TensorSpec>;
+    info?: Record<string, TensorSpec>;
+    /** JSON Schema. */
+    struct: unknown;
+    text: boolean;
+    layouts: string[];
+  };
+  /** JSON Schema of each phase's moves, in games whose moves are documents or speech. */
+  proposals?: Record<string, unknown>;
+  params_schema: unknown;
+  presets: Record<string, { params: Json; note: string }>;
+  anchors: { level: number; bot: number; agent: string; rating?: number; low?: number; high?: number }[];
+  /** The rules page (Markdown), when asked for. */
+  text?: string;
+}
+
+// ---- what a client sends: the fields of each request, by its type ---------------------------------------------------
+
+export interface Hello {
+  protocol: number[];
+  client: string;
+  token?: string;
+  agent?: AgentId;
+  resume?: { session: string; key: string; seen?: Record<string, number> };
+  reclaim?: boolean;
+}
+
+/** `open`: the environments of one handle. */
+export interface Open {
+  game: string;
+  params?: Json;
+  /** How many environments [1]. */
+  count?: number;
+  /** Who plays each seat: `"agent"` (we) or an agent of the server, such as `"mcts sims=500"`. Absent: all are ours. */
+  seats?: string[];
+  rotate?: 'none' | 'cycle' | 'random';
+  chance?: 'server' | 'client';
+  autoreset?: 'next_step' | 'same_step' | 'disabled';
+  /** What batches show [tensor]. */
+  views?: GymView[];
+  layout?: string;
+  mask?: 'u1' | 'bits' | 'ids' | 'none';
+  /** Whose views batches carry. */
+  observer?: 'acting' | 'all';
+  on_illegal?: 'refuse' | 'lose';
+  /** Truncates episodes after so many moves. */
+  max_steps?: number;
+  /** Keep episode records. */
+  record?: boolean;
+}
+
+/** `join`: seats in matches. */
+export interface Join {
+  game?: string;
+  params?: Json;
+  /** Who meets: those whose queues are equal. */
+  queue?: string;
+  /** Agents of the server for the other seats: one for all, or in seat order. */
+  against?: string[];
+  seat?: number;
+  /** Matches at a time [1]. */
+  slots?: number;
+  /** Matches in all [1]; 0: until `leave`. */
+  count?: number;
+  /** What turns show [struct, texts]. */
+  views?: MatchView[];
+  layout?: string;
+  rated?: boolean;
+  clock?: Clock;
+  ticket?: string;
+}
+
+interface OfEnv { env: number; envs?: SentColumn }
+
+/** Requests by type, and their replies. */
+export interface Requests {
+  ping: [object, ServerPong];
+  list_games: [{ filter?: GameFilter }, Games];
+  describe: [{ game: string; params?: Json; rules_text?: boolean }, SpecReply];
+  open: [Open, Opened];
+  reset: [OfEnv & { seed?: string; seeds?: string[]; seats?: string[] }, WireBatch];
+  step: [OfEnv & { actions?: SentColumn; moves?: (Move | null)[] }, WireBatch];
+  view: [{ env: number; i?: number; seat?: number; views?: GymView[]; names?: number[]; parse?: string[] }, Viewed];
+  clone: [OfEnv & { seed?: string }, Opened];
+  snapshot: [OfEnv, Snapshots];
+  restore: [OfEnv & { items: WireBytes[] }, WireBatch];
+  close: [{ env: number }, Done];
+  join: [Join, Joined];
+  leave: [{ join: string }, Done];
+  act: [
+    { match: string; turn: number; try?: number; action?: number; text?: string; proposal?: unknown; notes?: Notes },
+    Accepted | Refused,
+  ];
+  resign: [{ match: string }, Done];
+  list_matches: [{ game?: string; live?: boolean; limit?: number }, Matches];
+  spectate: [{ match: string; view?: 'public' | 'full'; views?: MatchView[] }, Done];
+  unspectate: [{ match: string }, Done];
+}
+
+export type ClientMessage =
+  | ({ type: 'hello'; id: number } & Hello)
+  | { [T in keyof Requests]: { type: T; id: number } & Requests[T][0] }[keyof Requests]
+  | { type: 'ack'; match: string; seq: number }
+  | { type: 'pong'; nonce?: number };
+
+// ---- what a server sends --------------------------------------------------------------------------------------------
+
+interface Reply { re?: number }
+interface Numbered { match: string; seq: number }
+
+export type Limits = Record<
+  | 'frame_bytes' | 'message_bytes' | 'depth' | 'window' | 'requests_per_s' | 'envs' | 'batch' | 'batch_bytes'
+  | 'matches' | 'text_bytes' | 'notes_bytes' | 'idle_ms' | 'grace_ms' | 'hello_ms' | 'replies_kept',
+  number
+>;
+export interface Welcome extends Reply {
+  type: 'welcome';
+  protocol: number;
+  server: string;
+  session: string;
+  key: string;
+  resumed?: boolean;
+  scopes: Scope[];
+  agent: string;
+  limits: Limits;
+  envs: number[];
+  matches: { match: string; seat?: number; seq: number }[];
+  joins?: { join: string; game: string; left?: number }[];
+}
+export interface ServerPong extends Reply { type: 'pong'; now_ms: number }
+export interface ServerPing { type: 'ping'; nonce: number; re?: never }
+export interface Games extends Reply { type: 'games'; games: GameEntry[] }
+export interface SpecReply extends Reply { type: 'spec'; spec: Spec }
+export interface Opened extends Reply { type: 'opened'; env: number; count: number; spec: Spec }
+export interface Done extends Reply { type: 'ok' }
+export interface Joined extends Reply { type: 'joined'; join: string }
+export interface Snapshots extends Reply { type: 'snapshots'; hash: string; items: WireBytes[] }
+export interface Matches extends Reply {
+  type: 'matches';
+  matches: { match: string; game: string; seats: SeatInfo[]; rated?: boolean; started_ms: number }[];
+}
+export interface Viewed extends Reply {
+  type: 'viewed';
+  tensor?: WireTensors;
+  struct?: unknown;
+  text?: string;
+  info?: WireTensors;
+  names?: string[];
+  parsed?: (number | null)[];
+}
+
+interface WireViews { obs?: WireTensors; info?: WireTensors; struct?: unknown[]; text?: string[] }
+export interface WireFinal extends WireViews {
+  at: WireColumn;
+  seat?: WireColumn;
+  returns: WireColumn;
+  length: WireColumn;
+}
+/** `batch` as it travels; `Batch` is what becomes of it. */
+export interface WireBatch extends Reply, WireViews {
+  type: 'batch';
+  env: number;
+  envs?: WireColumn;
+  to_move: WireColumn;
+  seat?: WireColumn;
+  mask?: WireColumn | WireRagged;
+  chance?: WireRagged & { p: WireColumn };
+  reward: WireColumn;
+  returns?: WireColumn;
+  terminated: WireColumn;
+  truncated: WireColumn;
+  length: WireColumn;
+  episode: WireColumn;
+  final?: WireFinal;
+  illegal?: WireColumn;
+  skipped?: { at: WireColumn; returns: WireColumn };
+}
+
+export interface MatchStart extends Numbered {
+  type: 'match_start';
+  re?: never;
+  join?: string;
+  game: string;
+  params: Json;
+  rules: number;
+  hash: string;
+  /** Absent for a spectator. */
+  seat?: number;
+  seats: SeatInfo[];
+  rated: boolean;
+  clock: Clock;
+  illegal: { policy: 'forfeit' | 'random' | 'default'; tries: number };
+  skip_forced?: boolean;
+  seed_commit?: string;
+}
+export interface SeatView { struct?: unknown; text?: string; tensor?: WireTensors; info?: WireTensors }
+export interface TurnMessage extends Numbered {
+  type: 'turn';
+  re?: never;
+  turn: number;
+  try?: number;
+  budget_ms?: number;
+  bank_ms?: number[];
+  legal?: Legal;
+  names?: string[];
+  view?: SeatView;
+  phase?: string;
+}
+export interface Accepted extends Reply {
+  type: 'accepted';
+  match: string;
+  turn: number;
+  action?: number;
+  text: string;
+  bank_ms?: number;
+}
+export interface Issue { path: string; got?: unknown; allowed?: unknown; message: string }
+export interface Refused extends Reply {
+  type: 'refused';
+  match: string;
+  turn: number;
+  try: number;
+  code: ErrorCode;
+  message: string;
+  tries_left: number;
+  legal?: Legal;
+  issues?: Issue[];
+  then?: 'forfeit' | 'random' | 'default';
+}
+/** `event`: something happened in a match. */
+export type MatchEvent = Numbered & { type: 'event'; re?: never; view?: SeatView } & (
+    | { kind: 'move'; seat: number; action?: number; text: string; ms?: number; forced?: boolean }
+    | { kind: 'chance'; action?: number; text: string }
+    | { kind: 'reveal'; text: string; data?: unknown }
+    | { kind: 'say'; seat: number; text: string }
+    | { kind: 'phase'; phase: string }
+    | { kind: 'reward'; rewards: number[] }
+    | { kind: 'presence'; seat: number; online: boolean; grace_ms?: number }
+  );
+export interface MatchEnd extends Numbered {
+  type: 'match_end';
+  re?: never;
+  returns: number[];
+  outcome: Outcome[];
+  reason: Reason;
+  at_fault?: number;
+  rated: boolean;
+  digest?: string;
+  seed?: string;
+  salt?: string;
+  record: string;
+}
+export interface Resync extends Numbered {
+  type: 'resync';
+  re?: never;
+  start: MatchStart;
+  events: (MatchStart | TurnMessage | MatchEvent | MatchEnd)[];
+  turn?: TurnMessage;
+  end?: MatchEnd;
+}
+export interface Queued { type: 'queued'; re?: never; join: string; waiting: number; eta_ms?: number }
+export interface Draining { type: 'draining'; re?: never; until_ms: number; resume?: boolean }
+export interface ErrorMessage extends Reply {
+  type: 'error';
+  code: ErrorCode | 'connection_lost' | 'session_lost' | 'superseded' | 'protocol';
+  message: string;
+  fault: 'client' | 'agent' | 'server';
+  retry: boolean;
+  after_ms?: number;
+  path?: string;
+  at?: number;
+  got?: unknown;
+  allowed?: unknown;
+  nearest?: string;
+}
+
+export type EventMessage = MatchStart | TurnMessage | MatchEvent | MatchEnd | Resync | Queued | Draining;
+export type ServerMessage =
+  | Welcome | ServerPing | ErrorMessage | EventMessage | { [T in keyof Requests]: Requests[T][1] }[keyof Requests];

@@ -1,0 +1,21 @@
+// The program's own check of clients, on the example: a cut at every message, resync, restarts, refusals, slow replies.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { ludex, withoutServer } from './server.js';
+
+const bot = fileURLToPath(new URL('../examples/bot.js', import.meta.url));
+
+// Node 20 has the WebSocket of Node 22 behind a flag.
+const ways = {
+  'MessagePack and the package ws': {},
+  'JSON and the WebSocket of Node': { LUDEX_ENCODING: 'json', NODE_OPTIONS: '--experimental-websocket --no-warnings' },
+};
+for (const [name, env] of Object.entries(ways)) {
+  test(`ludex check-client finds nothing wrong: ${name}`, { skip: withoutServer }, async () => {
+    const { stdout } = await ludex(['check-client', '--', process.execPath, bot, '{url}'], env);
+    assert.match(stdout, /^ok section 7: comes back after a cut at every message$/m);
+  });
+}

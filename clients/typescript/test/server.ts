@@ -1,0 +1,50 @@
+// A server for tests: the program that LUDEX_BIN names.
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+const program = process.env.LUDEX_BIN;
+
+/** For `skip` of a test that needs the program. */
+export const withoutServer = program ? false : 'LUDEX_BIN names no ludex program';
+
+/** Runs another command of the program. */
+export const ludex = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+  promisify(execFile)(program!, args, { env: { ...process.env, ...env } });
+
+export class Server {
+  url = '';
+  #data = '';
+  #process?: ChildProcess;
+
+  static async start(): Promise<Server> {
+    const server = new Server();
+    server.#data = await mkdtemp(join(tmpdir(), 'ludex-'));
+    await server.run('127.0.0.1:0');
+    return server;
+  }
+
+  /** Starts the program; after `kill` again, where it was: `new URL(server.url).host`. */
+  async run(listen: string): Promise<void> {
+    const args = ['serve', '--listen', listen, '--data', this.#data, '--json'];
+    this.#process = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    const [line] = await once(createInterface(this.#process.stdout!), 'line');
+    this.url = JSON.parse(line).url;
+  }
+
+  /** Ends it as a crash does. */
+  async kill(): Promise<void> {
+    this.#process!.kill('SIGKILL');
+    await once(this.#process!, 'exit');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#data, { recursive: true });
+  }
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# All benchmarks, one after the other; raw outputs and the machine go to docs/benchmarks/raw/<date>/.
+#
+#   docs/benchmarks/run.sh [PART...]    steps mcts codec store wire python; all of them without a name
+#
+#   LUDEX_BENCH_PROFILE   the build profile [bench: what is shipped]
+#   PYTHON                a Python with numpy, msgpack and websockets [python3]
+#   SECONDS_EACH          how long each figure of wire and python is measured [5]
+#
+# Nothing else should run meanwhile: the load before and after is written down with the machine.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+profile="${LUDEX_BENCH_PROFILE:-bench}"
+python="${PYTHON:-python3}"
+seconds="${SECONDS_EACH:-5}"
+target="${CARGO_TARGET_DIR:-target}"
+case "$profile" in
+    bench | release) built="$target/release" ;;
+    dev | test) built="$target/debug" ;;
+    *) built="$target/$profile" ;;
+esac
+parts=("$@")
+[ ${#parts[@]} -gt 0 ] || parts=(steps mcts codec store wire python)
+for part in "${parts[@]}"; do
+    case "$part" in
+        steps | mcts | codec | store | wire | python) ;;
+        *) echo "$part is none of: steps mcts codec store wire python" >&2; exit 2 ;;
+    esac
+done
+out="docs/benchmarks/raw/$(date -u +%Y-%m-%d)"
+mkdir -p "$out" || exit 1
+failed=0
+
+load() { uptime | sed 's/.*load average/load average/'; }
+
+# run NAME COMMAND...: the output goes to the screen and to NAME.txt, the command before it, without this machine's paths.
+run() {
+    local name=$1 said
+    shift
+    said="$*"
+    printf '\n==> %s\n' "$name"
+    { echo "\$ ${said//"$python"/python}"; echo "# before: $(load)"; "$@" 2>&1; local how=$?; echo "# after: $(load)"; return $how; } |
+        tee "$out/$name.txt"
+    [ "${PIPESTATUS[0]}" = 0 ] || { echo "$name FAILED" | tee -a "$out/$name.txt"; failed=1; }
+}
+
+bench() {
+    local name=$1 package=$2 target=$3
+    shift 3
+    run "$name" cargo bench --profile "$profile" -p "$package" --bench "$target" -- "$@"
+}
+
+# Everything is built before anything is measured: a machine that has just compiled is a warm one.
+printf '==> building (profile %s)\n' "$profile"
+cargo build --profile "$profile" -p ludex-env --bench steps -p ludex-agents --bench search \
+    -p ludex-protocol --bench codec -p ludex-server --bin ludex --bench store --bench wire || exit 1
+
+{
+    echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+    echo "commit: $(git rev-parse HEAD)$(git diff --quiet HEAD -- . ':!docs/benchmarks/raw' || echo ' and changes')"
+    echo "profile: $profile"
+    echo "parts: ${parts[*]}"
+    uname -srm
+    rustc --version
+    lscpu 2>/dev/null | grep -E '^(Model name|CPU\(s\)|Thread|L1d|L2|L3|Hypervisor)' || sysctl -n machdep.cpu.brand_string
+    grep -E '^MemTotal' /proc/meminfo 2>/dev/null
+    "$python" -c 'import platform, numpy, msgpack, websockets as w
+print("python", platform.python_version(), "numpy", numpy.__version__, "msgpack", msgpack.version, "websockets", w.__version__)'
+    load
+} 2>&1 | tee "$out/machine.txt"
+
+for part in "${parts[@]}"; do
+    case "$part" in
+        steps) bench steps ludex-env steps ;;
+        mcts) bench mcts ludex-agents search ;;
+        codec) bench codec ludex-protocol codec ;;
+        store) bench store ludex-server store ;;
+        wire) bench wire ludex-server wire --seconds "$seconds" ;;
+        python)
+            export LUDEX_BIN="$built/ludex" PYTHONPATH=clients/python/src
+            run python "$python" clients/python/bench/steps.py --seconds "$seconds" ;;
+    esac
+done
+[ $failed = 0 ] || { echo "something failed: see $out" >&2; exit 1; }
+printf '\nraw outputs are in %s\n' "$out"

@@ -1,0 +1,145 @@
+//! What board games of two players share: facts, results, planes of stones, drawings, and the names of squares.
+//!
+//! Functions only: how a game keeps its stones is its own business. Where a function needs to know who owns a cell, it
+//! asks a closure (`None` = empty); where a board is drawn, each side has one mark and an empty cell is `.`.
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::game::{Facts, Seat, Turn, Viewer};
+
+/// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. Arrays are none yet:
+/// a game with some says `Facts { tensor: .., ..facts(..) }`.
+pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
+    Facts {
+        seats: seats.map(String::from).to_vec(),
+        dynamics: Dynamics::Sequential,
+        chance: ChanceMode::Deterministic,
+        information: Information::Perfect,
+        utility: Utility::ZeroSum,
+        rewards: RewardModel::Terminal,
+        returns: [-1.0, 1.0],
+        max_length,
+        actions,
+        max_chance: 0,
+        legal: LegalForm::Ids,
+        tensor: None,
+        info: None,
+        openspiel: None,
+        proposals: None,
+    }
+}
+
+/// The returns where `winner` has won; zeros where nobody has (yet).
+#[inline]
+pub fn returns(winner: Option<Seat>, out: &mut [f64]) {
+    let first = match winner {
+        None => 0.0,
+        Some(0) => 1.0,
+        Some(_) => -1.0,
+    };
+    out.copy_from_slice(&[first, -first]);
+}
+
+/// The seats in the order of egocentric planes: the observer, then the other. The public sees the board as seat 0 does.
+#[inline]
+pub fn sides(who: Viewer) -> [Seat; 2] {
+    let me = usize::from(who == Viewer::Seat(1));
+    [me, 1 - me]
+}
+
+/// One plane of ones and zeros for each entry of `order`: a cell is one where its owner is that of the plane.
+///
+/// For observation arrays (`u8`) and for those in OpenSpiel's layout (`f32`), whose games differ in the order.
+pub fn planes<T: From<bool>>(out: &mut [T], order: &[Option<Seat>], owner: impl Fn(usize) -> Option<Seat>) {
+    let cells = out.len() / order.len().max(1);
+    for (plane, wanted) in order.iter().enumerate() {
+        for (cell, value) in out[plane * cells..(plane + 1) * cells].iter_mut().enumerate() {
+            *value = T::from(owner(cell) == *wanted);
+        }
+    }
+}
+
+/// Who owns cell `cell` of two sets of stones.
+#[inline]
+pub fn owner(stones: [u64; 2], cell: usize) -> Option<Seat> {
+    (0..2).find(|&seat| stones[seat] >> cell & 1 == 1)
+}
+
+/// The name of the seat to move, for views; `None` at the end.
+pub fn to_move(turn: Turn, seats: [&str; 2]) -> Option<String> {
+    match turn {
+        Turn::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
+        _ => None,
+    }
+}
+
+/// One row of a drawing: the marks of the owners of its cells.
+pub fn row(owners: impl Iterator<Item = Option<Seat>>, marks: [char; 2]) -> String {
+    owners.map(|owner| owner.map_or('.', |seat| marks[seat])).collect()
+}
+
+/// The stones in one row of a drawing, at most `columns` wide: column and owner. Other characters are empty cells.
+pub fn stones_of(row: &str, columns: usize, marks: [char; 2]) -> impl Iterator<Item = (usize, Seat)> {
+    let owner = move |c: char| marks.iter().position(|&mark| mark == c);
+    row.chars().take(columns).enumerate().filter_map(move |(column, c)| Some((column, owner(c)?)))
+}
+
+/// Letters of columns. Go leaves out `i`.
+pub const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+/// Column and row, both from 0, of a square's name such as `c2`: a letter, and a number from the bottom row 1.
+/// `letters` has one letter per column; case does not matter.
+pub fn square(name: &str, letters: &str, rows: u32) -> Option<[u32; 2]> {
+    let mut rest = name.chars();
+    let letter = rest.next()?.to_ascii_lowercase();
+    let column = letters.chars().position(|c| c == letter)?;
+    let number = rest.as_str();
+    // No sign, no zeros in front: one name per square.
+    let row: u32 = number.parse().ok().filter(|row: &u32| row.to_string() == number)?;
+    (1..=rows).contains(&row).then(|| [column as u32, row - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squares_have_one_name() {
+        let at = |name| square(name, &LETTERS[..3], 12);
+        assert_eq!([at("a1"), at("C12"), at("b3")], [Some([0, 0]), Some([2, 11]), Some([1, 2])]);
+        for name in ["", "a", "d1", "a0", "a13", "a01", "a+1", "a1 ", "1a", "é1"] {
+            assert_eq!(at(name), None, "{name:?}");
+        }
+        assert_eq!(square("j9", "abcdefghj", 9), Some([8, 8]), "go has no i");
+    }
+
+    #[test]
+    fn drawings_read_back() {
+        let owners = [None, Some(0), Some(1), None, Some(1)];
+        let drawn = row(owners.into_iter(), ['b', 'w']);
+        assert_eq!(drawn, ".bw.w");
+        let read: Vec<_> = stones_of(&drawn, 4, ['b', 'w']).collect();
+        assert_eq!(read, [(1, 0), (2, 1)], "as far as the board goes");
+    }
+
+    #[test]
+    fn planes_follow_the_order() {
+        let cells = |cell| owner([0b001, 0b100], cell);
+        let mut u8s = [7u8; 6];
+        planes(&mut u8s, &sides(Viewer::Seat(1)).map(Some), cells);
+        assert_eq!(u8s, [0, 0, 1, 1, 0, 0]);
+        let mut f32s = [7f32; 9];
+        planes(&mut f32s, &[None, Some(0), Some(1)], cells);
+        assert_eq!(f32s, [0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn a_winner_takes_it() {
+        let of = |winner| {
+            let mut out = [9.0; 2];
+            returns(winner, &mut out);
+            out
+        };
+        assert_eq!([of(None), of(Some(0)), of(Some(1))], [[0.0, 0.0], [1.0, -1.0], [-1.0, 1.0]]);
+    }
+}

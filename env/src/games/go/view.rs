@@ -1,0 +1,101 @@
+//! What everybody at the board sees, and the texts made of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::board::{row, square};
+use crate::game::{Action, Seat};
+
+/// What everybody sees: the whole game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Rows of `+` (empty), `X` (Black) and `O` (White), the top row first.
+    pub board: Vec<String>,
+    /// All moves so far, such as `d4` or `pass`.
+    pub moves: Vec<String>,
+    /// `black` or `white`; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<String>,
+    /// The point that may not be retaken at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ko: Option<String>,
+    /// Why the game is over: `passes`, `length` or `repetition`; absent while it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// Black's area less White's, komi and handicap, where the game is over and the board is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<f64>,
+}
+
+/// Seats in words, and in the texts of actions.
+pub(super) const NAMES: [&str; 2] = ["black", "white"];
+const SHORT: [&str; 2] = ["B", "W"];
+
+/// The letters of the columns: there is no `i`.
+const LETTERS: &str = "abcdefghjklmnopqrst";
+
+/// `d4`, or `pass` for what is no point.
+pub(super) fn point_name(size: usize, a: Action) -> String {
+    let (row, column) = (a as usize / size, a as usize % size);
+    if row < size { format!("{}{}", char::from(LETTERS.as_bytes()[column]), row + 1) } else { "pass".to_owned() }
+}
+
+/// The id that a name such as `d4` or `pass` stands for.
+pub(super) fn read_point(size: usize, name: &str) -> Option<Action> {
+    if name.eq_ignore_ascii_case("pass") {
+        return Some((size * size) as Action);
+    }
+    let [column, row] = square(name, &LETTERS[..size], size as u32)?;
+    Some(row * size as Action + column)
+}
+
+/// OpenSpiel's name of an action: `B d4`, `W PASS`.
+pub(super) fn action_text(size: usize, seat: Seat, a: Action) -> String {
+    let point = point_name(size, a);
+    format!("{} {}", SHORT[seat & 1], if point == "pass" { "PASS" } else { &point })
+}
+
+/// An id from `d4`, `pass`, either after a colour (`B d4`, `white pass`), or from the bare id.
+pub(super) fn parse(size: usize, seat: Seat, text: &str) -> Option<Action> {
+    let mut words = text.split_whitespace();
+    let (first, second) = (words.next()?, words.next());
+    let own = [SHORT[seat & 1], NAMES[seat & 1]].iter().any(|name| name.eq_ignore_ascii_case(first));
+    let name = match second {
+        Some(name) if own => name,
+        Some(_) => return None,
+        None => first,
+    };
+    if words.next().is_some() {
+        return None;
+    }
+    read_point(size, name).or_else(|| name.parse().ok())
+}
+
+/// The rows of the board, the top one first.
+pub(super) fn board(size: usize, owner: impl Fn(usize) -> Option<Seat>) -> Vec<String> {
+    let line = |r: usize| row((0..size).map(|c| owner(r * size + c)), ['X', 'O']).replace('.', "+");
+    (0..size).rev().map(line).collect()
+}
+
+/// OpenSpiel's state string (heading, board, letters), and a line on the ko or the end. `next` is whose turn it would be.
+pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
+    let plies = view.moves.len();
+    let mut out = format!("GoState(komi={komi}, to_play={}, history.size()={plies})\n\n", SHORT[next & 1]);
+    let size = view.board.len().min(LETTERS.len());
+    for (i, line) in view.board.iter().take(size).enumerate() {
+        out.push_str(&format!("{:2} {line}\n", size - i));
+    }
+    out.push_str(&format!("   {}\n", LETTERS[..size].to_uppercase()));
+    if let Some(point) = &view.ko {
+        out.push_str(&format!("\nko: {point} may not be retaken at once\n"));
+    }
+    let why = match view.end.as_deref() {
+        Some("passes") => "two passes",
+        Some("length") => "the greatest length is reached",
+        Some(_) => "an earlier position came back",
+        None => return out,
+    };
+    let lead = view.lead.map(|lead| format!("; Black leads by {lead}"));
+    out.push_str(&format!("\nover: {why}{}\n", lead.unwrap_or_default()));
+    out
+}

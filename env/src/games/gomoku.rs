@@ -1,0 +1,341 @@
+#![doc = include_str!("gomoku.md")]
+
+mod lines;
+mod points;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::params::ParamError;
+use crate::registry::{Alias, Entry};
+use crate::tensor::{planes, spread_bits};
+
+use lines::Lines;
+use points::Points;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<Gomoku>(&[Alias { name: "mnk", map: mnk }]);
+
+/// OpenSpiel's `mnk(m=S,n=S,k=K)`.
+fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
+    let mut number = |name: &str, usual: u32, most: u32| {
+        let got = raw.remove(name).filter(|v| !v.is_null()).unwrap_or_else(|| usual.into());
+        let fits = got.as_u64().and_then(|v| u32::try_from(v).ok()).filter(|v| (1..=most).contains(v));
+        fits.ok_or_else(|| ParamError::value(name, got, format!("1 to {most}")))
+    };
+    let size = number("m", 15, MOST)?;
+    let rows = number("n", 15, MOST)?;
+    let connect = number("k", 5, size)?;
+    if size != rows {
+        return Err(ParamError::value("n", rows, format!("only square boards are played here, and m = {size}")));
+    }
+    raw.extend([("size".to_owned(), size.into()), ("connect".to_owned(), connect.into())]);
+    Ok(raw)
+}
+
+/// The rules on a board of given size.
+pub struct Gomoku {
+    params: Params,
+    board: Points,
+    cells: usize,
+    lines: Lines,
+}
+
+/// The board, and what wins.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Rows and columns, 1 to 19.
+    #[schemars(range(min = 1, max = 19))]
+    pub size: u32,
+    /// How many in a line win, 1 to `size`.
+    #[schemars(range(min = 1, max = 19))]
+    pub connect: u32,
+    /// What a longer line is: `wins`, or `nothing`, as if it were not there.
+    #[schemars(with = "String", extend("enum" = ["wins", "nothing"]))]
+    pub overline: Overline,
+    /// OpenSpiel's parameter; only 2 is played here.
+    #[schemars(range(min = 2, max = 2))]
+    pub dims: u32,
+    /// OpenSpiel's parameter; only `false` is played here.
+    pub wrap: bool,
+    /// OpenSpiel's parameter; only `false` is played here.
+    pub anti: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { size: 15, connect: 5, overline: Overline::Wins, dims: 2, wrap: false, anti: false }
+    }
+}
+
+/// What a line that is longer than it need be is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overline {
+    /// It wins too.
+    Wins,
+    /// As if it were not there.
+    Nothing,
+}
+
+/// One position. A point is the bit `row * size + column`, row 0 on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    stones: [Points; 2],
+    ply: u16,
+    /// Whether the last move won.
+    won: bool,
+}
+
+/// What everybody sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Rows of `.`, `b` and `w`, the top row first.
+    pub board: Vec<String>,
+    /// `black` or `white`; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<String>,
+}
+
+/// The largest board.
+const MOST: u32 = 19;
+const NAMES: [&str; 2] = ["black", "white"];
+
+impl Gomoku {
+    #[inline]
+    fn empty(&self, s: &State) -> Points {
+        self.board & !(s.stones[0] | s.stones[1])
+    }
+
+    /// The id of the point that people call `text`, such as `h8`.
+    fn point(&self, text: &str) -> Option<Action> {
+        let letter = text.chars().next().filter(char::is_ascii_alphabetic)?;
+        let column = u32::from(letter.to_ascii_lowercase()) - u32::from('a');
+        let number: u32 = text[1..].parse().ok()?;
+        let fits = column < self.params.size && (1..=self.params.size).contains(&number);
+        fits.then(|| (self.params.size - number) * self.params.size + column)
+    }
+}
+
+impl Game for Gomoku {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "gomoku";
+    const TITLE: &'static str = "Gomoku";
+    const PAGE: &'static str = include_str!("gomoku.md");
+    const PRESETS: &'static [PresetText] = &[
+        ("botzone", "{}", "Botzone and BotzoneBench: the defaults, five or more win"),
+        ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
+    ];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "mcts sims=1000"), (2, 1, "alphabeta depth=1"), (3, 1, "alphabeta depth=3")];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        let Params { size, connect, overline, dims, wrap, anti } = params;
+        if !(1..=MOST).contains(&size) {
+            return Err(ParamError::value("size", size, format!("1 to {MOST}")));
+        }
+        if !(1..=size).contains(&connect) {
+            return Err(ParamError::value("connect", connect, format!("1 to size, which is {size}")));
+        }
+        let only = |name: &str, got: Value, usual: Value| {
+            let why = format!("{usual}: other values of OpenSpiel's parameter are not played here");
+            if got == usual { Ok(()) } else { Err(ParamError::value(name, got, why)) }
+        };
+        only("dims", dims.into(), 2.into())?;
+        only("wrap", wrap.into(), false.into())?;
+        only("anti", anti.into(), false.into())?;
+        let cells = (size * size) as usize;
+        let lines = Lines::new(size, connect, overline == Overline::Wins);
+        Ok(Gomoku { board: Points::first(cells), cells, lines, params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let size = self.params.size;
+        Facts {
+            seats: NAMES.map(String::from).to_vec(),
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: size * size,
+            actions: size * size,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: Some(("board", planes(&["mine", "theirs"], &[size, size]))),
+            info: None,
+            openspiel: Some(planes(&["black", "white", "black_to_move"], &[size * size])),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        State { stones: [Points::default(); 2], ply: 0, won: false }
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if s.won || usize::from(s.ply) >= self.cells { Turn::Over } else { Turn::Seat(usize::from(s.ply & 1)) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat) {
+            self.empty(s).iter().for_each(|i| out.put(i as Action));
+        }
+    }
+
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let open = if self.turn(s) == Turn::Seat(seat) { self.empty(s) } else { Points::default() };
+        spread_bits(open.words(), out);
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        self.turn(s) == Turn::Seat(seat) && self.empty(s).has(a as usize)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let open = self.empty(s);
+        open.nth(rng.below(open.len())).unwrap_or(0) as Action
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let side = &mut s.stones[usize::from(s.ply & 1)];
+        side.put(a as usize);
+        s.won = self.lines.won_at(side, a as usize);
+        s.ply = s.ply.saturating_add(1);
+    }
+
+    #[inline]
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        // The last mover won, if anybody did.
+        let first = match (s.won, s.ply & 1) {
+            (false, _) => 0.0,
+            (true, 1) => 1.0,
+            (true, _) => -1.0,
+        };
+        out.copy_from_slice(&[first, -first]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        let size = self.params.size as usize;
+        let mark = |i: usize| match [0, 1].map(|p: usize| s.stones[p].has(i)) {
+            [true, _] => 'b',
+            [_, true] => 'w',
+            _ => '.',
+        };
+        let board = (0..size).map(|r| (0..size).map(|c| mark(r * size + c)).collect()).collect();
+        let to_move = match self.turn(s) {
+            Turn::Seat(p) => Some(NAMES[p].to_owned()),
+            _ => None,
+        };
+        View { board, to_move }
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        let size = self.params.size as usize;
+        let mut s = self.start();
+        for (r, row) in view.board.iter().take(size).enumerate() {
+            for (c, mark) in row.chars().take(size).enumerate() {
+                match mark {
+                    'b' => s.stones[0].put(r * size + c),
+                    'w' => s.stones[1].put(r * size + c),
+                    _ => {}
+                }
+            }
+        }
+        s.ply = (s.stones[0].len() + s.stones[1].len()) as u16;
+        s.won = s.stones.iter().any(|side| side.iter().any(|i| self.lines.won_at(side, i)));
+        s
+    }
+
+    /// The letter is that of the side with the next turn, at the end too, as in OpenSpiel.
+    fn text(&self, view: &View) -> String {
+        let stones = view.board.iter().flat_map(|row| row.chars()).filter(|&c| c != '.').count();
+        let mut out = String::from(if stones.is_multiple_of(2) { "B\n" } else { "W\n" });
+        view.board.iter().for_each(|row| out += &format!("{row}\n"));
+        out
+    }
+
+    fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
+        format!("{},{}", a / self.params.size, a % self.params.size)
+    }
+
+    /// Also knows `h8` (column letter, row from the bottom) and the bare id.
+    fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.trim();
+        let a = match text.split_once(',') {
+            Some((row, column)) => {
+                let (row, column): (u32, u32) = (row.trim().parse().ok()?, column.trim().parse().ok()?);
+                let fits = row < self.params.size && column < self.params.size;
+                fits.then(|| row * self.params.size + column)?
+            }
+            None => self.point(text).or_else(|| text.parse().ok())?,
+        };
+        legal.contains(&a).then_some(a)
+    }
+
+    fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
+        let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
+        format!("{a} is {name}: the point is taken")
+    }
+
+    #[inline]
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
+        let (mine, theirs) = out.split_at_mut(self.cells.min(out.len()));
+        spread_bits(s.stones[me].words(), mine);
+        spread_bits(s.stones[1 - me].words(), theirs);
+    }
+
+    fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
+        let turn = if s.ply & 1 == 0 { self.board } else { Points::default() };
+        for (plane, set) in out.chunks_exact_mut(self.cells).zip([s.stones[0], s.stones[1], turn]) {
+            plane.iter_mut().enumerate().for_each(|(i, cell)| *cell = f32::from(u8::from(set.has(i))));
+        }
+    }
+
+    /// The lines that one side alone can still fill, each stone in a line making it worth eight times as much, and so does
+    /// being to move: the share by which ours outweigh theirs. At the end the returns.
+    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
+        let me = seat & 1;
+        let mover = match self.turn(s) {
+            Turn::Seat(mover) => mover,
+            _ => {
+                let mut returns = [0.0; 2];
+                self.returns(s, &mut returns);
+                return Some(returns[me]);
+            }
+        };
+        let worth = |side: usize| {
+            let open = self.lines.open(&s.stones[side], &s.stones[1 - side]);
+            if side == mover { 8.0 * open } else { open }
+        };
+        let (ours, others) = (worth(me), worth(1 - me));
+        Some((ours - others) / (ours + others + 1.0))
+    }
+
+    fn hash(&self, s: &State) -> Option<u64> {
+        let words = s.stones.iter().flat_map(|side| side.words());
+        Some(words.fold(0, |h: u64, w| (h.rotate_left(29) ^ w).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+}

@@ -1,0 +1,188 @@
+use super::*;
+
+fn game(size: u32, connect: u32, overline: Overline) -> Gomoku {
+    Gomoku::new(Params { size, connect, overline, ..Params::default() }).unwrap()
+}
+
+/// The position after these moves of black, white always answering in the last two rows, far apart.
+fn black_plays(g: &Gomoku, moves: &[u32]) -> State {
+    let size = g.params.size;
+    let mut s = g.start();
+    for (k, &a) in (0..).zip(moves) {
+        assert_eq!(g.turn(&s), Turn::Seat(0));
+        g.play_unchecked(&mut s, a);
+        if g.turn(&s) != Turn::Over {
+            g.play_unchecked(&mut s, size * (size - 1 - k % 2) + 2 * k);
+        }
+    }
+    s
+}
+
+fn won(g: &Gomoku, s: &State) -> [f64; 2] {
+    let mut out = [0.0; 2];
+    g.returns(s, &mut out);
+    out
+}
+
+/// Whether a line wins, by looking at the whole board row by row.
+fn slowly(g: &Gomoku, s: &State, side: usize) -> bool {
+    let (n, connect) = (g.params.size as i32, g.params.connect as usize);
+    let has = |r: i32, c: i32| (0..n).contains(&r) && (0..n).contains(&c) && s.stones[side].has((r * n + c) as usize);
+    let starts = (0..n).flat_map(|r| (0..n).map(move |c| (r, c)));
+    starts.flat_map(|at| [(0, 1), (1, 0), (1, 1), (1, -1)].map(|d| (at, d))).any(|((r, c), (dr, dc))| {
+        let length = (0..).take_while(|k| has(r + dr * k, c + dc * k)).count();
+        !has(r - dr, c - dc) && if g.params.overline == Overline::Wins { length >= connect } else { length == connect }
+    })
+}
+
+#[test]
+fn a_line_is_seen_wherever_it_is_made() {
+    let mut rng = Stream::named("gomoku lines");
+    for (size, connect, overline) in [
+        (15, 5, Overline::Wins),
+        (15, 5, Overline::Nothing),
+        (19, 3, Overline::Nothing),
+        (7, 4, Overline::Wins),
+        (7, 4, Overline::Nothing),
+        (3, 3, Overline::Wins),
+        (5, 1, Overline::Nothing),
+        (1, 1, Overline::Wins),
+    ] {
+        let g = game(size, connect, overline);
+        for _ in 0..30 {
+            let mut s = g.start();
+            while let Turn::Seat(seat) = g.turn(&s) {
+                let a = g.random_action(&s, seat, &mut rng);
+                g.play_unchecked(&mut s, a);
+                assert_eq!(s.won, slowly(&g, &s, seat), "{size} {connect} {overline:?}: {s:?}");
+                assert_eq!(g.world(&g.view(&s, Viewer::Public), &mut rng), s);
+            }
+        }
+    }
+}
+
+#[test]
+fn six_win_or_are_nothing() {
+    // Three and two with a gap between them, which the last stone fills: six in a row.
+    for (step, from) in [(1, 15), (15, 1), (16, 0), (14, 14)] {
+        let moves = [0, 1, 2, 4, 5, 3].map(|k| from + step * k);
+        let (g, exact) = (game(15, 5, Overline::Wins), game(15, 5, Overline::Nothing));
+        let s = black_plays(&g, &moves);
+        assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [1.0, -1.0]), "step {step}");
+        let s = black_plays(&exact, &moves);
+        assert_eq!((exact.turn(&s), won(&exact, &s)), (Turn::Seat(0), [0.0, 0.0]), "step {step}");
+        // Five without a sixth win everywhere.
+        let s = black_plays(&exact, &[0, 1, 2, 4, 3].map(|k| from + step * k));
+        assert_eq!((exact.turn(&s), won(&exact, &s)), (Turn::Over, [1.0, -1.0]), "step {step}");
+    }
+}
+
+#[test]
+fn five_one_way_wins_with_six_another_way() {
+    let g = game(15, 5, Overline::Nothing);
+    // A row of six and a column of five through the same last stone, (0, 3).
+    let s = black_plays(&g, &[0, 1, 2, 4, 5, 18, 33, 48, 63, 3]);
+    assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [1.0, -1.0]));
+}
+
+#[test]
+fn lines_do_not_run_over_the_edge() {
+    let g = game(15, 5, Overline::Wins);
+    let s = black_plays(&g, &[12, 13, 14, 15, 16]);
+    assert_eq!(won(&g, &s), [0.0, 0.0]);
+}
+
+#[test]
+fn a_full_board_is_a_draw() {
+    let g = game(3, 3, Overline::Wins);
+    let mut s = g.start();
+    for a in [0, 1, 2, 4, 3, 5, 7, 6, 8] {
+        assert!(g.is_legal(&s, usize::from(s.ply & 1), a));
+        g.play_unchecked(&mut s, a);
+    }
+    assert_eq!((g.turn(&s), won(&g, &s)), (Turn::Over, [0.0, 0.0]));
+    assert_eq!(g.text(&g.view(&s, Viewer::Public)), "W\nbwb\nbww\nwbb\n");
+}
+
+#[test]
+fn points_have_names() {
+    let g = game(15, 5, Overline::Wins);
+    let mut s = g.start();
+    g.play_unchecked(&mut s, 0);
+    let view = g.view(&s, Viewer::Public);
+    let legal: Vec<Action> = (1..225).collect();
+    assert_eq!(g.action_text(&view, 1, 116), "7,11");
+    let parse = |text: &str| g.parse(&view, 1, &legal, text);
+    for text in ["7,11", " 7, 11 ", "L8", "l8", "116"] {
+        assert_eq!(parse(text), Some(116), "{text}");
+    }
+    assert_eq!((parse("A1"), parse("O15")), (Some(210), Some(14)));
+    for text in ["0,0", "A15", "0", "0,15", "15,0", "-1,3", "p1", "a16", "a0", "a", "", ",", "é1", "999999999999"] {
+        assert_eq!(parse(text), None, "{text:?}");
+    }
+    assert_eq!(g.why_not(&s, 1, 0), "0 is 0,0: the point is taken");
+}
+
+#[test]
+fn open_lines_count_as_written() {
+    // On a board of three with lines of three: a corner lies in three lines, the centre in four.
+    let g = game(3, 3, Overline::Wins);
+    let (mut corner, mut centre, mut both) = (Points::default(), Points::default(), Points::default());
+    corner.put(0);
+    centre.put(4);
+    both.put(0);
+    both.put(4);
+    let none = Points::default();
+    assert_eq!((g.lines.open(&corner, &none), g.lines.open(&centre, &none)), (3.0, 4.0));
+    assert_eq!((g.lines.open(&corner, &centre), g.lines.open(&centre, &corner)), (2.0, 3.0));
+    // Two lines of the corner, three of the centre, and the one that they share.
+    assert_eq!(g.lines.open(&both, &none), 2.0 + 3.0 + 8.0);
+}
+
+#[test]
+fn being_to_move_counts() {
+    let g = game(15, 5, Overline::Wins);
+    let mut s = g.start();
+    g.play_unchecked(&mut s, 112);
+    g.play_unchecked(&mut s, 16);
+    // Black stands in the middle and is to move; then it has moved to a corner, and White is to move.
+    assert!(g.evaluate(&s, 0).unwrap() > 0.7);
+    g.play_unchecked(&mut s, 224);
+    assert!(g.evaluate(&s, 0).unwrap() < 0.0 && g.evaluate(&s, 1) == g.evaluate(&s, 0).map(|v| -v));
+}
+
+#[test]
+fn wrong_parameters_are_refused_by_name() {
+    let refused = |string: &str| {
+        let e = crate::load(string).map(|g| g.spec().string.clone()).unwrap_err();
+        (e.name.unwrap_or_default(), e.message)
+    };
+    for (string, name, word) in [
+        ("gomoku(size=20)", "size", "1 to 19"),
+        ("gomoku(size=0)", "size", "1 to 19"),
+        ("gomoku(size=4)", "connect", "size, which is 4"),
+        ("gomoku(connect=0)", "connect", "1 to size"),
+        ("gomoku(overline=loses)", "overline", "wins"),
+        ("gomoku(dims=3)", "dims", "not played here"),
+        ("gomoku(wrap=true)", "wrap", "not played here"),
+        ("gomoku(anti=true)", "anti", "not played here"),
+        ("gomoku(preset=renju)", "preset", "botzone, qitown"),
+        ("mnk(m=5,n=6,k=4)", "n", "square"),
+        ("mnk(m=5,n=5,k=6)", "k", "1 to 5"),
+        ("mnk(m=20,n=20)", "m", "1 to 19"),
+        ("mnk(m=x)", "m", "1 to 19"),
+        ("mnk(q=1)", "q", "connect"),
+    ] {
+        let (got, message) = refused(string);
+        assert!(got == name && message.contains(word), "{string}: {got}: {message}");
+    }
+}
+
+#[test]
+fn other_names_mean_the_same() {
+    let string = |s: &str| crate::load(s).unwrap().spec().string.clone();
+    assert_eq!(string("mnk(m=5,n=5,k=4)"), "gomoku(size=5,connect=4,overline=wins,dims=2,wrap=false,anti=false)");
+    assert_eq!(string("mnk"), string("gomoku"));
+    assert_eq!(string("gomoku(dims=2,wrap=false,anti=False)"), string("gomoku(preset=botzone)"));
+    assert_eq!(string("gomoku(preset=qitown)"), string("gomoku(overline=nothing)"));
+}

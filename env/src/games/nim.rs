@@ -1,0 +1,429 @@
+#![doc = include_str!("nim.md")]
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
+
+use crate::draw::{Stream, scale};
+use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use crate::params::{ParamError, list};
+use crate::registry::Entry;
+use crate::tensor::stretches;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<Nim>(&[]);
+
+/// The rules with given piles.
+pub struct Nim {
+    params: Params,
+    start: State,
+    /// Number of piles.
+    n: usize,
+    /// The largest pile of the start.
+    largest: usize,
+    /// Pile (from 0) and number taken, by id; the last id takes nothing.
+    moves: Vec<(u8, u8)>,
+}
+
+/// The piles, and who loses.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Objects in each pile: a list, or text such as `1;3;5;7`. 1 to 16 piles of 0 to 255, not all empty.
+    #[serde(deserialize_with = "list")]
+    #[schemars(length(min = 1, max = 16), inner(range(min = 0, max = 255)))]
+    pub pile_sizes: Vec<u32>,
+    /// Whether the player who takes the last object loses (true) or wins (false).
+    pub is_misere: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { pile_sizes: vec![1, 3, 5, 7], is_misere: true }
+    }
+}
+
+const MOST_PILES: usize = 16;
+
+/// One position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Objects by pile; piles that the game does not have are empty.
+    piles: [u8; MOST_PILES],
+    /// Objects in all.
+    left: u16,
+    /// Who is to move, or would be if anything were left.
+    seat: u8,
+}
+
+/// What everybody sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Objects in each pile.
+    pub piles: Vec<u8>,
+    /// The seat to move; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<u8>,
+    /// The seat that won, at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<u8>,
+}
+
+impl Nim {
+    /// The winner of a finished game, by who would be to move: the other took the last object.
+    fn winner(&self, seat: u8) -> u8 {
+        if self.params.is_misere { seat & 1 } else { 1 - (seat & 1) }
+    }
+
+    /// Who is to move, or would be.
+    fn next(&self, view: &View) -> u8 {
+        // `winner` is its own inverse.
+        view.to_move.or(view.winner.map(|p| self.winner(p))).unwrap_or(0) & 1
+    }
+
+    fn state(&self, piles: impl Iterator<Item = u8>, seat: u8) -> State {
+        let mut s = State { piles: [0; MOST_PILES], left: 0, seat };
+        for (place, size) in s.piles.iter_mut().zip(piles) {
+            *place = size;
+            s.left += u16::from(size);
+        }
+        s
+    }
+
+    /// Writes the piles, one cell of each set.
+    #[inline]
+    fn one_hot<T: Copy>(&self, s: &State, out: &mut [T], one: T) {
+        for (cells, &size) in out.chunks_exact_mut(self.largest + 1).zip(&s.piles) {
+            if let Some(cell) = cells.get_mut(usize::from(size)) {
+                *cell = one;
+            }
+        }
+    }
+
+    /// The spec of a flat array: `head`, then the piles.
+    fn array(&self, head: &[(&str, u32)]) -> TensorSpec {
+        let names: Vec<String> = (1..=self.n).map(|p| format!("pile_{p}")).collect();
+        let piles = names.iter().map(|name| (name.as_str(), self.largest as u32 + 1));
+        stretches(&head.iter().copied().chain(piles).collect::<Vec<_>>(), 1.0)
+    }
+
+    /// Pile (from 1) and number taken of what people write.
+    fn numbers(words: &[&str]) -> Option<(usize, usize)> {
+        let (pile, take) = match words {
+            ["pile", pile, "take", take] | [pile, take] => (pile, take),
+            ["take", take, "from", "pile", pile] | ["take", take, "pile", pile] => (pile, take),
+            _ => return None,
+        };
+        Some((pile.parse().ok()?, take.parse().ok()?))
+    }
+}
+
+impl Game for Nim {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "nim";
+    const TITLE: &'static str = "Nim";
+    const PAGE: &'static str = include_str!("nim.md");
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "alphabeta depth=2"),
+        (2, 1, "alphabeta depth=4"),
+        (2, 2, "mcts sims=100"),
+        (3, 1, "alphabeta depth=16"),
+    ];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        let sizes = &params.pile_sizes;
+        let refused = || {
+            let allowed = format!("1 to {MOST_PILES} piles of 0 to 255 objects, not all empty");
+            ParamError::value("pile_sizes", sizes.clone(), allowed)
+        };
+        let n = sizes.len();
+        if n == 0 || n > MOST_PILES {
+            return Err(refused());
+        }
+        let sizes: Vec<u8> = sizes.iter().map(|&k| u8::try_from(k)).collect::<Result<_, _>>().map_err(|_| refused())?;
+        let largest = usize::from(sizes.iter().copied().max().unwrap_or(0));
+        if largest == 0 {
+            return Err(refused());
+        }
+        let mut moves: Vec<(u8, u8)> =
+            (1..=largest).flat_map(|take| (0..n).map(move |pile| (pile as u8, take as u8))).collect();
+        moves.push((0, 0));
+        let empty = State { piles: [0; MOST_PILES], left: 0, seat: 0 };
+        let game = Nim { params, start: empty, n, largest, moves };
+        Ok(Nim { start: game.state(sizes.into_iter(), 0), ..game })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let n = self.n as u32;
+        Facts {
+            seats: ["p0", "p1"].map(String::from).to_vec(),
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: u32::from(self.start.left),
+            actions: self.moves.len() as u32,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: Some(("piles", self.array(&[("my_move", 1)]))),
+            info: None,
+            openspiel: Some(self.array(&[("player", 2), ("over", 1), ("piles", n)])),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        self.start
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if s.left == 0 { Turn::Over } else { Turn::Seat(usize::from(s.seat & 1)) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat) {
+            let piles = &s.piles[..self.n];
+            let highest = piles.iter().copied().max().unwrap_or(0);
+            for taken in 0..highest {
+                let row = usize::from(taken) * self.n;
+                (0..self.n).filter(|&p| piles[p] > taken).for_each(|p| out.put((row + p) as Action));
+            }
+        }
+    }
+
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let piles = if self.turn(s) == Turn::Seat(seat) { s.piles } else { [0; MOST_PILES] };
+        let mut rows = out.chunks_exact_mut(self.n);
+        for (taken, row) in (0..=u8::MAX).zip(&mut rows) {
+            row.iter_mut().zip(&piles).for_each(|(cell, &size)| *cell = u8::from(size > taken));
+        }
+        rows.into_remainder().fill(0);
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let fits = |&(pile, take): &(u8, u8)| take > 0 && take <= s.piles[usize::from(pile)];
+        self.turn(s) == Turn::Seat(seat) && self.moves.get(a as usize).is_some_and(fits)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut k = scale(rng.bits(), u64::from(s.left)) as usize;
+        for (pile, &size) in s.piles[..self.n].iter().enumerate() {
+            if k < usize::from(size) {
+                return (k * self.n + pile) as Action;
+            }
+            k -= usize::from(size);
+        }
+        0
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        if let Some(&(pile, take)) = self.moves.get(a as usize) {
+            let size = &mut s.piles[usize::from(pile)];
+            let take = take.min(*size);
+            *size -= take;
+            s.left -= u16::from(take);
+        }
+        s.seat = 1 - (s.seat & 1);
+    }
+
+    #[inline]
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        let first = match (s.left, self.winner(s.seat)) {
+            (0, 0) => 1.0,
+            (0, _) => -1.0,
+            _ => 0.0,
+        };
+        out.copy_from_slice(&[first, -first]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        let over = s.left == 0;
+        View {
+            piles: s.piles[..self.n].to_vec(),
+            to_move: (!over).then_some(s.seat & 1),
+            winner: over.then(|| self.winner(s.seat)),
+        }
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        // A view from elsewhere may hold more than there is room for.
+        let piles = view.piles.iter().take(self.n).map(|&size| size.min(self.largest as u8));
+        self.state(piles, self.next(view))
+    }
+
+    fn text(&self, view: &View) -> String {
+        let piles: Vec<String> = view.piles.iter().map(u8::to_string).collect();
+        format!("({}): {}", self.next(view), piles.join(" "))
+    }
+
+    fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
+        let (pile, take) = (a as usize % self.n + 1, a as usize / self.n + 1);
+        format!("pile:{pile}, take:{take};")
+    }
+
+    /// Also knows `2 3` (pile, take), `take 3 from pile 2`, and the bare id.
+    fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.to_ascii_lowercase();
+        let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let a = match words[..] {
+            [id] => id.parse().ok()?,
+            _ => {
+                let (pile, take) = Self::numbers(&words)?;
+                let there = (1..=self.n).contains(&pile) && (1..=self.largest).contains(&take);
+                there.then(|| ((take - 1) * self.n + pile - 1) as Action)?
+            }
+        };
+        legal.contains(&a).then_some(a)
+    }
+
+    fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
+        if a as usize + 1 >= self.moves.len() {
+            return format!("{a} takes more than any pile ever held");
+        }
+        let pile = a as usize % self.n;
+        let name = self.action_text(&self.view(s, Viewer::Public), seat, a);
+        format!("{a} is {name} pile {} holds {}", pile + 1, s.piles[pile])
+    }
+
+    #[inline]
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
+        out.fill(0);
+        if let Some((mover, piles)) = out.split_first_mut() {
+            *mover = u8::from(self.turn(s) == Turn::Seat(me));
+            self.one_hot(s, piles, 1);
+        }
+    }
+
+    fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
+        out.fill(0.0);
+        out[usize::from(s.seat & 1)] = 1.0;
+        out[2] = if s.left == 0 { 1.0 } else { 0.0 };
+        out[2 + self.n] = 1.0;
+        self.one_hot(s, &mut out[3 + self.n..], 1.0);
+    }
+
+    fn hash(&self, s: &State) -> Option<u64> {
+        let piles = u128::from_le_bytes(s.piles);
+        let words = [piles as u64, (piles >> 64) as u64];
+        let mixed = words
+            .into_iter()
+            .fold(u64::from(s.seat), |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Some(mixed ^ mixed >> 32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(sizes: &[u32], is_misere: bool) -> Nim {
+        Nim::new(Params { pile_sizes: sizes.to_vec(), is_misere }).unwrap()
+    }
+
+    /// What the seat to move gets when both play well.
+    fn value(g: &Nim, s: &State) -> f64 {
+        let mut legal = Vec::new();
+        g.legal(s, usize::from(s.seat), &mut legal);
+        if legal.is_empty() {
+            let mut r = [0.0; 2];
+            g.returns(s, &mut r);
+            return r[usize::from(s.seat)];
+        }
+        let after = legal.into_iter().map(|a| {
+            let mut next = *s;
+            g.play_unchecked(&mut next, a);
+            -value(g, &next)
+        });
+        after.fold(-1.0, f64::max)
+    }
+
+    /// Bouton's theorem: who is to move wins if the piles do not xor to zero; in misère play, once no pile holds more
+    /// than one object, if the number of such piles is even.
+    #[test]
+    fn perfect_play_is_boutons() {
+        for (sizes, is_misere) in (0..4u32.pow(3)).flat_map(|k| [(k, true), (k, false)]) {
+            let sizes = [sizes % 4, sizes / 4 % 4, sizes / 16];
+            if sizes == [0; 3] {
+                continue;
+            }
+            let xor = sizes.iter().fold(0, |x, k| x ^ k);
+            let single = sizes.iter().all(|&k| k <= 1);
+            let wins = if is_misere && single { xor == 0 } else { xor != 0 };
+            let g = game(&sizes, is_misere);
+            assert_eq!(value(&g, &g.start()), if wins { 1.0 } else { -1.0 }, "{sizes:?}, misère {is_misere}");
+        }
+    }
+
+    #[test]
+    fn who_takes_the_last_object_loses_or_wins() {
+        for (is_misere, wanted) in [(true, [-1.0, 1.0]), (false, [1.0, -1.0])] {
+            let g = game(&[2], is_misere);
+            let mut s = g.start();
+            g.play_unchecked(&mut s, 1);
+            let mut r = [0.0; 2];
+            g.returns(&s, &mut r);
+            assert_eq!((g.turn(&s), r), (Turn::Over, wanted), "misère {is_misere}");
+            assert_eq!(g.text(&g.view(&s, Viewer::Public)), "(1): 0");
+        }
+    }
+
+    #[test]
+    fn the_last_id_is_never_used() {
+        let g = game(&[1, 3, 5, 7], true);
+        assert_eq!(g.facts().actions, 29);
+        let mut s = g.start();
+        assert!(!g.is_legal(&s, 0, 28));
+        assert!(g.why_not(&s, 0, 28).contains("any pile"));
+        assert!(g.why_not(&s, 0, 4).contains("pile 1 holds 1"), "{}", g.why_not(&s, 0, 4));
+        g.play_unchecked(&mut s, 28);
+        assert_eq!(s.left, 16, "it takes nothing");
+    }
+
+    #[test]
+    fn people_write_moves_in_many_ways() {
+        let g = game(&[1, 3, 5, 7], true);
+        let s = g.start();
+        let mut legal = Vec::new();
+        g.legal(&s, 0, &mut legal);
+        let view = g.view(&s, Viewer::Seat(0));
+        let read = |text: &str| g.parse(&view, 0, &legal, text);
+        for text in ["pile:3, take:2;", "pile:3,take:2", "<pile 3 take 2>", "3 2", "Take 2 from pile 3", "6"] {
+            assert_eq!(read(text), Some(6), "{text}");
+        }
+        for text in ["", "pile:1, take:2;", "pile:5, take:1;", "0 1", "3 0", "28", "3 2 1", "3 99999999999999999999"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn piles_are_read_as_a_list_or_text() {
+        let string = |text: &str| crate::load(text).map(|g| g.spec().string.clone());
+        let wanted = "nim(pile_sizes=[2,0,9],is_misere=true)";
+        for text in ["nim(pile_sizes=2;0;9)", "nim(pile_sizes=[2,0,9])", "nim(pile_sizes=2 0 9,is_misere=True)"] {
+            assert_eq!(string(text).as_deref(), Ok(wanted), "{text}");
+        }
+        assert_eq!(string("nim(pile_sizes=4)").as_deref(), Ok("nim(pile_sizes=[4],is_misere=true)"));
+        let many = format!("nim(pile_sizes={})", ["1"; 17].join(";"));
+        for text in ["nim(pile_sizes=0;0)", "nim(pile_sizes=[])", "nim(pile_sizes=256)", "nim(pile_sizes=1;x)", &many] {
+            let error = string(text).unwrap_err();
+            assert_eq!(error.name.as_deref(), Some("pile_sizes"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+#![doc = include_str!("reversi.md")]
+
+mod lines;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::params::ParamError;
+use crate::registry::{Alias, Entry, same};
+use crate::tensor::{planes, spread_bits};
+
+use lines::{moves, turned};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry::of::<Reversi>(&[Alias { name: "othello", map: same }]);
+
+/// The rules.
+pub struct Reversi {
+    params: Params,
+}
+
+/// What happens to who cannot move.
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Whether a player who cannot move is passed over without being asked.
+    pub auto_pass: bool,
+}
+
+/// One position. A square is the bit `row * 8 + column`, row 0 on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    discs: [u64; 2],
+    /// Where the seat to move may place a disc; empty if it must pass, or at the end.
+    moves: u64,
+    /// The seat to move; 0 at the end.
+    mover: u8,
+    over: bool,
+}
+
+/// What everybody sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Eight rows of `.`, `x` (black) and `o` (white), row 1 first.
+    pub board: [String; 8],
+    /// How many discs black and white have.
+    pub discs: [u32; 2],
+    /// `black` or `white`; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<String>,
+}
+
+/// The id of a pass.
+pub const PASS: Action = 64;
+
+const NAMES: [&str; 2] = ["black", "white"];
+/// White on d4 and e5, black on e4 and d5.
+const START: [u64; 2] = [1 << 28 | 1 << 35, 1 << 27 | 1 << 36];
+const CORNERS: u64 = 1 | 1 << 7 | 1 << 56 | 1 << 63;
+/// OpenSpiel's bound on the moves of a game, passes among them.
+const LONGEST: u32 = 128;
+
+impl Reversi {
+    /// The position with these discs after a move: `next` is to move, if it can.
+    #[inline]
+    fn settle(&self, discs: [u64; 2], next: usize) -> State {
+        let can = |seat: usize| moves(discs[seat], discs[1 - seat]);
+        let mut s = State { discs, moves: can(next), mover: next as u8, over: false };
+        if s.moves == 0 {
+            let other = can(1 - next);
+            s.over = other == 0;
+            if s.over {
+                s.mover = 0;
+            } else if self.params.auto_pass {
+                (s.moves, s.mover) = (other, 1 - s.mover);
+            }
+        }
+        s
+    }
+}
+
+fn square_text(a: Action) -> String {
+    format!("{}{}", char::from(b'a' + (a % 8) as u8), a / 8 + 1)
+}
+
+impl Game for Reversi {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "reversi";
+    const TITLE: &'static str = "Reversi";
+    const PAGE: &'static str = include_str!("reversi.md");
+    const PRESETS: &'static [PresetText] =
+        &[("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "alphabeta depth=1"),
+        (1, 2, "mcts sims=100"),
+        (2, 1, "alphabeta depth=3"),
+        (2, 2, "mcts sims=1000"),
+        (3, 1, "alphabeta depth=5"),
+    ];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        Ok(Reversi { params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            seats: NAMES.map(String::from).to_vec(),
+            dynamics: Dynamics::Sequential,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: if self.params.auto_pass { 60 } else { LONGEST },
+            actions: PASS + 1,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: Some(("board", planes(&["mine", "theirs"], &[8, 8]))),
+            info: None,
+            openspiel: Some(planes(&["empty", "mine", "theirs"], &[8, 8])),
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        self.settle(START, 0)
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        if s.over { Turn::Over } else { Turn::Seat(usize::from(s.mover)) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) != Turn::Seat(seat) {
+            return;
+        }
+        let mut left = s.moves;
+        while left != 0 {
+            out.put(left.trailing_zeros());
+            left &= left - 1;
+        }
+        if s.moves == 0 {
+            out.put(PASS);
+        }
+    }
+
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let acts = self.turn(s) == Turn::Seat(seat);
+        if let Some((pass, squares)) = out.split_last_mut() {
+            spread_bits(&[if acts { s.moves } else { 0 }], squares);
+            *pass = u8::from(acts && s.moves == 0);
+        }
+    }
+
+    #[inline]
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        let may = if a < PASS { s.moves >> a & 1 == 1 } else { a == PASS && s.moves == 0 };
+        may && self.turn(s) == Turn::Seat(seat)
+    }
+
+    #[inline]
+    fn random_action(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Action {
+        let mut left = s.moves;
+        for _ in 0..rng.below(left.count_ones() as usize) {
+            left &= left - 1;
+        }
+        // 64, the pass, if there is none.
+        left.trailing_zeros()
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let me = usize::from(s.mover & 1);
+        let (mut mine, mut theirs) = (s.discs[me], s.discs[1 - me]);
+        if a < PASS {
+            let gained = 1 << a | turned(mine, theirs, 1 << a);
+            mine |= gained;
+            theirs &= !gained;
+        }
+        let discs = if me == 0 { [mine, theirs] } else { [theirs, mine] };
+        *s = self.settle(discs, 1 - me);
+    }
+
+    #[inline]
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        let [black, white] = s.discs.map(u64::count_ones);
+        let first = match black.cmp(&white) {
+            _ if !s.over => 0.0,
+            std::cmp::Ordering::Greater => 1.0,
+            std::cmp::Ordering::Less => -1.0,
+            std::cmp::Ordering::Equal => 0.0,
+        };
+        out.copy_from_slice(&[first, -first]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        let mark = |square: usize| match s.discs.map(|d| d >> square & 1) {
+            [1, _] => 'x',
+            [_, 1] => 'o',
+            _ => '.',
+        };
+        let row = |r: usize| (0..8).map(|c| mark(r * 8 + c)).collect();
+        let to_move = match self.turn(s) {
+            Turn::Seat(p) => Some(NAMES[p].to_owned()),
+            _ => None,
+        };
+        View { board: std::array::from_fn(row), discs: s.discs.map(u64::count_ones), to_move }
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        let mut discs = [0; 2];
+        for (r, row) in view.board.iter().enumerate() {
+            for (c, mark) in row.chars().take(8).enumerate() {
+                match mark {
+                    'x' => discs[0] |= 1 << (r * 8 + c),
+                    'o' => discs[1] |= 1 << (r * 8 + c),
+                    _ => {}
+                }
+            }
+        }
+        self.settle(discs, usize::from(view.to_move.as_deref() == Some(NAMES[1])))
+    }
+
+    fn text(&self, view: &View) -> String {
+        const LETTERS: &str = "  a b c d e f g h  ";
+        let head = match view.to_move.as_deref() {
+            Some("black") => "Black (x) to play:",
+            Some(_) => "White (o) to play:",
+            None => "Terminal State:",
+        };
+        let mut out = format!("{head}\n{LETTERS}\n");
+        for (r, row) in view.board.iter().enumerate() {
+            let cells: String = row.chars().flat_map(|c| [if c == '.' { '-' } else { c }, ' ']).collect();
+            out += &format!("{n} {cells}{n}\n", n = r + 1);
+        }
+        out + LETTERS
+    }
+
+    fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
+        if a < PASS { square_text(a) } else { "pass".to_owned() }
+    }
+
+    /// Also knows the bare id.
+    fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let text = text.trim().to_ascii_lowercase();
+        let a = match *text.as_bytes() {
+            [c @ b'a'..=b'h', r @ b'1'..=b'8'] => u32::from(r - b'1') * 8 + u32::from(c - b'a'),
+            _ if text == "pass" => PASS,
+            _ => text.parse().ok()?,
+        };
+        legal.contains(&a).then_some(a)
+    }
+
+    fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
+        if a >= PASS {
+            return "a player who can place a disc may not pass".to_owned();
+        }
+        let why = if (s.discs[0] | s.discs[1]) >> a & 1 == 1 {
+            "the square is taken"
+        } else if s.moves == 0 {
+            "there is no move but to pass"
+        } else {
+            "it would turn no disc"
+        };
+        format!("{a} is {}: {why}", square_text(a))
+    }
+
+    #[inline]
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
+        spread_bits(&[s.discs[me], s.discs[1 - me]], out);
+    }
+
+    fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
+        let (mine, theirs) = (s.discs[seat & 1], s.discs[1 - (seat & 1)]);
+        for (plane, bits) in out.chunks_exact_mut(64).zip([!(mine | theirs), mine, theirs]) {
+            plane.iter_mut().enumerate().for_each(|(i, cell)| *cell = f32::from((bits >> i & 1) as u8));
+        }
+    }
+
+    /// Ten for each corner and one for each legal move, ours minus theirs, scaled into (-1, 1); at the end the returns.
+    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
+        let me = seat & 1;
+        if s.over {
+            let mut returns = [0.0; 2];
+            self.returns(s, &mut returns);
+            return Some(returns[me]);
+        }
+        let (mine, theirs) = (s.discs[me], s.discs[1 - me]);
+        let worth = |a: u64, b: u64| 10 * (a & CORNERS).count_ones() + moves(a, b).count_ones();
+        // Four corners and fewer than sixty moves.
+        Some((f64::from(worth(mine, theirs)) - f64::from(worth(theirs, mine))) / 100.0)
+    }
+
+    fn hash(&self, s: &State) -> Option<u64> {
+        let [black, white] = s.discs;
+        let side = black.rotate_left(31) ^ u64::from(s.mover);
+        Some((side.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ white).wrapping_mul(0xd6e8_feb8_6659_fd93))
+    }
+}

@@ -1,0 +1,58 @@
+//! Enclosed runs on a board of 64 bits, for all squares of a direction at once.
+
+/// All files but the outermost two: a disc on those is never enclosed along a row or a diagonal, and leaving them out
+/// keeps runs from going over the edge.
+const INNER: u64 = 0x7e7e_7e7e_7e7e_7e7e;
+
+/// One step along a direction: `BY` bits up, or down if negative.
+#[inline(always)]
+const fn step<const BY: i32>(bits: u64) -> u64 {
+    if BY > 0 { bits << BY } else { bits >> -BY }
+}
+
+/// The runs of `through` that begin beside `from` in one direction. Runs are at most six long: after one and two squares,
+/// two more at a time through pairs.
+#[inline(always)]
+fn runs<const BY: i32, const TWICE: i32>(from: u64, through: u64) -> u64 {
+    let mut run = through & step::<BY>(from);
+    run |= through & step::<BY>(run);
+    let pairs = through & step::<BY>(through);
+    run |= pairs & step::<TWICE>(run);
+    run | pairs & step::<TWICE>(run)
+}
+
+/// The empty squares on which a disc of `mine` would turn some of `theirs`.
+#[inline]
+pub(super) fn moves(mine: u64, theirs: u64) -> u64 {
+    let inner = theirs & INNER;
+    let ends = step::<1>(runs::<1, 2>(mine, inner))
+        | step::<-1>(runs::<-1, -2>(mine, inner))
+        | step::<8>(runs::<8, 16>(mine, theirs))
+        | step::<-8>(runs::<-8, -16>(mine, theirs))
+        | step::<7>(runs::<7, 14>(mine, inner))
+        | step::<-7>(runs::<-7, -14>(mine, inner))
+        | step::<9>(runs::<9, 18>(mine, inner))
+        | step::<-9>(runs::<-9, -18>(mine, inner));
+    ends & !(mine | theirs)
+}
+
+/// The run beside `square` in one direction if a disc of `mine` is at its end, else nothing.
+#[inline(always)]
+fn enclosed<const BY: i32, const TWICE: i32>(mine: u64, through: u64, square: u64) -> u64 {
+    let run = runs::<BY, TWICE>(square, through);
+    if step::<BY>(run) & mine == 0 { 0 } else { run }
+}
+
+/// The discs of `theirs` that a disc of `mine` on `square` (one bit) turns.
+#[inline]
+pub(super) fn turned(mine: u64, theirs: u64, square: u64) -> u64 {
+    let inner = theirs & INNER;
+    enclosed::<1, 2>(mine, inner, square)
+        | enclosed::<-1, -2>(mine, inner, square)
+        | enclosed::<8, 16>(mine, theirs, square)
+        | enclosed::<-8, -16>(mine, theirs, square)
+        | enclosed::<7, 14>(mine, inner, square)
+        | enclosed::<-7, -14>(mine, inner, square)
+        | enclosed::<9, 18>(mine, inner, square)
+        | enclosed::<-9, -18>(mine, inner, square)
+}

@@ -1,0 +1,166 @@
+use super::*;
+use crate::game::Count;
+
+/// A position from eight rows, as the world of a view.
+fn position(g: &Reversi, board: [&str; 8], to_move: &str) -> State {
+    let view = View { board: board.map(String::from), discs: [0; 2], to_move: Some(to_move.to_owned()) };
+    g.world(&view, &mut Stream::named("position"))
+}
+
+fn game(auto_pass: bool) -> Reversi {
+    Reversi::new(Params { auto_pass }).unwrap()
+}
+
+fn list(g: &Reversi, s: &State) -> Vec<Action> {
+    let mut out = Vec::new();
+    g.legal(s, usize::from(s.mover), &mut out);
+    out
+}
+
+/// One square at a time, as the rules are told to people.
+fn slowly_turned(s: &State, a: Action) -> u64 {
+    let (me, mut all) = (usize::from(s.mover), 0);
+    let (mine, theirs) = (s.discs[me], s.discs[1 - me]);
+    for (dr, dc) in [(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)] {
+        let (mut r, mut c, mut run) = (a as i32 / 8 + dr, a as i32 % 8 + dc, 0u64);
+        while (0..8).contains(&r) && (0..8).contains(&c) && theirs >> (r * 8 + c) & 1 == 1 {
+            run |= 1 << (r * 8 + c);
+            (r, c) = (r + dr, c + dc);
+        }
+        if (0..8).contains(&r) && (0..8).contains(&c) && mine >> (r * 8 + c) & 1 == 1 {
+            all |= run;
+        }
+    }
+    all
+}
+
+#[test]
+fn bits_agree_with_the_rules_square_by_square() {
+    let (g, mut rng) = (game(false), Stream::named("reversi bits"));
+    for _ in 0..200 {
+        let mut s = g.start();
+        while let Turn::Seat(seat) = g.turn(&s) {
+            let (mine, theirs) = (s.discs[seat], s.discs[1 - seat]);
+            for a in 0..PASS {
+                let free = (mine | theirs) >> a & 1 == 0;
+                let wanted = slowly_turned(&s, a);
+                assert_eq!(turned(mine, theirs, 1 << a), wanted, "{s:x?} {a}");
+                assert_eq!(g.is_legal(&s, seat, a), free && wanted != 0, "{s:x?} {a}");
+            }
+            let a = g.random_action(&s, seat, &mut rng);
+            g.play_unchecked(&mut s, a);
+        }
+    }
+}
+
+/// Histories by depth, as published for Othello and counted by OpenSpiel.
+#[test]
+fn histories_by_depth() {
+    fn perft(g: &Reversi, s: &State, depth: usize) -> u64 {
+        let Turn::Seat(seat) = g.turn(s) else { return 0 };
+        if depth == 1 {
+            let mut count = Count::default();
+            g.legal(s, seat, &mut count);
+            return count.0 as u64;
+        }
+        let after = |a| {
+            let mut next = *s;
+            g.play_unchecked(&mut next, a);
+            perft(g, &next, depth - 1)
+        };
+        list(g, s).into_iter().map(after).sum()
+    }
+    let g = game(false);
+    let wanted = [4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216, 3_005_288];
+    for (k, count) in wanted.into_iter().enumerate() {
+        assert_eq!(perft(&g, &g.start(), k + 1), count, "depth {}", k + 1);
+    }
+}
+
+/// Black to move on a board where only white can.
+const STUCK: [&str; 8] =
+    ["........", "........", "........", "........", "........", "........", "........", "oox....."];
+
+#[test]
+fn who_cannot_move_passes() {
+    let g = game(false);
+    let mut s = position(&g, STUCK, "black");
+    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(0), vec![PASS]));
+    let mut mask = [7; 65];
+    g.mask(&s, 0, &mut mask);
+    assert_eq!((mask[64], mask[..64].iter().sum::<u8>()), (1, 0));
+    assert!(g.why_not(&s, 0, 0).contains("but to pass"));
+    g.play_unchecked(&mut s, PASS);
+    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(1), vec![59]));
+    assert!(g.why_not(&s, 1, PASS).contains("may not pass") && g.why_not(&s, 1, 0).contains("no disc"));
+    // White takes the last black disc: neither can move, though the board is almost empty.
+    g.play_unchecked(&mut s, 59);
+    let mut returns = [0.0; 2];
+    g.returns(&s, &mut returns);
+    assert_eq!((g.turn(&s), returns, s.discs), (Turn::Over, [-1.0, 1.0], [0, 0xf << 56]));
+}
+
+#[test]
+fn who_cannot_move_is_passed_over_on_request() {
+    let g = game(true);
+    let s = position(&g, STUCK, "black");
+    assert_eq!((g.turn(&s), list(&g, &s)), (Turn::Seat(1), vec![59]));
+    // Games of both kinds are the same but for the passes.
+    let (plain, mut rng) = (game(false), Stream::named("reversi passes"));
+    let mut passes = 0;
+    for _ in 0..200 {
+        let (mut s, mut t) = (plain.start(), g.start());
+        while let Turn::Seat(seat) = plain.turn(&s) {
+            let a = plain.random_action(&s, seat, &mut rng);
+            if a == PASS {
+                passes += 1;
+            } else {
+                assert_eq!((g.turn(&t), t.moves), (Turn::Seat(seat), s.moves));
+                g.play_unchecked(&mut t, a);
+            }
+            plain.play_unchecked(&mut s, a);
+        }
+        assert_eq!(s, t);
+    }
+    assert!(passes > 50, "{passes}");
+}
+
+#[test]
+fn equal_discs_are_a_draw() {
+    let g = game(false);
+    let s = position(
+        &g,
+        ["xxxxxxxx", "xxxxxxxx", "xxxxxxxx", "xxxxxxxx", "oooooooo", "oooooooo", "oooooooo", "oooooooo"],
+        "white",
+    );
+    let mut returns = [1.0; 2];
+    g.returns(&s, &mut returns);
+    assert_eq!((g.turn(&s), returns, g.evaluate(&s, 0)), (Turn::Over, [0.0, 0.0], Some(0.0)));
+}
+
+#[test]
+fn squares_have_names() {
+    let g = game(false);
+    let (s, legal) = (g.start(), list(&g, &g.start()));
+    let view = g.view(&s, Viewer::Public);
+    assert_eq!(legal, [19, 26, 37, 44]);
+    let texts: Vec<String> = legal.iter().map(|&a| g.action_text(&view, 0, a)).collect();
+    assert_eq!(texts, ["d3", "c4", "f5", "e6"]);
+    let parse = |text: &str| g.parse(&view, 0, &legal, text);
+    assert_eq!(
+        (parse(" D3 "), parse("19"), parse("a1"), parse("pass"), parse("d9")),
+        (Some(19), Some(19), None, None, None)
+    );
+    assert!(g.why_not(&s, 0, 27).contains("taken"));
+}
+
+#[test]
+fn a_corner_counts_for_its_owner() {
+    let g = game(false);
+    let s = position(
+        &g,
+        ["x.......", "........", "........", "...ox...", "...xo...", "........", "........", "........"],
+        "white",
+    );
+    assert!(g.evaluate(&s, 0).unwrap() > 0.05 && g.evaluate(&s, 1).unwrap() < -0.05);
+}

@@ -1,0 +1,191 @@
+//! What all laws share: where the server is, who we are, what games it has.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+use ludex_protocol::client::{AgentId, ClientMessage, Describe, Hello, ListGames};
+use ludex_protocol::server::{GameEntry, Scope, Welcome};
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
+use ludex_protocol::{Encoding, VERSION};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::OnceCell;
+use tokio_tungstenite::tungstenite::http::Uri;
+
+use super::link::Link;
+use super::{Done, Plan, Stop, wrong};
+
+/// The name without a token.
+const NAME: &str = "conformance";
+
+/// See the module.
+pub(super) struct Bench {
+    /// The address without its path.
+    base: Uri,
+    /// The path, if the user gave one of their own.
+    path: Option<String>,
+    pub token: Option<String>,
+    agent: Option<String>,
+    pub patience: Duration,
+    /// What the first `welcome` granted; absent: there was none.
+    scopes: Option<Vec<Scope>>,
+    games: OnceCell<Vec<(GameEntry, Spec)>>,
+}
+
+impl Bench {
+    /// Looks whether there is a server.
+    ///
+    /// # Errors
+    /// When the address is none, or no WebSocket can be opened there.
+    pub async fn new(plan: &Plan) -> anyhow::Result<Self> {
+        let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
+        let base: Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+        let path = Some(base.path().to_owned()).filter(|path| !matches!(path.as_str(), "" | "/" | "/ws"));
+        let agent = plan.agent.clone().or_else(|| plan.token.is_none().then(|| NAME.to_owned()));
+        let mut bench = Bench {
+            base,
+            path,
+            token: plan.token.clone(),
+            agent,
+            patience: plan.patience,
+            scopes: None,
+            games: OnceCell::new(),
+        };
+        let mut link = match bench.mute(&[Encoding::MsgPack]).await {
+            Ok(link) => link,
+            Err(Stop::Fault(fault)) => anyhow::bail!("{url}: {}", fault.did),
+            Err(Stop::Skip(why)) => anyhow::bail!("{url}: {why}"),
+        };
+        // Whatever is wrong with the handshake is said by its own laws.
+        bench.scopes = bench.greet(&mut link).await.ok().map(|welcome| welcome.scopes);
+        Ok(bench)
+    }
+
+    /// Whether a law that needs the scope can be tried.
+    pub fn grants(&self, needs: Option<Scope>) -> bool {
+        let (Some(needs), Some(scopes)) = (needs, &self.scopes) else { return true };
+        scopes.contains(&needs) || scopes.contains(&Scope::Admin)
+    }
+
+    /// Whether the address has no path of the user's, so that both of the protocol's are to work.
+    pub fn has_both_paths(&self) -> bool {
+        self.path.is_none()
+    }
+
+    /// The address of the WebSocket; `path` where the user gave none.
+    pub fn url(&self, path: &str) -> String {
+        let scheme = self.base.scheme_str().unwrap_or("ws");
+        let host = self.base.authority().map_or("", |authority| authority.as_str());
+        format!("{scheme}://{host}{}", self.path.as_deref().unwrap_or(path))
+    }
+
+    /// A connection that has said nothing yet.
+    pub async fn mute(&self, offer: &[Encoding]) -> Done<Link> {
+        Link::open(&self.url("/ws"), offer, self.patience).await
+    }
+
+    /// What we say first.
+    pub fn hello(&self) -> Hello {
+        Hello {
+            protocol: vec![VERSION],
+            client: crate::PROGRAM.into(),
+            token: self.token.clone(),
+            agent: self.agent.clone().map(|name| AgentId { name, ..AgentId::default() }),
+            ..Hello::default()
+        }
+    }
+
+    /// Says hello on a connection.
+    pub async fn greet(&self, link: &mut Link) -> Done<Box<Welcome>> {
+        link.greet(self.hello()).await
+    }
+
+    /// A connection that is welcome, and its welcome.
+    pub async fn link_in(&self, encoding: Encoding) -> Done<(Link, Box<Welcome>)> {
+        let mut link = self.mute(&[encoding]).await?;
+        let welcome = self.greet(&mut link).await?;
+        Ok((link, welcome))
+    }
+
+    /// A connection that is welcome and speaks MessagePack.
+    pub async fn link(&self) -> Done<Link> {
+        Ok(self.link_in(Encoding::MsgPack).await?.0)
+    }
+
+    /// The games with their default parameters, each as it is listed and as it is described.
+    pub async fn games(&self) -> Done<&[(GameEntry, Spec)]> {
+        let games = self.games.get_or_try_init(|| async {
+            let mut link = self.link().await?;
+            let mut games = Vec::new();
+            for entry in link.call(ClientMessage::ListGames(ListGames::default())).await?.games()? {
+                let describe = Describe { game: entry.game.clone(), ..Describe::default() };
+                let spec = link.call(ClientMessage::Describe(describe)).await?.spec()?;
+                games.push((entry, spec));
+            }
+            if games.is_empty() { Err(wrong("listed no game", "at least one")) } else { Ok(games) }
+        });
+        Ok(games.await?)
+    }
+
+    /// The first game of the list.
+    pub async fn a_game(&self) -> Done<&Spec> {
+        let first = self.games().await?.first();
+        first.map(|(_, spec)| spec).ok_or_else(|| wrong("listed no game", "at least one"))
+    }
+
+    /// The shortest sequential game for two without chance in which several moves follow each other.
+    pub async fn game_of_turns(&self) -> Done<&Spec> {
+        let games = self.games().await?.iter().map(|(_, spec)| spec);
+        let fits = games.filter(|spec| {
+            let open = spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic;
+            let plain = spec.dynamics == Dynamics::Sequential && spec.proposals.is_none();
+            open && plain && spec.players == 2 && spec.max_length >= 8
+        });
+        fits.min_by_key(|spec| spec.max_length)
+            .ok_or_else(|| Stop::Skip("no sequential game of perfect information for two is listed".into()))
+    }
+
+    /// Tries a law on every game of the list. Skipped where every game skips it.
+    pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> Done) -> Done {
+        let (mut link, mut tried, mut skipped) = (self.link().await?, false, Ok(()));
+        for (_, spec) in self.games().await? {
+            match law(&mut link, spec).await {
+                Ok(()) => tried = true,
+                Err(skip @ Stop::Skip(_)) => {
+                    skipped = Err(skip);
+                    // What it had opened is left behind.
+                    link = self.link().await?;
+                }
+                Err(stop) => return Err(stop.of(&spec.string)),
+            }
+        }
+        if tried { Ok(()) } else { skipped }
+    }
+
+    /// A page over plain HTTP: its status and body.
+    pub async fn page(&self, path: &str) -> Done<(u16, String)> {
+        if self.base.scheme_str() != Some("ws") {
+            return Err(Stop::Skip("pages are read over plain HTTP only".into()));
+        }
+        let read = async {
+            let host = self.base.host().unwrap_or_default();
+            let bare = host.trim_matches(['[', ']']);
+            let mut stream = TcpStream::connect((bare, self.base.port_u16().unwrap_or(80))).await?;
+            let bearer = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
+            // Version 1.0: the answer comes in one piece.
+            let head = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{}\r\n", bearer.unwrap_or_default());
+            stream.write_all(head.as_bytes()).await?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).await?;
+            std::io::Result::Ok(answer)
+        };
+        let answer = tokio::time::timeout(self.patience, read).await;
+        let answer = answer.map_err(|_| "nothing in time".to_owned()).and_then(|read| read.map_err(|e| e.to_string()));
+        let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an answer over HTTP"))?;
+        let parts = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
+            let status = head.split(' ').nth(1)?.parse().ok()?;
+            Some((status, body.to_owned()))
+        });
+        parts.ok_or_else(|| wrong(format!("GET {path}: {}", super::short(&answer)), "an answer over HTTP"))
+    }
+}

@@ -1,0 +1,165 @@
+//! The golden frames: what a client may send is understood as it stands there, in both encodings alike.
+
+use futures_util::FutureExt as _;
+use ludex_protocol::client::{ClientMessage, Close, GymView, Leave, Ping, Resign, Snapshot, View};
+use ludex_protocol::server::{Scope, ServerMessage};
+use ludex_protocol::spec::Spec;
+use ludex_protocol::{Encoding, ErrorCode};
+use serde_json::{Value, json};
+
+use super::bench::Bench;
+use super::gym::handle::{Handle, plain};
+use super::heard::Heard;
+use super::link::Link;
+use super::{Done, Law, law, law_holds, same, short, wrong};
+
+pub(super) const LAWS: &[Law] = &[
+    law(11, "understands the golden frames, in both encodings alike", None, |b| frames(b).boxed_local()),
+    law(1, "answers the same in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
+];
+
+/// Every message in JSON and, as hex, in MessagePack; `tests/data/frames/make.py` wrote them with nothing of Ludex.
+const FRAMES: &str = include_str!("../../../../tests/data/frames/frames.jsonl");
+
+/// What is answered to a message whose form was not understood.
+const FORM: [ErrorCode; 6] = [
+    ErrorCode::BadFrame,
+    ErrorCode::BadMessage,
+    ErrorCode::BadField,
+    ErrorCode::BadSeed,
+    ErrorCode::UnknownType,
+    ErrorCode::TooDeep,
+];
+
+/// Frames that ask for more than most games have: these fields may be refused for what they ask.
+const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
+
+async fn frames(b: &Bench) -> Done {
+    for line in FRAMES.lines() {
+        let frame: Value = serde_json::from_str(line).map_err(|e| wrong(format!("golden frames: {e}"), "JSON"))?;
+        if frame["from"] != "client" {
+            continue;
+        }
+        let name = frame["name"].as_str().unwrap_or_default();
+        let in_frame = |stop: super::Stop| stop.of(&format!("golden frame {name}"));
+        let json = answer(b, Encoding::Json, &frame).await.map_err(in_frame)?;
+        let packed = answer(b, Encoding::MsgPack, &frame).await.map_err(in_frame)?;
+        same(&packed, &json, || "in MessagePack, beside JSON".into()).map_err(in_frame)?;
+    }
+    Ok(())
+}
+
+/// Sends a golden frame on a connection of its own; the type of the reply, with the code of an error.
+async fn answer(b: &Bench, encoding: Encoding, frame: &Value) -> Done<(String, Option<ErrorCode>)> {
+    let message = &frame["json"];
+    let bytes = match encoding {
+        Encoding::Json => message.to_string().into_bytes(),
+        Encoding::MsgPack => hex::decode(frame["msgpack"].as_str().unwrap_or_default()).unwrap_or_default(),
+    };
+    let mut link = match message["type"] == "hello" {
+        true => b.mute(&[encoding]).await?,
+        false => b.link_in(encoding).await?.0,
+    };
+    let Some(id) = message["id"].as_i64() else {
+        link.bytes(bytes).await;
+        let ping = link.ask(&ClientMessage::Ping(Ping {})).await?;
+        let heard = link.hear().await?;
+        law_holds(heard.re == Some(ping), || heard.after(message), "no reply")?;
+        return Ok(("none".into(), None));
+    };
+    link.expect(id, &message.to_string());
+    link.bytes(bytes).await;
+    let heard = link.reply(id).await?;
+    let code = match &heard.message {
+        ServerMessage::Error(error) => Some(error.code),
+        _ => None,
+    };
+    let a_lot = ASK_A_LOT.iter().find(|(name, _)| frame["name"] == *name);
+    let too_much = a_lot.is_some_and(|(_, fields)| fields.iter().any(|field| heard.raw["path"] == *field));
+    if code.is_some_and(|code| FORM.contains(&code)) && !too_much {
+        return Err(heard.not("a golden frame to be understood"));
+    }
+    give_up(&mut link, id, &heard, message).await?;
+    Ok((heard.raw["type"].as_str().unwrap_or_default().to_owned(), code))
+}
+
+/// Leaves the match that a golden `join` may have begun.
+async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> Done {
+    let ServerMessage::Joined(joined) = &joined.message else { return Ok(()) };
+    link.last = id;
+    let leave = link.ask(&ClientMessage::Leave(Leave { join: joined.join.clone() })).await?;
+    while message["against"].is_array() {
+        if let ServerMessage::MatchStart(start) = link.hear().await?.message {
+            link.call(ClientMessage::Resign(Resign { match_id: start.match_id })).await?.ok()?;
+            break;
+        }
+    }
+    // It may be over with its only match.
+    link.reply(leave).await.map(drop)
+}
+
+/// A message without what two sessions need not have in common.
+fn bare(heard: Heard) -> ServerMessage {
+    let mut message = heard.message;
+    match &mut message {
+        ServerMessage::Opened(opened) => opened.env = 0,
+        ServerMessage::Batch(batch) => batch.env = 0,
+        _ => {}
+    }
+    message
+}
+
+async fn exchange(b: &Bench) -> Done {
+    let (mut json, mut packed) = (b.link_in(Encoding::Json).await?.0, b.link_in(Encoding::MsgPack).await?.0);
+    for (_, spec) in b.games().await? {
+        let done = exchange_of(&mut json, &mut packed, spec).await;
+        done.map_err(|stop| stop.of(&spec.string))?;
+    }
+    Ok(())
+}
+
+async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> Done {
+    let mut open = plain(spec, 2);
+    open.views = Some(vec![GymView::Struct, GymView::Text, GymView::Returns]);
+    if spec.views.tensor.is_some() {
+        open.views.get_or_insert_default().push(GymView::Tensor);
+    }
+    let handles = [Handle::open(json, open.clone()).await?, Handle::open(packed, open).await?];
+    let [a, b] = &handles;
+    let mut batches = [a.reset(json, 9).await?, b.reset(packed, 9).await?];
+    for ply in 0..8 {
+        let [x, y] = &batches;
+        let (mut x, mut y) = (x.clone(), y.clone());
+        (x.env, y.env) = (0, 0);
+        law_holds(x == y, || format!("a batch in MessagePack is {}, in JSON {}", short(&y), short(&x)), "one batch")?;
+        let Some(actions) = a.choose(&batches[0], 9) else { break };
+        if ply == 3 {
+            let bad = vec![i32::MAX; actions.len()];
+            let refused = [a.try_step(json, &bad).await?, b.try_step(packed, &bad).await?];
+            let [x, y] = refused.map(bare);
+            same(&y, &x, || "a refusal in MessagePack, beside JSON".into())?;
+        }
+        batches = [a.step(json, &actions).await?, b.step(packed, &actions).await?];
+    }
+    let view = |env| {
+        let views = vec![GymView::Struct, GymView::Text];
+        ClientMessage::View(View {
+            env,
+            views,
+            names: Some(vec![0, -1]),
+            parse: Some(vec!["?".into()]),
+            ..View::default()
+        })
+    };
+    let snapshot = |env| ClientMessage::Snapshot(Snapshot { env, envs: None });
+    for request in [&view as &dyn Fn(u32) -> ClientMessage, &snapshot] {
+        let (x, y) = (json.call(request(a.env)).await?, packed.call(request(b.env)).await?);
+        let what = x.raw["type"].clone();
+        same(&bare(y), &bare(x), || format!("{what} in MessagePack, beside JSON"))?;
+    }
+    json.call(ClientMessage::Close(Close { env: a.env })).await?.ok()?;
+    packed.call(ClientMessage::Close(Close { env: b.env })).await?.ok()?;
+    let wrong_game = json!({"type": "describe", "game": format!("{}?", spec.game)});
+    let (x, y) = (json.demand(wrong_game.clone()).await?, packed.demand(wrong_game).await?);
+    same(&bare(y), &bare(x), || "an error in MessagePack, beside JSON".into())
+}

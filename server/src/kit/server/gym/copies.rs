@@ -1,0 +1,128 @@
+//! Laws of copies: clones, snapshots, restores.
+
+use ludex_protocol::client::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, Snapshot};
+use ludex_protocol::server::Snapshots;
+use ludex_protocol::spec::Spec;
+use ludex_protocol::{Bytes, Column, ErrorCode};
+
+use super::super::link::Link;
+use super::super::{Done, law_holds, same};
+use super::handle::{Handle, Row, all_views};
+use super::steps::{SEED, plies};
+
+/// Steps before the copy is made.
+const BEFORE: usize = 5;
+
+fn open(spec: &Spec) -> Open {
+    Open { autoreset: Autoreset::SameStep, max_steps: Some(12), ..all_views(spec, 3) }
+}
+
+/// Environments in the middle of their episodes, as they stand there.
+async fn middle(link: &mut Link, spec: &Spec) -> Done<(Handle, Vec<Row>)> {
+    let h = Handle::open(link, open(spec)).await?;
+    let mut batch = h.reset(link, SEED).await?;
+    for _ in 0..BEFORE {
+        let Some(actions) = h.choose(&batch, SEED) else { break };
+        batch = h.step(link, &actions).await?;
+    }
+    let rows = states(&h, link).await?;
+    Ok((h, rows))
+}
+
+async fn states(h: &Handle, link: &mut Link) -> Done<Vec<Row>> {
+    let batch = h.look(link).await?;
+    Ok(h.rows(&batch).into_iter().map(Row::state).collect())
+}
+
+/// The same actions must lead both to the same, past the ends of episodes.
+async fn go_on_alike(link: &mut Link, a: &Handle, b: &Handle, what: &str) -> Done {
+    let mut batch = a.look(link).await?;
+    for ply in 0..plies(&a.spec) {
+        let Some(actions) = a.choose(&batch, SEED) else { break };
+        batch = a.step(link, &actions).await?;
+        let other = b.step(link, &actions).await?;
+        same(&b.rows(&other), &a.rows(&batch), || format!("{what}, {} steps later", ply + 1))?;
+    }
+    Ok(())
+}
+
+async fn copied(link: &mut Link, h: &Handle, envs: Option<Column<u32>>, seed: Option<u64>) -> Done<Handle> {
+    let count = envs.as_ref().map_or(h.open.count, |envs| envs.len() as u32);
+    let request = CloneEnvs { env: h.env, envs, seed: seed.map(Seed) };
+    let opened = link.call(ClientMessage::Clone(request)).await?.opened()?;
+    law_holds(opened.env != h.env, || format!("gave the clone the handle {}", h.env), "a new one")?;
+    same(&opened.count, &count, || "environments of the clone".into())?;
+    same(&opened.spec, &h.spec, || "spec of the clone".into())?;
+    Ok(Handle { env: opened.env, open: Open { count, ..h.open.clone() }, spec: opened.spec })
+}
+
+pub(super) async fn clones(link: &mut Link, spec: &Spec) -> Done {
+    let (h, rows) = middle(link, spec).await?;
+    let twin = copied(link, &h, None, None).await?;
+    same(&states(&twin, link).await?, &rows, || "the states of a clone".into())?;
+    let some = copied(link, &h, Some(Column::from([2, 0])), None).await?;
+    let picked = vec![rows[2].clone(), rows[0].clone()];
+    same(&states(&some, link).await?, &picked, || "the states of a clone of two".into())?;
+    let fresh = copied(link, &h, None, Some(SEED + 1)).await?;
+    same(&states(&fresh, link).await?, &rows, || "the states of a clone under another seed".into())?;
+    go_on_alike(link, &h, &twin, "a clone").await?;
+    // What the clone does is nothing to the first.
+    let before = states(&h, link).await?;
+    let batch = fresh.look(link).await?;
+    if let Some(actions) = fresh.choose(&batch, 1) {
+        fresh.step(link, &actions).await?;
+    }
+    same(&states(&h, link).await?, &before, || "the states after a step of a clone".into())?;
+    for handle in [h, twin, some, fresh] {
+        handle.close(link).await?;
+    }
+    Ok(())
+}
+
+async fn snapped(link: &mut Link, h: &Handle, envs: Option<Column<u32>>) -> Done<Snapshots> {
+    link.call(ClientMessage::Snapshot(Snapshot { env: h.env, envs })).await?.snapshots()
+}
+
+pub(super) async fn snapshots(link: &mut Link, spec: &Spec) -> Done {
+    let (h, rows) = middle(link, spec).await?;
+    let taken = snapped(link, &h, None).await?;
+    same(&taken.hash, &spec.hash, || "hash of the snapshots".into())?;
+    same(&taken.items.len(), &3, || "number of snapshots".into())?;
+    let last = snapped(link, &h, Some(Column::from([2]))).await?;
+    same(&last.items, &taken.items[2..].to_vec(), || "the snapshot of the last environment alone".into())?;
+    let other = Handle::open(link, open(spec)).await?;
+    let restore = |env, envs, items| ClientMessage::Restore(Restore { env, envs, items });
+    let heard = link.call(restore(other.env, None, taken.items.clone())).await?;
+    let batch = other.batch(heard, None)?;
+    let restored: Vec<Row> = other.rows(&batch).into_iter().map(Row::state).collect();
+    same(&restored, &rows, || "the states restored in another handle".into())?;
+    go_on_alike(link, &h, &other, "a restored handle").await?;
+    // Back in time, in the handle itself, and in another order.
+    let envs = Some(Column::from([1, 0]));
+    let heard = link.call(restore(h.env, envs.clone(), taken.items[..2].to_vec())).await?;
+    let batch = h.batch(heard, envs.as_ref())?;
+    let restored = [h.row(&batch, 0).state(), h.row(&batch, 1).state()];
+    same(&restored, &[rows[0].clone(), rows[1].clone()], || "two states restored in each other's places".into())?;
+    h.close(link).await?;
+    other.close(link).await
+}
+
+pub(super) async fn forged(link: &mut Link, spec: &Spec) -> Done {
+    let (h, rows) = middle(link, spec).await?;
+    let items = snapped(link, &h, None).await?.items;
+    let with = |bent: Vec<u8>| vec![items[0].clone(), items[1].clone(), Bytes(bent)];
+    let whole = &items[2];
+    let bent =
+        [vec![], vec![0xc1], b"\x81\xa1v\x01".to_vec(), whole[..whole.len() / 2].to_vec(), b"not a snapshot".to_vec()];
+    for bent in bent {
+        let restore = Restore { env: h.env, envs: None, items: with(bent) };
+        let error = link.call(ClientMessage::Restore(restore)).await?.error(ErrorCode::BadSnapshot)?;
+        law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "the forged item's, 2")?;
+        same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
+    }
+    // Fewer than there are environments.
+    let few = Restore { env: h.env, envs: None, items: items[..2].to_vec() };
+    let codes = [ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSnapshot];
+    link.call(ClientMessage::Restore(few)).await?.refused(&codes)?;
+    h.close(link).await
+}

@@ -1,0 +1,82 @@
+//! Laws of handles across requests and connections: what is sent again, and what is closed.
+
+use ludex_protocol::client::{ClientMessage, Close, Reset, Resume, Step, View};
+use ludex_protocol::server::Welcome;
+use ludex_protocol::{Column, Encoding, ErrorCode};
+
+use super::super::bench::Bench;
+use super::super::link::Link;
+use super::super::{Done, law_holds, same};
+use super::handle::{Handle, plain};
+use super::steps::{SEED, speechless};
+
+/// Breaks the connection and comes back to its session.
+async fn come_back(b: &Bench, link: Link, welcome: &Welcome) -> Done<(Link, Box<Welcome>)> {
+    let last = link.last;
+    link.cut();
+    let mut link = b.mute(&[Encoding::MsgPack]).await?;
+    let mut hello = b.hello();
+    let (session, key) = (welcome.session.clone(), welcome.key.clone());
+    hello.resume = Some(Resume { session, key, ..Resume::default() });
+    let welcome = link.greet(hello).await?;
+    law_holds(welcome.resumed, || "did not resume a session with environments".into(), "`resumed`: true")?;
+    link.last = last;
+    Ok((link, welcome))
+}
+
+/// A step of which the reply was lost with the connection is carried out once, however often it is sent.
+pub(super) async fn resent(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let (mut link, mut welcome) = b.link_in(Encoding::MsgPack).await?;
+    let h = Handle::open(&mut link, plain(spec, 2)).await?;
+    let mut batch = h.reset(&mut link, SEED).await?;
+    for round in 0..4 {
+        let actions = h.choose(&batch, SEED).ok_or_else(speechless)?;
+        let length = batch.length.to_vec();
+        let step = Step { env: h.env, actions: Some(Column::from(&actions[..])), ..Step::default() };
+        let step = ClientMessage::Step(step);
+        let id = link.ask(&step).await?;
+        // The reply is read in every second round; the server cannot know.
+        let first = if round % 2 == 1 { Some(h.batch(link.reply(id).await?, None)?) } else { None };
+        (link, welcome) = come_back(b, link, &welcome).await?;
+        same(&welcome.envs, &vec![h.env], || "welcome.envs after a resume".into())?;
+        link.ask_as(Some(id), &step).await?;
+        let again = h.batch(link.reply(id).await?, None)?;
+        if let Some(first) = first {
+            same(&again, &first, || "the reply to a step that was sent again".into())?;
+        }
+        link.ask_as(Some(id), &step).await?;
+        same(&h.batch(link.reply(id).await?, None)?, &again, || {
+            "the reply to a step that was sent a third time".into()
+        })?;
+        let look = h.look(&mut link).await?;
+        let moved: Vec<u32> = length.iter().map(|length| length + 1).collect();
+        same(&look.length.to_vec(), &moved, || "length after a step that was sent three times".into())?;
+        batch = look;
+    }
+    h.close(&mut link).await
+}
+
+pub(super) async fn closed(b: &Bench) -> Done {
+    let spec = b.a_game().await?;
+    let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
+    let (one, two) = (Handle::open(&mut link, plain(spec, 1)).await?, Handle::open(&mut link, plain(spec, 1)).await?);
+    law_holds(one.env != two.env, || format!("two handles are called {}", one.env), "two names")?;
+    let gone = one.env;
+    one.close(&mut link).await?;
+    for request in [
+        ClientMessage::Reset(Reset { env: gone, ..Reset::default() }),
+        ClientMessage::Step(Step { env: gone, actions: Some(Column::from([0])), ..Step::default() }),
+        ClientMessage::View(View { env: gone, ..View::default() }),
+        ClientMessage::Close(Close { env: gone }),
+    ] {
+        link.call(request).await?.error(ErrorCode::UnknownEnv)?;
+    }
+    two.reset(&mut link, SEED).await?;
+    let (mut link, welcome) = come_back(b, link, &welcome).await?;
+    same(&welcome.envs, &vec![two.env], || "welcome.envs after a resume".into())?;
+    // Another session's handles are nobody's else.
+    let mut other = b.link().await?;
+    other.call(ClientMessage::Close(Close { env: two.env })).await?.error(ErrorCode::UnknownEnv)?;
+    two.close(&mut link).await
+}

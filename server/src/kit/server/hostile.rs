@@ -1,0 +1,149 @@
+//! Frames that no client sends: they are answered with a coded error or end their own connection by name, and the server
+//! goes on.
+
+use futures_util::FutureExt as _;
+use ludex_protocol::client::{ClientMessage, Ping};
+use ludex_protocol::error::{Close, close};
+use ludex_protocol::{Encoding, ErrorCode, ServerMessage};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::bench::Bench;
+use super::link::{Ended, Link};
+use super::{Done, Law, Stop, law, wrong};
+
+pub(super) const LAWS: &[Law] = &[
+    law(6, "survives garbage", None, |b| garbage(b).boxed_local()),
+    law(1, "refuses what is nested too deep, and no less", None, |b| nesting(b).boxed_local()),
+    law(6, "closes by name on frames of the wrong kind", None, |b| kinds(b).boxed_local()),
+    law(6, "closes by name on text that is no text", None, |b| no_text(b).boxed_local()),
+    law(6, "closes by name on frames that are too large", None, |b| too_large(b).boxed_local()),
+];
+
+/// The longest frame that is sent to see whether it is refused.
+const LARGEST: u64 = 64 << 20;
+
+/// Looks whether other connections, and new ones, are as good as before.
+async fn goes_on(b: &Bench, bystander: &mut Link, after: &str) -> Done {
+    let well = async {
+        bystander.call(ClientMessage::Ping(Ping {})).await?.pong()?;
+        b.link().await?.call(ClientMessage::Ping(Ping {})).await?.pong()
+    };
+    well.await.map(drop).map_err(|stop| stop.of(&format!("another connection, after {after}")))
+}
+
+async fn garbage(b: &Bench) -> Done {
+    let texts: [&[u8]; 9] = [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\"hello\"",
+        b"{\"type\":\"ping\",\"id\":1}{}",
+        b"{\"type\":\"ping\",\"id\":1,}",
+        b"{\"type\":\"ping\" \"id\":1}",
+        b"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+    ];
+    let bins: [&[u8]; 9] = [
+        b"",
+        &[0xc1],
+        &[0x81],
+        &[0x90],
+        &[0xc0],
+        &[0xdf, 0xff, 0xff, 0xff, 0xff],
+        &[0xdd, 0xff, 0xff, 0xff, 0xff, 0x01],
+        b"\x82\xa4type\xa4ping\xa2id\x01\xc0",
+        &[0x91; 400],
+    ];
+    let mut bystander = b.link().await?;
+    for (encoding, frames) in [(Encoding::Json, texts), (Encoding::MsgPack, bins)] {
+        for bytes in frames {
+            let mut link = b.link_in(encoding).await?.0;
+            let what = match encoding {
+                Encoding::Json => format!("the text {:?}", String::from_utf8_lossy(bytes)),
+                Encoding::MsgPack => format!("the bytes {}", hex::encode(bytes)),
+            };
+            // What follows the message makes it none; its `id` may have been read all the same.
+            link.expect(1, &what);
+            link.bytes(bytes.to_vec()).await;
+            answered_or_closed(&mut link).await.map_err(|stop| stop.of(&what))?;
+            goes_on(b, &mut bystander, &what).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A coded error, after which the connection is as good as before, or a close that the page names.
+async fn answered_or_closed(link: &mut Link) -> Done {
+    let expected = "a coded error, or a close that section 6 names";
+    match link.hear_or_end().await? {
+        Ok(heard) if matches!(heard.message, ServerMessage::Error(_)) => {
+            link.ask_as(Some(2), &ClientMessage::Ping(Ping {})).await?;
+            link.reply(2).await?.pong().map(drop)
+        }
+        Ok(heard) => Err(heard.not(expected)),
+        Err(Ended::Closed(code, _)) if close::of(code).is_some() => Ok(()),
+        Err(ended) => Err(wrong(format!("ended with {ended:?}"), expected)),
+    }
+}
+
+/// A ping whose lists and maps are nested so deep, the message itself counted.
+fn nested(depth: u32) -> Value {
+    let inner = (1..depth).fold(Value::Null, |inner, _| json!([inner]));
+    // The `id`, which is filled in, stands before what may not be read.
+    json!({ "type": "ping", "id": 0, "x_deep": inner })
+}
+
+async fn nesting(b: &Bench) -> Done {
+    let mut bystander = b.link().await?;
+    for encoding in [Encoding::MsgPack, Encoding::Json] {
+        let (mut link, welcome) = b.link_in(encoding).await?;
+        let most = welcome.limits.depth;
+        link.demand(nested(most)).await?.pong()?;
+        for depth in [most + 1, most + 40] {
+            link.demand(nested(depth)).await?.error(ErrorCode::TooDeep)?;
+        }
+        link.demand(nested(3)).await?.pong()?;
+    }
+    goes_on(b, &mut bystander, "deep nesting").await
+}
+
+/// Sends a frame; its connection must end so.
+async fn ends(b: &Bench, encoding: Encoding, frame: Message, with: Close) -> Done {
+    let mut bystander = b.link().await?;
+    let (mut link, _) = b.link_in(encoding).await?;
+    link.frame(frame).await;
+    is_closed(&mut link, with).await?;
+    goes_on(b, &mut bystander, with.name).await
+}
+
+async fn is_closed(link: &mut Link, with: Close) -> Done {
+    match link.ended().await?.0 {
+        Ended::Closed(code, _) if code == with.code => Ok(()),
+        ended => Err(wrong(format!("ended with {ended:?}"), format!("close {} {}", with.code, with.name))),
+    }
+}
+
+async fn kinds(b: &Bench) -> Done {
+    let ping = r#"{"type":"ping","id":1}"#;
+    ends(b, Encoding::Json, Message::binary(ping), close::UNSUPPORTED).await?;
+    ends(b, Encoding::MsgPack, Message::text(ping), close::UNSUPPORTED).await
+}
+
+async fn no_text(b: &Bench) -> Done {
+    let mut bystander = b.link().await?;
+    let (mut link, _) = b.link_in(Encoding::Json).await?;
+    // A whole text frame of two bytes that are no UTF-8, masked with zeros.
+    link.beneath(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).await;
+    is_closed(&mut link, close::NOT_UTF8).await?;
+    goes_on(b, &mut bystander, "text that is no text").await
+}
+
+async fn too_large(b: &Bench) -> Done {
+    let most = b.link_in(Encoding::Json).await?.1.limits.frame_bytes;
+    if most >= LARGEST {
+        return Err(Stop::Skip(format!("limits.frame_bytes is {most}")));
+    }
+    let text = " ".repeat(usize::try_from(most).unwrap_or_default() + 1);
+    ends(b, Encoding::Json, Message::text(text), close::TOO_LARGE).await
+}

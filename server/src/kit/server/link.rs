@@ -1,0 +1,263 @@
+//! A connection that takes nothing on trust: every frame is read strictly, every reply must have been asked for once.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use ludex_protocol::client::Hello;
+use ludex_protocol::error::shortened;
+use ludex_protocol::server::Welcome;
+use ludex_protocol::{ClientMessage, Encoding, Id};
+use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+
+use super::heard::Heard;
+use super::{Done, Stop, strict, wrong};
+
+/// Batches may be large; what a server sends is the server's decision.
+const LARGEST: usize = 1 << 30;
+
+/// How a connection ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// By a close frame.
+    Closed(u16, String),
+    /// Without one.
+    Lost,
+}
+
+/// A connection.
+pub(super) struct Link {
+    ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    pub encoding: Encoding,
+    patience: Duration,
+    /// The last `id`.
+    pub last: Id,
+    /// Requests without a reply, in a few words each.
+    waiting: BTreeMap<Id, String>,
+    /// Replies and events that came while another message was waited for.
+    early: VecDeque<Heard>,
+}
+
+impl Link {
+    /// Opens a WebSocket and offers these encodings.
+    pub async fn open(url: &str, offer: &[Encoding], patience: Duration) -> Done<Link> {
+        let offered: Vec<&str> = offer.iter().map(|encoding| encoding.subprotocol()).collect();
+        let offered = offered.join(", ");
+        let expected = || format!("a WebSocket at {url} for the sub-protocols [{offered}]");
+        let failed = |why: String| wrong(format!("refused to open a WebSocket: {why}"), expected());
+        let mut request = url.into_client_request().map_err(|e| failed(e.to_string()))?;
+        if let (false, Ok(offered)) = (offer.is_empty(), HeaderValue::from_str(&offered)) {
+            request.headers_mut().insert("sec-websocket-protocol", offered);
+        }
+        // Another provider that the program installed is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
+        let connecting = connect_async_tls_with_config(request, Some(config), true, None);
+        let connected = tokio::time::timeout(patience, connecting).await;
+        let connected = connected.map_err(|_| failed("nothing was answered in time".into()))?;
+        let (ws, response) = connected.map_err(|e| failed(e.to_string()))?;
+        let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
+        let encoding = chosen.map_or(Some(Encoding::Json), Encoding::from_subprotocol);
+        let encoding = encoding.filter(|encoding| offer.is_empty() || offer.contains(encoding));
+        let Some(encoding) = encoding else {
+            return Err(wrong(format!("chose the sub-protocol {chosen:?}"), expected()));
+        };
+        let (waiting, early) = (BTreeMap::new(), VecDeque::new());
+        Ok(Link { ws, encoding, patience, last: 0, waiting, early })
+    }
+
+    // ---- out --------------------------------------------------------------------------------------------------------
+
+    /// Sends a frame as it is. A connection that is gone is noticed when it is read from.
+    pub async fn frame(&mut self, frame: Message) {
+        let _ = self.ws.send(frame).await;
+    }
+
+    /// Sends bytes as a frame of the connection's kind.
+    pub async fn bytes(&mut self, bytes: Vec<u8>) {
+        let frame = match self.encoding {
+            Encoding::MsgPack => Message::binary(bytes),
+            Encoding::Json => Message::Text(Utf8Bytes::try_from(bytes).unwrap_or_default()),
+        };
+        self.frame(frame).await;
+    }
+
+    /// Writes to the socket beneath the WebSocket, for what no client does.
+    pub async fn beneath(&mut self, bytes: &[u8]) {
+        let _ = self.ws.get_mut().write_all(bytes).await;
+    }
+
+    /// A request goes out by other means: its reply may come.
+    pub fn expect(&mut self, id: Id, words: &str) {
+        self.waiting.insert(id, shortened(words));
+    }
+
+    /// Sends a map as it is; its `id` has a reply to come.
+    pub async fn say(&mut self, message: &Value) {
+        if let Some(id) = message["id"].as_i64() {
+            self.expect(id, &message.to_string());
+        }
+        self.say_only(message).await;
+    }
+
+    /// Sends a map as it is, to which no reply is to come.
+    pub async fn say_only(&mut self, message: &Value) {
+        let bytes = match self.encoding {
+            Encoding::Json => message.to_string().into_bytes(),
+            Encoding::MsgPack => rmp_serde::to_vec_named(message).unwrap_or_default(),
+        };
+        self.bytes(bytes).await;
+    }
+
+    /// Sends a request under the next `id`, which it returns.
+    pub async fn ask(&mut self, message: &ClientMessage) -> Done<Id> {
+        self.last += 1;
+        self.ask_as(Some(self.last), message).await?;
+        Ok(self.last)
+    }
+
+    /// Sends a message under this `id`.
+    pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> Done {
+        let unwritten = |e: &dyn std::fmt::Display| Stop::Skip(format!("a message of ours cannot be written: {e}"));
+        let bytes = self.encoding.encode_client(id, message).map_err(|e| unwritten(&e))?;
+        if let Some(id) = id {
+            let words = Encoding::Json.encode_client(None, message).map_err(|e| unwritten(&e))?;
+            self.expect(id, &String::from_utf8_lossy(&words));
+        }
+        self.bytes(bytes).await;
+        Ok(())
+    }
+
+    /// Sends a request and waits for its reply.
+    pub async fn call(&mut self, message: ClientMessage) -> Done<Heard> {
+        let id = self.ask(&message).await?;
+        self.reply(id).await
+    }
+
+    /// Sends a map as a request under the next `id` and waits for its reply.
+    pub async fn demand(&mut self, mut message: Value) -> Done<Heard> {
+        self.last += 1;
+        message["id"] = self.last.into();
+        self.say(&message).await;
+        self.reply(self.last).await
+    }
+
+    /// Says hello. Its `id` does not count among those of the session.
+    pub async fn greet(&mut self, hello: Hello) -> Done<Box<Welcome>> {
+        self.ask_as(Some(0), &ClientMessage::Hello(Box::new(hello))).await?;
+        self.reply(0).await?.welcome()
+    }
+
+    // ---- in ---------------------------------------------------------------------------------------------------------
+
+    /// The reply to a request.
+    pub async fn reply(&mut self, id: Id) -> Done<Heard> {
+        if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
+            return self.early.remove(at).ok_or_else(|| wrong("lost a message", "it"));
+        }
+        loop {
+            let heard = self.read().await?;
+            if heard.re == Some(id) {
+                return Ok(heard);
+            }
+            self.early.push_back(heard);
+        }
+    }
+
+    /// The next message.
+    pub async fn hear(&mut self) -> Done<Heard> {
+        match self.early.pop_front() {
+            Some(heard) => Ok(heard),
+            None => self.read().await,
+        }
+    }
+
+    async fn read(&mut self) -> Done<Heard> {
+        match self.read_or_end().await? {
+            Ok(heard) => Ok(heard),
+            Err(Ended::Lost) => Err(wrong("broke the connection off", self.waited_for())),
+            Err(Ended::Closed(code, name)) => {
+                Err(wrong(format!("closed the connection with {code} {name}"), self.waited_for()))
+            }
+        }
+    }
+
+    /// Whether something came that was not heard yet.
+    pub fn has_early(&self) -> bool {
+        !self.early.is_empty()
+    }
+
+    /// The next message, or the end of the connection.
+    pub async fn hear_or_end(&mut self) -> Done<Result<Heard, Ended>> {
+        match self.early.pop_front() {
+            Some(heard) => Ok(Ok(heard)),
+            None => self.read_or_end().await,
+        }
+    }
+
+    async fn read_or_end(&mut self) -> Done<Result<Heard, Ended>> {
+        loop {
+            let frame = tokio::time::timeout(self.patience, self.ws.next()).await;
+            let frame = frame.map_err(|_| {
+                let did = format!("sent nothing for {} s", self.patience.as_secs());
+                wrong(did, self.waited_for())
+            })?;
+            return match frame {
+                Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
+                Some(Ok(Message::Text(text))) => self.take(Encoding::Json, text.as_bytes()).map(Ok),
+                Some(Ok(Message::Binary(bytes))) => self.take(Encoding::MsgPack, &bytes).map(Ok),
+                Some(Ok(Message::Close(Some(f)))) => Ok(Err(Ended::Closed(f.code.into(), f.reason.to_string()))),
+                None | Some(Err(_) | Ok(Message::Close(None))) => Ok(Err(Ended::Lost)),
+            };
+        }
+    }
+
+    fn take(&mut self, encoding: Encoding, frame: &[u8]) -> Done<Heard> {
+        if encoding != self.encoding {
+            let name = self.encoding.subprotocol();
+            return Err(wrong(format!("sent a frame of {encoding:?} under {name}"), "one encoding per connection"));
+        }
+        let (re, message, raw) = strict::read(encoding, frame).map_err(|(why, came)| {
+            let did = format!("sent {}: {why}", shortened(&came.to_string()));
+            wrong(did, "messages as the protocol says")
+        })?;
+        let asked = match re {
+            None => String::new(),
+            Some(re) => self.waiting.remove(&re).ok_or_else(|| {
+                let did = format!("answered request {re}, which had no reply to come: {}", shortened(&raw.to_string()));
+                wrong(did, "exactly one reply for each request")
+            })?,
+        };
+        Ok(Heard { raw, re, message, asked })
+    }
+
+    fn waited_for(&self) -> String {
+        match self.waiting.iter().next() {
+            Some((id, asked)) => format!("a reply to request {id}, {asked}"),
+            None => "the next message".into(),
+        }
+    }
+
+    /// Breaks the connection without a word.
+    pub fn cut(self) {
+        drop(self);
+    }
+
+    /// Reads on until the connection ends; with what was said before.
+    pub async fn ended(&mut self) -> Done<(Ended, Vec<Heard>)> {
+        let mut said = Vec::new();
+        loop {
+            match self.hear_or_end().await? {
+                Ok(heard) => said.push(heard),
+                Err(ended) => return Ok((ended, said)),
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Laws of coming back: after cuts, with old keys, from nowhere.
+
+use ludex_protocol::Encoding;
+use ludex_protocol::client::{ClientMessage, Ping, Resume};
+use ludex_protocol::error::close;
+use ludex_protocol::record::Reason;
+use ludex_protocol::server::{ServerMessage, Turn, Welcome};
+
+use super::super::bench::Bench;
+use super::super::link::{Ended, Link};
+use super::super::{Done, Stop, law_holds, same, wrong};
+use super::table::Table;
+use super::terms::join;
+
+/// Seen beyond everything that was sent.
+const NEVER_SENT: u64 = 1_000_000_000;
+
+/// Says hello on a connection and names a session.
+async fn resume(b: &Bench, link: &mut Link, welcome: &Welcome, seen: Option<(&str, u64)>) -> Done<Box<Welcome>> {
+    let mut hello = b.hello();
+    hello.resume = Some(Resume {
+        session: welcome.session.clone(),
+        key: welcome.key.clone(),
+        seen: seen.map(|(id, seq)| (id.to_owned(), seq)).into_iter().collect(),
+    });
+    link.greet(hello).await
+}
+
+/// The same on a connection of its own.
+async fn back(b: &Bench, welcome: &Welcome) -> Done<(Link, Box<Welcome>)> {
+    let mut link = b.mute(&[Encoding::Json]).await?;
+    let fresh = resume(b, &mut link, welcome, None).await?;
+    Ok((link, fresh))
+}
+
+/// Breaks the connection of a seat and comes back, having seen frames up to `seen`.
+async fn cut(b: &Bench, table: &mut Table, seen: Option<u64>) -> Done {
+    let mut link = b.mute(&[table.link.encoding]).await?;
+    link.last = table.link.last;
+    std::mem::swap(&mut link, &mut table.link);
+    link.cut();
+    // Own moves may now be told before the reply that was lost is asked for again.
+    table.accepted = None;
+    let seen = seen.map(|seq| (table.id.as_str(), seq));
+    let fresh = resume(b, &mut table.link, &table.welcome, seen).await?;
+    law_holds(fresh.resumed, || "did not resume the session".into(), "`resumed`: true")?;
+    same(&fresh.session, &table.welcome.session, || "welcome.session of the same session".into())?;
+    law_holds(fresh.key != table.welcome.key, || "gave the old key again".into(), "a new key at every connection")?;
+    let held = fresh.matches.iter().find(|held| held.match_id == table.id);
+    let stands = held.is_some_and(|held| held.seat == Some(table.seat()) && held.seq >= table.seq);
+    let known = stands || table.end.is_some();
+    law_holds(known, || format!("welcome.matches is {:?}", fresh.matches), "our match with our seat and its last seq")?;
+    table.welcome = fresh;
+    Ok(())
+}
+
+/// One match over connections of which each lives for one message.
+pub(super) async fn cuts(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let (mut pending, mut played) = (None, Vec::new());
+    while table.end.is_none() || pending.is_some() {
+        let heard = table.link.hear().await?;
+        let before = (table.seq, pending.is_some());
+        match &pending {
+            Some((id, turn, action, _)) if heard.re == Some(*id) => {
+                let accepted = heard.accepted()?;
+                table.was_accepted(turn, *action, &accepted)?;
+                pending = None;
+            }
+            _ => table.take(heard)?,
+        }
+        if let (Some(turn), None) = (table.turn.clone(), &pending)
+            && turn.turn as usize == played.len()
+        {
+            let action = table.choose(&turn)?;
+            let act = ClientMessage::Act(Box::new(table.answer(&turn, action)));
+            let id = table.link.ask(&act).await?;
+            played.push((table.seat(), Some(action)));
+            pending = Some((id, turn, action, act));
+        }
+        // A turn that waits comes again on every connection; a connection must bring something new.
+        if (table.seq, pending.is_some()) == before && table.end.is_none() {
+            continue;
+        }
+        let seen = table.seq;
+        cut(b, &mut table, Some(seen)).await?;
+        if let Some((id, _, _, act)) = &pending {
+            table.link.ask_as(Some(*id), act).await?;
+        }
+    }
+    same(&table.end.as_ref().map(|end| end.reason), &Some(Reason::Finished), || "match_end.reason".into())?;
+    let own: Vec<_> = table.moves.iter().filter(|(seat, _)| *seat == table.seat()).copied().collect();
+    same(&own, &played, || "our moves, each sent until it was answered".into())
+}
+
+/// The resync of a seat told everything: the moves so far, and the turn that waits.
+fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &Turn) -> Done {
+    let of = |what: &str| format!("{what} of the resync, beside what was sent before");
+    same(&&table.moves[..], &moves, || of("`move` events"))?;
+    let turn = table.turn.as_ref();
+    same(&turn.map(|t| (t.turn, t.attempt)), &Some((waits.turn, waits.attempt)), || of("`turn`"))?;
+    same(&turn.map(|t| (&t.legal, &t.view)), &Some((&waits.legal, &waits.view)), || of("legal and view"))
+}
+
+/// Who names nothing, or what was never sent, may be told everything in one.
+pub(super) async fn resyncs(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut resyncs = 0;
+    for seen in [Some(NEVER_SENT), None] {
+        let mut table = Table::new(b, spec, join(spec, 0)).await?;
+        let first = table.due().await?;
+        table.play_turn(&first).await?;
+        let (waits, moves) = (table.due().await?, table.moves.clone());
+        cut(b, &mut table, seen).await?;
+        let heard = table.link.hear().await?;
+        match &heard.message {
+            ServerMessage::Resync(_) => table.take(heard)?,
+            // Or the events after what it names: none, or all.
+            ServerMessage::Turn(turn) if seen.is_some() && turn.turn == waits.turn => continue,
+            ServerMessage::MatchStart(start) if seen.is_none() && start.seq == 0 => continue,
+            _ => return Err(heard.not("`resync`, or the events after what was seen")),
+        }
+        resyncs += table.resyncs;
+        told_all(&table, &moves, &waits)?;
+        let end = table.play().await?;
+        same(&end.reason, &Reason::Finished, || "match_end.reason".into())?;
+    }
+    if resyncs > 0 { Ok(()) } else { Err(Stop::Skip("no resync came; those who reclaim get one".into())) }
+}
+
+pub(super) async fn keys(b: &Bench) -> Done {
+    let (first, welcome) = b.link_in(Encoding::Json).await?;
+    first.cut();
+    let (mut second, fresh) = back(b, &welcome).await?;
+    law_holds(fresh.resumed, || "did not resume a session after a cut".into(), "`resumed`: true")?;
+    // A welcome that was never read: its client has the key before.
+    second.cut();
+    (second, _) = {
+        let (link, again) = back(b, &welcome).await?;
+        law_holds(
+            again.resumed,
+            || "let the old key go with a `welcome` that may be lost".into(),
+            "it to stay good until the first message after `welcome`",
+        )?;
+        (link, again)
+    };
+    second.call(ClientMessage::Ping(Ping {})).await?.pong()?;
+    let (_, dead) = back(b, &welcome).await?;
+    law_holds(!dead.resumed, || "resumed by the old key after the first message".into(), "`resumed`: false")?;
+    law_holds(dead.session != welcome.session, || "gave the old session's name to another".into(), "a new session")?;
+    // The newer connection has the session.
+    let (mut old, welcome) = b.link_in(Encoding::Json).await?;
+    let (mut new, fresh) = back(b, &welcome).await?;
+    law_holds(fresh.resumed, || "did not resume a session that is connected".into(), "`resumed`: true")?;
+    superseded(&mut old).await?;
+    new.call(ClientMessage::Ping(Ping {})).await?.pong()?;
+    let nobody = Welcome { session: "s_conformance".into(), key: "k_conformance".into(), ..Welcome::default() };
+    let (_, other) = back(b, &nobody).await?;
+    law_holds(!other.resumed, || "resumed a session that never was".into(), "`resumed`: false")
+}
+
+/// The connection must end because another has what it had.
+async fn superseded(old: &mut Link) -> Done {
+    let with = close::SUPERSEDED;
+    match old.ended().await?.0 {
+        Ended::Closed(code, _) if code == with.code => Ok(()),
+        ended => Err(wrong(
+            format!("ended the older connection with {ended:?}"),
+            format!("close {} {}", with.code, with.name),
+        )),
+    }
+}
+
+pub(super) async fn reclaims(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    if table.welcome.agent.is_empty() {
+        return Err(Stop::Skip("no agent name was given".into()));
+    }
+    let first = table.due().await?;
+    table.play_turn(&first).await?;
+    let (waits, moves) = (table.due().await?, table.moves.clone());
+    let mut link = b.mute(&[table.link.encoding]).await?;
+    let mut hello = b.hello();
+    hello.reclaim = true;
+    let fresh = link.greet(hello).await?;
+    law_holds(
+        !fresh.resumed && fresh.session != table.welcome.session,
+        || "took up the old session".into(),
+        "a new one",
+    )?;
+    let held = fresh.matches.iter().any(|held| held.match_id == table.id && held.seat == Some(table.seat()));
+    law_holds(held, || format!("welcome.matches is {:?}", fresh.matches), "the match that the name holds")?;
+    std::mem::swap(&mut table.link, &mut link);
+    superseded(&mut link).await?;
+    (table.welcome, table.accepted) = (fresh, None);
+    while table.resyncs == 0 {
+        let heard = table.link.hear().await?;
+        let anew = matches!(heard.message, ServerMessage::Resync(_)) || heard.raw["match"] != *table.id;
+        law_holds(anew, || format!("sent {}", heard.raw), "`resync`")?;
+        table.take(heard)?;
+    }
+    told_all(&table, &moves, &waits)?;
+    let end = table.play().await?;
+    same(&end.reason, &Reason::Finished, || "match_end.reason".into())
+}

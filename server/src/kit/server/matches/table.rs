@@ -1,0 +1,322 @@
+//! A seat in a match as a careful client has it: every frame's number and content is looked at.
+
+use ludex_env::Stream;
+use ludex_protocol::client::{Act, ClientMessage, Join};
+use ludex_protocol::server::{
+    Accepted, Event, EventKind, Legal, MatchEnd, MatchFrame, MatchStart, Resync, ServerMessage, Turn, Welcome,
+};
+use ludex_protocol::spec::{LegalForm, Spec};
+use ludex_protocol::{Encoding, Id};
+use serde_json::Value;
+
+use super::super::bench::Bench;
+use super::super::heard::Heard;
+use super::super::link::Link;
+use super::super::{Done, law_holds, same, wrong};
+use super::terms::{begins, ends};
+
+/// A seat.
+pub(super) struct Table {
+    pub link: Link,
+    pub welcome: Box<Welcome>,
+    pub spec: Spec,
+    pub join: Join,
+    pub id: String,
+    pub start: MatchStart,
+    /// The number of the last frame.
+    pub seq: u64,
+    /// Every frame as it came, but the last.
+    pub told: Vec<Value>,
+    /// (seat, action) of the moves so far.
+    pub moves: Vec<(u32, Option<u32>)>,
+    /// Own turns so far.
+    pub turns: u32,
+    /// The turn that waits.
+    pub turn: Option<Turn>,
+    pub end: Option<MatchEnd>,
+    /// Acts that were accepted; absent once a reply was lost with its connection.
+    pub accepted: Option<usize>,
+    /// How often everything came anew.
+    pub resyncs: u32,
+}
+
+impl Table {
+    /// Joins on a connection and waits for the match.
+    pub async fn sit(mut link: Link, welcome: Box<Welcome>, spec: &Spec, join: Join) -> Done<Table> {
+        let request = ClientMessage::Join(Box::new(join.clone()));
+        let joined = link.call(request).await?.joined()?;
+        Table::wait(link, welcome, spec, join, &joined).await
+    }
+
+    /// Waits for a match of a join.
+    pub async fn wait(mut link: Link, welcome: Box<Welcome>, spec: &Spec, join: Join, joined: &str) -> Done<Table> {
+        let (heard, start) = loop {
+            let heard = link.hear().await?;
+            match heard.message.clone() {
+                ServerMessage::MatchStart(start) => break (heard, *start),
+                ServerMessage::Queued(_) => {}
+                _ => return Err(heard.not("`match_start`")),
+            }
+        };
+        begins(&start, spec, &join, joined, &welcome)?;
+        Ok(Table {
+            link,
+            welcome,
+            spec: spec.clone(),
+            join,
+            id: start.match_id.clone(),
+            start,
+            seq: 0,
+            told: vec![heard.raw],
+            moves: Vec::new(),
+            turns: 0,
+            turn: None,
+            end: None,
+            accepted: Some(0),
+            resyncs: 0,
+        })
+    }
+
+    /// A seat of a new match on a connection of its own.
+    pub async fn new(b: &Bench, spec: &Spec, join: Join) -> Done<Table> {
+        let (link, welcome) = b.link_in(Encoding::Json).await?;
+        Table::sit(link, welcome, spec, join).await
+    }
+
+    pub fn seat(&self) -> u32 {
+        self.start.seat.unwrap_or_default()
+    }
+
+    // ---- what comes in ----------------------------------------------------------------------------------------------
+
+    /// Reads the next frame; a reply that comes is nobody's.
+    pub async fn next(&mut self) -> Done {
+        let heard = self.link.hear().await?;
+        self.take(heard)
+    }
+
+    /// Reads on to the next own turn, or the end of the match.
+    pub async fn turn(&mut self) -> Done<Option<Turn>> {
+        while self.turn.is_none() && self.end.is_none() {
+            self.next().await?;
+        }
+        Ok(self.turn.clone())
+    }
+
+    /// The same, where there must be a turn.
+    pub async fn due(&mut self) -> Done<Turn> {
+        self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
+    }
+
+    /// Reads on to the end of the match.
+    pub async fn ending(&mut self) -> Done<MatchEnd> {
+        loop {
+            if let Some(end) = &self.end {
+                return Ok(end.clone());
+            }
+            self.next().await?;
+        }
+    }
+
+    /// Looks at a frame of the match and keeps what it says.
+    pub fn take(&mut self, heard: Heard) -> Done {
+        if self.end.is_some() && heard.raw["match"] == *self.id {
+            return Err(heard.not("nothing of a match after its `match_end`"));
+        }
+        if self.is_of_another(&heard) {
+            return Ok(());
+        }
+        let numbered = |id: &str| law_holds(id == self.id, || format!("sent a frame of {id}"), "our match only");
+        match heard.message.clone() {
+            ServerMessage::Turn(turn) => {
+                numbered(&turn.match_id)?;
+                self.take_turn(*turn, &heard)?;
+            }
+            ServerMessage::Event(event) => {
+                numbered(&event.match_id)?;
+                self.follows(event.seq, &heard)?;
+                self.event(&event, &heard)?;
+            }
+            ServerMessage::MatchEnd(end) => {
+                numbered(&end.match_id)?;
+                self.follows(end.seq, &heard)?;
+                ends(&end, &self.spec)?;
+                self.end = Some(*end);
+                self.turn = None;
+                return Ok(());
+            }
+            ServerMessage::Resync(resync) => {
+                numbered(&resync.match_id)?;
+                self.anew(*resync)?;
+            }
+            ServerMessage::Queued(_) | ServerMessage::Draining(_) | ServerMessage::Ping(_) => {}
+            _ => return Err(heard.not("a frame of the match")),
+        }
+        self.told.push(heard.raw);
+        Ok(())
+    }
+
+    /// Whether a frame is about another match that the agent's name holds, or held until it ended unseen.
+    fn is_of_another(&self, heard: &Heard) -> bool {
+        let Some(id) = heard.raw["match"].as_str().filter(|id| *id != self.id) else { return false };
+        let ended = matches!(&heard.message, ServerMessage::Resync(resync) if resync.end.is_some());
+        ended || self.welcome.matches.iter().any(|held| held.match_id == id)
+    }
+
+    /// Numbers are gapless.
+    fn follows(&mut self, seq: u64, heard: &Heard) -> Done {
+        if seq != self.seq + 1 {
+            return Err(heard.not(&format!("seq {}, as the last was {}", self.seq + 1, self.seq)));
+        }
+        self.seq = seq;
+        Ok(())
+    }
+
+    fn take_turn(&mut self, turn: Turn, heard: &Heard) -> Done {
+        let waiting = self.turn.as_ref().is_some_and(|old| (old.seq, old.turn) == (turn.seq, turn.turn));
+        if !waiting {
+            self.follows(turn.seq, heard)?;
+            let (due, none) = ((self.turns, 0), self.turn.is_none());
+            let counted = (turn.turn, turn.attempt) == due && none;
+            law_holds(
+                counted,
+                || format!("asked for turn {}, try {}", turn.turn, turn.attempt),
+                &format!("turn {}, try 0, after the last was answered", due.0),
+            )?;
+            self.turns += 1;
+        }
+        self.asks_well(&turn)?;
+        self.turn = Some(turn);
+        Ok(())
+    }
+
+    /// What a turn must hold.
+    fn asks_well(&self, turn: &Turn) -> Done {
+        let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
+        let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
+        law_holds(good, || format!("turn.legal is {:?}", turn.legal), "ascending ids of the game")?;
+        law_holds(!ids.is_empty() || turn.phase.is_some(), || "asked for a turn without a legal action".into(), "one")?;
+        let form = matches!(turn.legal, Legal::Ranges(_)) == (self.spec.legal == LegalForm::Ranges) || ids.is_empty();
+        law_holds(form, || format!("turn.legal is {:?}", turn.legal), &format!("the form {:?}", self.spec.legal))?;
+        let names = turn.names.as_ref().map(Vec::len);
+        same(&names, &Some(ids.len()), || "number of turn.names, which were asked for".into())?;
+        law_holds(turn.view.structure.is_some(), || "sent a turn without `view.struct`".into(), "what was asked for")?;
+        same(&turn.bank_ms.len(), &(self.spec.players as usize), || "entries of turn.bank_ms".into())?;
+        let most = self.join.clock.move_ms;
+        law_holds(
+            turn.budget_ms <= most && turn.budget_ms.is_some() == most.is_some(),
+            || format!("turn.budget_ms is {:?}", turn.budget_ms),
+            &format!("{most:?}"),
+        )
+    }
+
+    fn event(&mut self, event: &Event, heard: &Heard) -> Done {
+        let players = self.spec.players;
+        let EventKind::Move { seat, action, text, forced, .. } = &event.kind else { return Ok(()) };
+        law_holds(
+            *seat < players && !text.is_empty(),
+            || format!("sent {}", heard.raw),
+            "a seat of the game, and a text",
+        )?;
+        if *seat == self.seat() {
+            let own = self.moves.iter().filter(|(seat, _)| *seat == self.seat()).count();
+            let after = self.accepted.is_none_or(|accepted| own < accepted) || *forced;
+            law_holds(after, || "sent the own `move` event before `accepted`".into(), "`accepted` first")?;
+            // Whatever the reply said: that turn is over.
+            self.turn = None;
+        }
+        self.moves.push((*seat, *action));
+        Ok(())
+    }
+
+    /// Everything anew.
+    fn anew(&mut self, resync: Resync) -> Done {
+        self.resyncs += 1;
+        let start = MatchStart { seq: self.start.seq, join: self.start.join.clone(), ..(*resync.start).clone() };
+        same(&start, &self.start, || "resync.start".into())?;
+        let numbers: Vec<u64> = resync.events.iter().map(|event| event.seq()).collect();
+        let rise = numbers.windows(2).all(|w| w[0] < w[1]) && numbers.iter().all(|&seq| seq <= resync.seq);
+        law_holds(rise, || format!("resync.events are numbered {numbers:?}"), &format!("up to {}", resync.seq))?;
+        self.seq = resync.seq;
+        self.moves.clear();
+        for event in &resync.events {
+            if let MatchFrame::Event(event) = event
+                && let EventKind::Move { seat, action, .. } = &event.kind
+            {
+                self.moves.push((*seat, *action));
+            }
+        }
+        self.turn = None;
+        if let Some(turn) = resync.turn {
+            law_holds(
+                turn.seq <= resync.seq,
+                || format!("resync.turn has seq {}", turn.seq),
+                &format!("at most {}", resync.seq),
+            )?;
+            self.asks_well(&turn)?;
+            self.turns = turn.turn + 1;
+            self.turn = Some(*turn);
+        }
+        self.end = resync.end.map(|end| *end);
+        Ok(())
+    }
+
+    // ---- what goes out ----------------------------------------------------------------------------------------------
+
+    /// Sends an act and reads on to its reply.
+    pub async fn act(&mut self, act: &Act) -> Done<Heard> {
+        let id = self.link.ask(&ClientMessage::Act(Box::new(act.clone()))).await?;
+        self.reply(id).await
+    }
+
+    /// Reads on to a reply; frames before it count.
+    pub async fn reply(&mut self, id: Id) -> Done<Heard> {
+        loop {
+            let heard = self.link.hear().await?;
+            if heard.re == Some(id) {
+                return Ok(heard);
+            }
+            self.take(heard)?;
+        }
+    }
+
+    /// An act that answers a turn by an id.
+    pub fn answer(&self, turn: &Turn, action: u32) -> Act {
+        let (match_id, action) = (self.id.clone(), Some(action.into()));
+        Act { match_id, turn: turn.turn, attempt: turn.attempt, action, ..Act::default() }
+    }
+
+    /// A random legal action, the same for the same turn.
+    pub fn choose(&self, turn: &Turn) -> Done<u32> {
+        let legal: Vec<u32> = turn.legal.iter().collect();
+        let mut rng = Stream::named(&format!("conformance:{}:{}", self.spec.game, turn.turn));
+        legal.get(rng.below(legal.len())).copied().ok_or_else(|| wrong("listed no legal action", "one"))
+    }
+
+    /// The act was accepted, as it says.
+    pub fn was_accepted(&mut self, turn: &Turn, action: u32, accepted: &Accepted) -> Done {
+        let at = turn.legal.iter().position(|id| id == action);
+        let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));
+        same(&(&accepted.match_id, accepted.turn), &(&self.id, turn.turn), || "match and turn of `accepted`".into())?;
+        same(&accepted.action, &Some(action), || "accepted.action".into())?;
+        same(&Some(&accepted.text), &name, || "accepted.text, beside turn.names".into())?;
+        self.accepted = self.accepted.map(|n| n + 1);
+        self.turn = self.turn.take().filter(|waiting| waiting.turn != turn.turn);
+        Ok(())
+    }
+
+    /// Plays one random move.
+    pub async fn play_turn(&mut self, turn: &Turn) -> Done {
+        let action = self.choose(turn)?;
+        let accepted = self.act(&self.answer(turn, action)).await?.accepted()?;
+        self.was_accepted(turn, action, &accepted)
+    }
+
+    /// Plays random moves to the end.
+    pub async fn play(&mut self) -> Done<MatchEnd> {
+        while let Some(turn) = self.turn().await? {
+            self.play_turn(&turn).await?;
+        }
+        self.ending().await
+    }
+}

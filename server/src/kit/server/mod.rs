@@ -1,0 +1,129 @@
+//! `conformance`: a client that tries whether a server keeps protocol 1, seen from outside.
+//!
+//! It knows nothing of the server but its address: the games, their sizes and their limits are what the server says. A
+//! `Law` is one line of the report; each theme has a list of them beside the code that tries them.
+
+mod bench;
+mod catalogue;
+mod envelope;
+mod golden;
+mod gym;
+mod handshake;
+mod heard;
+mod hostile;
+mod link;
+mod matches;
+mod strict;
+
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use ludex_protocol::server::Scope;
+
+use self::bench::Bench;
+use super::{Check, Fault};
+
+/// What is checked and how.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// `ws://host:port` or `wss://host:port`, with a path if it is not `/ws`.
+    pub url: String,
+    /// The token to show.
+    pub token: Option<String>,
+    /// The name to play under; absent: the token's own, or `conformance` without a token.
+    pub agent: Option<String>,
+    /// How long anything may take.
+    pub patience: Duration,
+    /// Only laws whose names contain this.
+    pub only: Option<String>,
+}
+
+/// Why a law was not found kept.
+#[derive(Debug)]
+enum Stop {
+    /// The server breaks it.
+    Fault(Fault),
+    /// It cannot be tried here.
+    Skip(String),
+}
+
+type Done<T = ()> = Result<T, Stop>;
+
+/// The server did this, and should have done that. The section is the law's.
+fn wrong(did: impl Into<String>, expected: impl Into<String>) -> Stop {
+    Stop::Fault(Fault::new(0, did, expected))
+}
+
+/// `Err` unless `holds`.
+fn law_holds(holds: bool, did: impl FnOnce() -> String, expected: &str) -> Done {
+    if holds { Ok(()) } else { Err(wrong(did(), expected)) }
+}
+
+/// `Err` with both values unless they are equal.
+fn same<T: PartialEq + std::fmt::Debug>(got: &T, expected: &T, what: impl FnOnce() -> String) -> Done {
+    if got == expected { Ok(()) } else { Err(wrong(format!("{}: {}", what(), short(got)), short(expected))) }
+}
+
+/// A value in a few words.
+fn short(value: &impl std::fmt::Debug) -> String {
+    ludex_protocol::error::shortened(&format!("{value:?}"))
+}
+
+impl Stop {
+    /// Says in which game it was found.
+    fn of(self, game: &str) -> Stop {
+        match self {
+            Stop::Fault(fault) => Stop::Fault(Fault { did: format!("{game}: {}", fault.did), ..fault }),
+            skip => skip,
+        }
+    }
+}
+
+/// One line of the report.
+struct Law {
+    section: u32,
+    name: &'static str,
+    /// What the token must grant.
+    needs: Option<Scope>,
+    tried: Trial,
+}
+
+type Trial = for<'a> fn(&'a Bench) -> LocalBoxFuture<'a, Done>;
+
+const fn law(section: u32, name: &'static str, needs: Option<Scope>, tried: Trial) -> Law {
+    Law { section, name, needs, tried }
+}
+
+/// In the order of their lines.
+const THEMES: &[&[Law]] =
+    &[handshake::LAWS, envelope::LAWS, hostile::LAWS, golden::LAWS, catalogue::LAWS, gym::LAWS, matches::LAWS];
+
+/// Tries every law, and tells each result in the order of the laws.
+///
+/// # Errors
+/// When there is no WebSocket at the address, or no law of the name.
+pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
+    let wanted = |law: &&Law| plan.only.as_ref().is_none_or(|only| law.name.contains(only));
+    let laws: Vec<&Law> = THEMES.iter().copied().flatten().filter(wanted).collect();
+    anyhow::ensure!(!laws.is_empty(), "no check is called like {:?}", plan.only.as_deref().unwrap_or_default());
+    let bench = Bench::new(plan).await?;
+    let mut checks = Vec::new();
+    for law in laws {
+        let tried = match bench.grants(law.needs) {
+            true => (law.tried)(&bench).await,
+            false => Err(Stop::Skip(format!("the scope {:?} is not granted", law.needs))),
+        };
+        let (fault, skipped) = match tried {
+            Ok(()) => (None, None),
+            Err(Stop::Skip(why)) => (None, Some(why)),
+            Err(Stop::Fault(fault)) => {
+                let section = if fault.section == 0 { law.section } else { fault.section };
+                (Some(Fault { section, ..fault }), None)
+            }
+        };
+        let check = Check { section: law.section, check: law.name.to_owned(), fault, skipped };
+        tell(&check);
+        checks.push(check);
+    }
+    Ok(checks)
+}

@@ -1,0 +1,159 @@
+//! `ludex check-client` against our own clients, and against one that makes mistakes.
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::Value;
+
+use super::{PROGRAM, ludex};
+
+const BOT: &str = env!("CARGO_BIN_EXE_bot");
+
+/// Mistakes that are looked for at the same time: nearly all of their time is waiting.
+const AT_ONCE: usize = 5;
+
+async fn check(words: &[&str]) -> (Option<i32>, String) {
+    let (code, out, err) = ludex(&[&["check-client"], words].concat()).await;
+    (code, out + &err)
+}
+
+/// A client that does everything right passes everything.
+async fn passes(command: &[&str]) {
+    let (code, out) = check(&[&["--"], command].concat()).await;
+    assert_eq!(code, Some(0), "{out}");
+    assert_eq!(out.lines().count(), 14, "{out}");
+    assert!(out.lines().all(|line| line.starts_with("ok section ")), "{out}");
+}
+
+#[tokio::test]
+async fn a_right_client_passes() {
+    passes(&[BOT, "right", "{url}"]).await;
+}
+
+/// `ludex join` in the scripts.
+const JOIN: [&str; 9] = [PROGRAM, "join", "{url}", "--game", "tic_tac_toe", "--agent", "random", "--against", "random"];
+
+#[tokio::test]
+async fn the_rust_client_passes() {
+    passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
+}
+
+/// Who reclaims nothing joins anew when its session is forgotten, and plays that match to its end.
+#[tokio::test]
+async fn the_rust_client_passes_without_reclaiming() {
+    passes(&JOIN).await;
+}
+
+/// The mistake, the level at which it shows, the script that shows it, and a part of the line that names it.
+const MISTAKES: [(&str, &str, &str, &str); 15] = [
+    (
+        "ignores_try",
+        "bot",
+        "acts again when refused",
+        "FAULT section 5: acts again when refused: acted twice for turn 1, try 0",
+    ),
+    ("stops_when_refused", "bot", "acts again when refused", "FAULT section 5: acts again when refused: was silent"),
+    ("acts_twice", "bot", "plays a match", "FAULT section 5: plays a match: acted twice for turn 0, try 0: in request"),
+    ("no_token", "bot", "token", "FAULT section 2: shows its token: showed no token"),
+    (
+        "strict",
+        "bot",
+        "does not know",
+        "FAULT section 1: passes over what it does not know: ended (exit status: 1: this is not known)",
+    ),
+    ("plays_nonsense", "bot", "plays a match", "FAULT section 5: plays a match: was refused to the end, at last 99"),
+    ("bad_field", "bot", "plays a match", "FAULT section 1: plays a match: sent {"),
+    ("same_id", "bot", "plays a match", "sent another message under the id of request 10"),
+    ("bad_exit", "bot", "plays a match", "FAULT section 5: plays a match: ended (exit status: 1) after its match"),
+    ("no_resume", "resumable", "after a resync", "FAULT section 7: goes on after a resync: came back without `resume`"),
+    (
+        "ignores_resync_turn",
+        "resumable",
+        "after a resync",
+        "FAULT section 7: goes on after a resync: was silent for 3 s; expected an `act` for turn 1, try 0",
+    ),
+    (
+        "gives_up",
+        "resumable",
+        "a lost act",
+        "FAULT section 7: sends a lost act again: ended (exit status: 1: the connection is lost)",
+    ),
+    ("sees_too_much", "resumable", "every message", "claimed to have seen seq"),
+    ("forgets_requests", "resumable", "a lost act", "FAULT section 7: sends a lost act again: was silent"),
+    (
+        "moves_again",
+        "resumable",
+        "a lost act",
+        "FAULT section 7: sends a lost act again: sent request 14 (`act`) but not request 13 (`act`) again",
+    ),
+];
+
+#[tokio::test]
+async fn every_mistake_is_named() {
+    let checks = MISTAKES.map(|(mistake, level, only, line)| async move {
+        // The patience is waited for by those that name a silence alone.
+        let patience = if line.contains("was silent") { "3" } else { "15" };
+        let words = ["--level", level, "--only", only, "--patience", patience, "--", BOT, mistake, "{url}"];
+        let (code, out) = check(&words).await;
+        assert!(out.contains(line), "{mistake}:\n{out}");
+        assert_eq!(code, Some(1), "{mistake}:\n{out}");
+    });
+    stream::iter(checks).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+}
+
+#[tokio::test]
+async fn one_document_for_programs_and_2_for_no_program() {
+    let words = ["check-client", "--level", "bot", "--only", "token", "--json", "--", BOT, "no_token"];
+    let (code, out, _) = ludex(&words).await;
+    let document: Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!(code, Some(1));
+    assert_eq!(document["faults"], 1);
+    assert_eq!(document["checks"].as_array().map(Vec::len), Some(1));
+    assert_eq!(document["checks"][0]["fault"]["section"], 2);
+
+    let words = ["check-client", "--only", "plays a match", "--json", "--", BOT, "right", "{url}"];
+    let (code, out, _) = ludex(&words).await;
+    let document: Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!((code, &document["checks"][0].get("fault")), (Some(0), &None));
+
+    let nothing: [(&[&str], &str); 2] =
+        [(&["--", "/no/such/program"], "cannot be started"), (&["--only", "flies", "--", BOT], "flies")];
+    for (words, why) in nothing {
+        let (code, out, err) = ludex(&[&["check-client"], words].concat()).await;
+        assert_eq!((code, out.as_str()), (Some(2), ""));
+        assert!(err.contains(why), "{err}");
+    }
+}
+
+/// Where a tool is missing, its example is not checked, and the output says so.
+fn has(tool: &str) -> bool {
+    let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
+    if !found {
+        eprintln!("SKIPPED: there is no {tool} here");
+    }
+    found
+}
+
+#[tokio::test]
+async fn the_example_in_javascript_passes() {
+    if has("node") {
+        passes(&["node", concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/javascript/bot.mjs"), "{url}"])
+            .await;
+    }
+}
+
+/// Java compiles a source at every start; that it can be started so is tried once, and the scripts run what was compiled.
+#[tokio::test]
+async fn the_example_in_java_passes() {
+    if !has("java") {
+        return;
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/java/Bot.java");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let classes = folder.path().to_str().expect("a path in UTF-8");
+    let javac = ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", classes, source];
+    let compiled = tokio::process::Command::new("java").args(javac).status();
+    let from_source = ["--only", "plays a match", "--", "java", source, "{url}"];
+    let (compiled, (code, out)) = tokio::join!(compiled, check(&from_source));
+    assert!(compiled.is_ok_and(|status| status.success()), "it does not compile");
+    assert_eq!((code, out.as_str()), (Some(0), "ok section 5: plays a match\n"));
+    passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
+}

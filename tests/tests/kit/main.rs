@@ -1,0 +1,20 @@
+//! The protocol kit, against clients and servers that are right and against such as make one mistake each.
+
+mod clients;
+mod meddler;
+mod servers;
+
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+
+/// Runs `ludex` with these words; its exit code, what it printed, and what it complained about.
+async fn ludex(words: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(PROGRAM);
+    command.args(words).env_remove("LUDEX_TOKEN").stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.expect("the program");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}

@@ -1,0 +1,266 @@
+//! `ludex conformance` against our own server, and against one behind somebody who changes one thing.
+
+use ludex_server::auth::{NewToken, Scopes, add, default_names};
+use ludex_tests::Server;
+use serde_json::{Value, json};
+
+use super::ludex;
+use super::meddler::{Bend, Meddler};
+
+/// Everything that is checked here: lines of the report.
+const LINES: usize = 64;
+
+/// Lines that cannot be checked without what the line says.
+fn skipped(out: &str) -> Vec<&str> {
+    out.lines().filter(|line| line.starts_with("skipped ")).collect()
+}
+
+#[tokio::test]
+async fn our_own_server_passes() {
+    let server = Server::start(|_| {}).await;
+    let (code, out, err) = ludex(&["conformance", &server.address.to_string()]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert_eq!(skipped(&out), ["skipped section 2: refuses a wrong token: no token was given"]);
+    assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
+    assert_eq!(out.lines().count(), LINES, "{out}");
+    assert!(server.is_well().await);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn our_own_server_passes_with_tokens() {
+    let server = Server::start(|_| {}).await;
+    let wanted = |owner: &str, scopes| {
+        let (owner, names) = (owner.to_owned(), default_names(owner));
+        NewToken { owner, scopes, names, expires_ms: None }
+    };
+    let scopes = [Scopes::OPEN, Scopes::PLAY];
+    let tokens =
+        add(&server.hub.store, &[wanted("ada", scopes[0]), wanted("bob", scopes[1])], 0).await.expect("tokens");
+    let url = format!("ws://{}/ws", server.address);
+    let check =
+        async |token: &str, words: &[&str]| ludex(&[&["conformance", &url, "--token", token], words].concat()).await;
+    let (code, out, err) = check(&tokens[0], &[]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    assert_eq!(skipped(&out), [""; 0]);
+
+    // What a token does not grant is not checked, and not called right.
+    let (code, out, _) = check(&tokens[1], &["--only", "shapes"]).await;
+    assert_eq!(code, Some(0));
+    assert_eq!(skipped(&out).len(), 1, "{out}");
+    let (code, out, _) = check(&tokens[0], &["--only", "clock", "--json"]).await;
+    let document: Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!((code, &document["faults"]), (Some(0), &json!(0)));
+    assert_eq!(document["checks"].as_array().map(Vec::len), Some(1));
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn where_there_is_nothing_nothing_is_checked() {
+    for (words, why) in [
+        (vec!["conformance", "ws://127.0.0.1:1"], "127.0.0.1:1"),
+        (vec!["conformance", "no address"], "no address"),
+        (vec!["conformance", "ws://127.0.0.1:1", "--only", "no such check"], "no such check"),
+    ] {
+        let (code, out, err) = ludex(&words).await;
+        assert_eq!((code, out.as_str()), (Some(2), ""));
+        assert!(err.contains(why), "{err}");
+    }
+}
+
+// ---- one thing changed ----------------------------------------------------------------------------------------------
+
+fn is(message: &Value, kind: &str) -> bool {
+    message["type"] == kind
+}
+
+/// A list in a message, if it is there.
+fn list<'a>(message: &'a mut Value, at: &str) -> Option<&'a mut Vec<Value>> {
+    message.pointer_mut(at)?.as_array_mut()
+}
+
+fn drops_a_reply(_: &mut Vec<Value>, message: Value) -> Vec<Value> {
+    if is(&message, "ok") { Vec::new() } else { vec![message] }
+}
+
+fn answers_twice(_: &mut Vec<Value>, message: Value) -> Vec<Value> {
+    if is(&message, "games") { vec![message.clone(), message] } else { vec![message] }
+}
+
+fn forgets_the_id(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "error") {
+        message.as_object_mut().expect("a map").remove("re");
+    }
+    vec![message]
+}
+
+fn keeps_a_limit(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "welcome") {
+        message["limits"].as_object_mut().expect("a map").remove("depth");
+    }
+    vec![message]
+}
+
+fn knows_no_nearest(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    message.as_object_mut().expect("a map").remove("nearest");
+    vec![message]
+}
+
+fn shortens_a_column(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "batch") {
+        list(&mut message, "/reward").expect("a column").pop();
+    }
+    vec![message]
+}
+
+fn answers_a_wrong_mask(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    // The form `u1` alone, which then differs from the others.
+    if let Some(mask) = list(&mut message, "/mask")
+        && mask.len() > 8
+    {
+        mask[0] = json!(1 - mask[0].as_u64().unwrap_or(0));
+    }
+    vec![message]
+}
+
+fn pays_twice(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    for reward in list(&mut message, "/reward").into_iter().flatten() {
+        *reward = json!(2.0 * reward.as_f64().unwrap_or(0.0));
+    }
+    vec![message]
+}
+
+fn loads_the_dice(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    for p in list(&mut message, "/chance/p").into_iter().flatten() {
+        *p = json!(0.5 * p.as_f64().unwrap_or(0.0));
+    }
+    vec![message]
+}
+
+fn steps_again(seen: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "batch") && seen.contains(&message["re"]) {
+        for length in list(&mut message, "/length").into_iter().flatten() {
+            *length = json!(length.as_u64().unwrap_or(0) + 1);
+        }
+    }
+    seen.push(message["re"].clone());
+    vec![message]
+}
+
+fn reorders_events(held: &mut Vec<Value>, message: Value) -> Vec<Value> {
+    // One event comes after what follows it.
+    match held.pop() {
+        None if is(&message, "event") => {
+            held.push(message);
+            Vec::new()
+        }
+        None => vec![message],
+        Some(event) => vec![message, event],
+    }
+}
+
+fn leaks_the_seed(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "turn") {
+        message["seed"] = json!("1844674407370955");
+    }
+    vec![message]
+}
+
+fn leaks_the_seed_by_another_name(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    // The seed as it will turn out to be, within a view.
+    if is(&message, "turn") {
+        message["view"]["struct"]["hint"] = json!("try 1844674407370955");
+    }
+    if is(&message, "match_end") {
+        message["seed"] = json!("1844674407370955");
+    }
+    vec![message]
+}
+
+fn draws_by_itself(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    // Chance that is ours comes in the other order.
+    if let Some(ids) = list(&mut message, "/chance/a") {
+        ids.reverse();
+    }
+    vec![message]
+}
+
+fn commits_to_nothing(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "match_start") {
+        message["seed_commit"] = json!("ab".repeat(32));
+    }
+    vec![message]
+}
+
+fn resyncs_without_the_turn(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "resync") {
+        message.as_object_mut().expect("a map").remove("turn");
+    }
+    vec![message]
+}
+
+fn accepts_twice(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if message["code"] == "stale_turn" || message["code"] == "conflict" {
+        let text = json!("x(0,0)");
+        message = json!({"type": "accepted", "re": message["re"], "match": "m", "turn": 0, "text": text, "bank_ms": 0});
+    }
+    vec![message]
+}
+
+fn shows_too_much_to_spectators(_: &mut Vec<Value>, mut message: Value) -> Vec<Value> {
+    if is(&message, "match_start") && message["seat"].is_null() {
+        message["seat"] = json!(0);
+    }
+    vec![message]
+}
+
+/// The change, the checks that are run, and a part of the line that names it.
+const MUTATIONS: [(Bend, &str, &str); 18] = [
+    (
+        drops_a_reply,
+        "closes its environments",
+        "sent nothing for 2 s; expected a reply to request 3, {\"type\":\"close\"",
+    ),
+    (answers_twice, "answers each of many", "which had no reply to come: {\"type\":\"games\""),
+    (forgets_the_id, "names the field", "sent nothing for 2 s; expected a reply to request"),
+    (keeps_a_limit, "announces every limit", "limits.depth is null; expected a number of at least 1"),
+    (knows_no_nearest, "unknown game", "`nearest` to \"tic_tqac_toe\" is None; expected \"tic_tac_toe\""),
+    (shortens_a_column, "shapes", "batch.reward has 5 entries; expected 6"),
+    (answers_a_wrong_mask, "every form of the mask", "the mask U1 of view 0 at step 0"),
+    (pays_twice, "sum to returns", "rewards sum to [-2.0, 2.0] when returns are [-1.0, 1.0]"),
+    (loads_the_dice, "play chance", "probabilities sum to 0.5; expected 1"),
+    (steps_again, "sent again", "the reply to a step that was sent a third time"),
+    (reorders_events, "frame by frame", "; expected seq 2, as the last was 1"),
+    (draws_by_itself, "draws chance", "after 2 draws of seed 20261121"),
+    (leaks_the_seed, "keeps seed, salt and digest", "sent `seed` in"),
+    (leaks_the_seed_by_another_name, "keeps seed, salt and digest", "sent the seed in"),
+    (commits_to_nothing, "a record that verifies", "SHA-256 over salt"),
+    (
+        resyncs_without_the_turn,
+        "tells everything in a resync",
+        "`turn` of the resync, beside what was sent before: None",
+    ),
+    (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),
+    (shows_too_much_to_spectators, "spectators", "match_start.seat of a spectator: Some(0); expected None"),
+];
+
+#[tokio::test]
+async fn every_change_is_named() {
+    let server = Server::start(|_| {}).await;
+    let mut unnamed = Vec::new();
+    for (bend, only, line) in MUTATIONS {
+        let meddler = Meddler::before(server.address, bend).await;
+        let url = meddler.address.to_string();
+        let (code, out, err) = ludex(&["conformance", &url, "--patience", "2", "--only", only]).await;
+        let named = out.lines().any(|found| found.starts_with("FAULT section ") && found.contains(line));
+        if !named || code != Some(1) {
+            unnamed.push(format!("{line}:\n{out}{err}"));
+        }
+    }
+    assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
+    // Who changes nothing is not noticed.
+    let meddler = Meddler::before(server.address, |_, message| vec![message]).await;
+    let (code, out, err) = ludex(&["conformance", &meddler.address.to_string(), "--only", "match"]).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    server.stop().stopped().await;
+}
