@@ -1,0 +1,254 @@
+"""PPO with action masks, in one file, learns connect_four from opponents that the server plays.
+
+    pip install 'ludex[examples]'
+    python ppo_connect_four.py                  # two or three minutes on two cores
+    python ppo_connect_four.py --steps 20000    # to see that it runs
+
+First the opponent is `random`; then, drawn anew for every episode, `random` or alpha-beta search of
+depth 1, 2 or 3. The trained policy then joins matches and is rated against the game's anchors.
+Written to --out: the curves (ppo_connect_four.png) and the network (ppo_connect_four.pt).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from torch import nn
+
+import ludex
+
+GAME = "connect_four"
+ENV = "ludex/ConnectFour-v1"
+ANCHORS = ["random", "alphabeta depth=1", "alphabeta depth=2", "alphabeta depth=3"]
+ROLLOUT = 32
+EPOCHS = 4
+MINIBATCH = 512
+GAMMA, LAMBDA, CLIP, ENTROPY, RATE = 0.99, 0.95, 0.2, 0.01, 1e-3
+
+
+class Network(nn.Module):
+    """Two hidden layers; one head with a logit for each action, one with the value."""
+
+    def __init__(self, inputs: int, actions: int, hidden: int = 256) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Flatten(), nn.Linear(inputs, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU()
+        )
+        self.policy = nn.Linear(hidden, actions)
+        self.value = nn.Linear(hidden, 1)
+        nn.init.zeros_(self.policy.weight)
+
+    def forward(self, obs: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return log probabilities of the actions (illegal ones have none) and the value."""
+        body = self.body(obs.float())
+        logits = self.policy(body).masked_fill(mask == 0, -1e9)
+        return torch.log_softmax(logits, dim=1), self.value(body).squeeze(1)
+
+
+def policy_of(network: Network, *, greedy: bool = False) -> Callable[[Any, Any], Any]:
+    """Make a function of observations and masks: an opponent, or what ``ludex.rate`` plays."""
+
+    @torch.no_grad()
+    def policy(obs: Any, mask: Any) -> Any:
+        logp, _ = network(torch.as_tensor(obs), torch.as_tensor(mask))
+        if greedy:
+            return logp.argmax(dim=1).numpy()
+        return torch.distributions.Categorical(logits=logp).sample().numpy()
+
+    return policy
+
+
+class PPO:
+    """The network, its optimiser, and the environments that it learns in."""
+
+    def __init__(self, envs: Any, seed: int, total: int) -> None:
+        torch.manual_seed(seed)
+        self.envs = envs
+        space = envs.single_observation_space
+        self.network = Network(int(np.prod(space.shape)), int(envs.single_action_space.n))
+        self.optimiser = torch.optim.Adam(self.network.parameters(), lr=RATE, eps=1e-5)
+        self.total, self.steps = total, 0
+        self.obs, infos = envs.reset(seed=seed)
+        self.mask = infos["action_mask"]
+
+    def iterate(self) -> None:
+        """Collect a rollout and learn from it; the step size falls linearly to zero."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = RATE * max(0.05, 1 - self.steps / self.total)
+        self.learn(*self.collect())
+
+    @torch.no_grad()
+    def collect(self) -> tuple[torch.Tensor, ...]:
+        """Play ``ROLLOUT`` steps in every environment."""
+        n = self.envs.num_envs
+        obs = np.empty((ROLLOUT, *self.obs.shape), self.obs.dtype)
+        masks = np.empty((ROLLOUT, *self.mask.shape), self.mask.dtype)
+        actions = torch.empty((ROLLOUT, n), dtype=torch.int64)
+        logps, values = torch.empty((ROLLOUT, n)), torch.empty((ROLLOUT + 1, n))
+        rewards, over = np.empty((ROLLOUT, n), np.float32), np.empty((ROLLOUT, n), np.float32)
+        for t in range(ROLLOUT):
+            obs[t], masks[t] = self.obs, self.mask
+            logp, values[t] = self.network(torch.as_tensor(obs[t]), torch.as_tensor(masks[t]))
+            actions[t] = torch.distributions.Categorical(logits=logp).sample()
+            logps[t] = logp.gather(1, actions[t, :, None]).squeeze(1)
+            # The opponents move inside; an episode that ends is followed by the next at once.
+            self.obs, rewards[t], ended, cut, infos = self.envs.step(actions[t].numpy())
+            self.mask, over[t] = infos["action_mask"], ended | cut
+        _, values[ROLLOUT] = self.network(torch.as_tensor(self.obs), torch.as_tensor(self.mask))
+        self.steps += ROLLOUT * n
+        advantages = torch.zeros((ROLLOUT, n))
+        last = torch.zeros(n)
+        for t in reversed(range(ROLLOUT)):
+            goes_on = 1 - torch.as_tensor(over[t])
+            delta = torch.as_tensor(rewards[t]) + GAMMA * values[t + 1] * goes_on - values[t]
+            last = delta + GAMMA * LAMBDA * goes_on * last
+            advantages[t] = last
+        targets = advantages + values[:-1]
+        rows = [torch.as_tensor(obs), torch.as_tensor(masks), actions, logps, advantages, targets]
+        return tuple(column.flatten(0, 1) for column in rows)
+
+    def learn(
+        self,
+        obs: torch.Tensor,
+        mask: torch.Tensor,
+        action: torch.Tensor,
+        before: torch.Tensor,
+        advantage: torch.Tensor,
+        target: torch.Tensor,
+    ) -> None:
+        """Take PPO's clipped steps."""
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        for _ in range(EPOCHS):
+            for rows in torch.randperm(len(obs)).split(MINIBATCH):
+                logp, value = self.network(obs[rows], mask[rows])
+                ratio = (logp.gather(1, action[rows, None]).squeeze(1) - before[rows]).exp()
+                gain = torch.minimum(
+                    ratio * advantage[rows], ratio.clamp(1 - CLIP, 1 + CLIP) * advantage[rows]
+                )
+                entropy = -(logp.exp() * logp.clamp(min=-20)).sum(dim=1)
+                loss = -gain.mean() + 0.5 * (value - target[rows]).square().mean()
+                loss = loss - ENTROPY * entropy.mean()
+                self.optimiser.zero_grad()
+                loss.backward()
+                nn.utils.clip_grad_norm_(self.network.parameters(), 0.5)
+                self.optimiser.step()
+
+
+def evaluate(
+    policy: Callable[[Any, Any], Any], opponent: Any, url: str, games: int = 200, seed: int = 10**6
+) -> float:
+    """Play two episodes, one on each seat, in ``games / 2`` environments; the share of wins.
+
+    The policy's first move is random: search plays the same game every time, and a policy that knew
+    one way to win would look like one that can play.
+    """
+    envs: Any = gymnasium.make_vec(
+        ENV,
+        num_envs=games // 2,
+        opponent=opponent,
+        seat="alternate",
+        url=url,
+        autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,
+    )
+    rng = np.random.default_rng(seed)
+    obs, infos = envs.reset(seed=seed)
+    first = np.ones(envs.num_envs, bool)
+    ended, wins = np.zeros(envs.num_envs, int), 0
+    while (ended < 2).any():
+        mask = infos["action_mask"]
+        any_move = (rng.random(mask.shape) * mask).argmax(axis=1)
+        actions = np.where(first, any_move, policy(obs, mask))
+        obs, reward, over, cut, infos = envs.step(actions)
+        first = over | cut
+        wins += int((reward[first & (ended < 2)] > 0).sum())
+        ended += first
+    envs.close()
+    return wins / (2 * envs.num_envs)
+
+
+def draw(path: Path, steps: list[int], curves: dict[str, list[float]], title: str) -> None:
+    """Draw win rates over steps to a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for name, values in curves.items():
+        axes.plot(steps, values, marker=".", label=name)
+    axes.set(xlabel="steps", ylabel="share of wins", ylim=(0, 1), title=title)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+    print(f"curves: {path}")
+
+
+def train(options: argparse.Namespace, url: str) -> Network:
+    """Train, evaluate along the way, and draw what came out."""
+    envs: Any = gymnasium.make_vec(
+        ENV,
+        num_envs=options.envs,
+        opponent="random",
+        seat="alternate",
+        url=url,
+        autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,
+    )
+    ppo = PPO(envs, options.seed, options.steps)
+    steps: list[int] = []
+    curves: dict[str, list[float]] = {opponent: [] for opponent in ANCHORS}
+    begun, iterations, warm = time.monotonic(), 0, True
+    every = max(1, options.steps // (ROLLOUT * options.envs) // 10)
+    while ppo.steps < options.steps:
+        if warm and ppo.steps >= options.steps * 0.15:
+            warm = False
+            envs.set_opponent(ANCHORS)  # one of them is drawn for every episode
+        ppo.iterate()
+        iterations += 1
+        if iterations % every == 0 or ppo.steps >= options.steps:
+            steps.append(ppo.steps)
+            for opponent, rates in curves.items():
+                rates.append(evaluate(policy_of(ppo.network), opponent, url, options.games))
+            told = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
+            print(f"{ppo.steps:>9} steps, {time.monotonic() - begun:4.0f} s: wins against {told}")
+    envs.close()
+    torch.save(ppo.network.state_dict(), options.out / "ppo_connect_four.pt")
+    draw(options.out / "ppo_connect_four.png", steps, curves, "PPO in connect_four")
+    return ppo.network
+
+
+def options_of(description: str | None, steps: int) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--steps", type=int, default=steps, help=f"steps in all [{steps}]")
+    parser.add_argument("--envs", type=int, default=128, help="environments [128]")
+    parser.add_argument("--games", type=int, default=200, help="games of an evaluation [200]")
+    parser.add_argument("--seed", type=int, default=1, help="seed [1]")
+    parser.add_argument("--url", help="a server; by default a local one is started")
+    parser.add_argument("--out", type=Path, default=Path("."), help="folder of the results [.]")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def main() -> None:
+    """Train, then play matches against the anchors."""
+    options = options_of(__doc__, 400_000)
+    url = options.url or ludex.serve().url  # which ends with this program
+    network = train(options, url)
+    # The match plane: one seat, nothing but its own view, a clock.
+    print(ludex.rate(policy_of(network), GAME, anchors=[1, 2, 3], games=options.games, url=url))
+
+
+if __name__ == "__main__":
+    main()

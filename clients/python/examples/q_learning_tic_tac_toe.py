@@ -1,0 +1,154 @@
+"""Tabular Q-learning learns tic_tac_toe; numpy is all it needs.
+
+    pip install ludex                                # and matplotlib for the curves
+    python q_learning_tic_tac_toe.py                 # some seconds
+    python q_learning_tic_tac_toe.py --episodes 500  # to see that it runs
+
+Many environments are stepped by one message; the server plays the other seat, and we alternate
+between the two. A table maps what we see to the value of each action. The opponent is `random`, and
+in every second environment alpha-beta search, that looks far enough to punish what is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ludex
+
+GAME = "tic_tac_toe"
+OPPONENTS = ["random", "alphabeta depth=4"]
+ALPHA, GAMMA = 0.3, 1.0
+
+Table = dict[bytes, Any]
+
+
+def open_envs(client: ludex.Client, count: int, opponent: str) -> Any:
+    """Open environments in which we alternate between the seats."""
+    return client.open_vec(
+        GAME, count, seats=["agent", opponent], rotate="cycle", autoreset="same_step", mask="u1"
+    )
+
+
+def values(table: Table, obs: Any, mask: Any) -> Any:
+    """Look the values of all actions up; those of illegal ones are -infinity."""
+    rows = np.stack([table[view.tobytes()] for view in obs])
+    return np.where(mask == 1, rows, -np.inf)
+
+
+class Learner:
+    """One table, and the environments against one opponent."""
+
+    def __init__(self, table: Table, envs: Any, rng: np.random.Generator, seed: int) -> None:
+        self.table, self.envs, self.rng = table, envs, rng
+        self.batch = envs.reset(seed=seed)
+        self.ended = 0
+
+    def step(self, epsilon: float) -> None:
+        """Act in every environment, and move the values towards what follows."""
+        obs, mask = self.batch.obs, self.batch.mask
+        best = values(self.table, obs, mask).argmax(axis=1)
+        chance = (self.rng.random(mask.shape) * mask).argmax(axis=1)
+        actions = np.where(self.rng.random(len(best)) < epsilon, chance, best)
+        seats = self.batch.seat
+        self.batch = after = self.envs.step(actions)
+        rewards = after.reward[np.arange(len(best)), seats]
+        # Where an episode went on, its value is that of the best action there.
+        future = values(self.table, after.obs, after.mask).max(axis=1)
+        future[after.terminated] = 0.0
+        for view, action, target in zip(obs, actions, rewards + GAMMA * future, strict=True):
+            row = self.table[view.tobytes()]
+            row[action] += ALPHA * (target - row[action])
+        self.ended += int(after.terminated.sum())
+
+
+def policy_of(table: Table) -> Any:
+    """Make a function of observations and masks, as ``ludex.rate`` plays it."""
+    return lambda obs, mask: values(table, obs, mask).argmax(axis=1)
+
+
+def evaluate(client: ludex.Client, table: Table, opponent: str, games: int) -> tuple[float, float]:
+    """Play two episodes in each of ``games / 2`` environments; shares of wins and of losses."""
+    envs = open_envs(client, games // 2, opponent)
+    batch = envs.reset(seed=10**6)
+    ended = np.zeros(len(batch), int)
+    wins = losses = 0
+    while (ended < 2).any():
+        seats = batch.seat
+        batch = envs.step(values(table, batch.obs, batch.mask).argmax(axis=1))
+        rewards = batch.reward[np.arange(len(batch)), seats]
+        counted = batch.terminated & (ended < 2)
+        wins += int((rewards[counted] > 0).sum())
+        losses += int((rewards[counted] < 0).sum())
+        ended += batch.terminated
+    envs.close()
+    return wins / (2 * len(batch)), losses / (2 * len(batch))
+
+
+def draw(path: Path, episodes: list[int], curves: dict[str, list[float]]) -> None:
+    """Draw the curves to a PNG, if matplotlib is installed."""
+    try:
+        import matplotlib
+    except ModuleNotFoundError:
+        print("no curves: pip install matplotlib")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    for name, rates in curves.items():
+        axes.plot(episodes, rates, marker=".", label=name)
+    axes.set(xlabel="episodes", ylim=(0, 1), title="Q-learning in tic_tac_toe")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    print(f"curves: {path}")
+
+
+def main() -> None:
+    """Train, draw, and play matches against the anchors."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--episodes", type=int, default=40_000, help="episodes in all [40000]")
+    parser.add_argument("--games", type=int, default=200, help="games of an evaluation [200]")
+    parser.add_argument("--seed", type=int, default=1, help="seed [1]")
+    parser.add_argument("--url", help="a server; by default a local one is started")
+    parser.add_argument("--out", type=Path, default=Path("."), help="folder of the curves [.]")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    url = options.url or ludex.serve().url  # which ends with this program
+    table: Table = defaultdict(lambda: np.zeros(9))
+    rng = np.random.default_rng(options.seed)
+    with ludex.Client(url) as client:
+        learners = [
+            Learner(table, open_envs(client, 64, opponent), rng, options.seed)
+            for opponent in OPPONENTS
+        ]
+        told: list[int] = []
+        curves: dict[str, list[float]] = {}
+        begun = time.monotonic()
+        while (ended := sum(learner.ended for learner in learners)) < options.episodes:
+            for learner in learners:
+                learner.step(epsilon=max(0.02, 0.5 * (1 - ended / options.episodes)))
+            if ended >= len(told) * options.episodes / 10:
+                told.append(ended)
+                for opponent in OPPONENTS:
+                    wins, losses = evaluate(client, table, opponent, options.games)
+                    curves.setdefault(f"wins against {opponent}", []).append(wins)
+                    curves.setdefault(f"losses against {opponent}", []).append(losses)
+                line = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
+                print(f"{ended:>7} episodes, {time.monotonic() - begun:3.0f} s: {line}")
+    draw(options.out / "q_learning_tic_tac_toe.png", told, curves)
+    print(f"{len(table)} positions seen")
+    print(ludex.rate(policy_of(table), GAME, anchors=[0, 1], games=options.games, url=url))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""The examples run from beginning to end; how well they learn takes longer than a test may."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.mark.parametrize(
+    ("example", "few"),
+    [
+        ("ppo_connect_four", ["--steps", "1000", "--envs", "16"]),
+        ("maskable_ppo_connect_four", ["--steps", "1000", "--envs", "16"]),
+        ("self_play_connect_four", ["--steps", "1000", "--envs", "16"]),
+        ("q_learning_tic_tac_toe", ["--episodes", "300"]),
+    ],
+)
+def test_an_example(url: str, tmp_path: Path, example: str, few: list[str]) -> None:
+    command = [sys.executable, str(EXAMPLES / f"{example}.py"), *few]
+    command += ["--games", "4", "--url", url, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "anchor level=1" in done.stdout
+    picture = (tmp_path / f"{example}.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
