@@ -67,7 +67,12 @@ pub fn nearest(name: &str, known: &[String]) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     known
         .iter()
-        .map(|k| (strsim::jaro_winkler(&lower, &k.to_ascii_lowercase()), k))
+        .map(|k| {
+            let known = k.to_ascii_lowercase();
+            // In a short name one slip weighs more than the score allows for.
+            let slip = if strsim::osa_distance(&lower, &known) == 1 { 0.9 } else { 0.0 };
+            (strsim::jaro_winkler(&lower, &known).max(slip), k)
+        })
         .filter(|(score, _)| *score > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| k.clone())

@@ -138,7 +138,13 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
             properties.insert("preset".into(), shown);
         }
     }
-    let game = G::new(typed::<G::Params>(&raw, &schema)?)?;
+    let game = G::new(typed::<G::Params>(&raw, &schema)?).map_err(|mut e| {
+        // What was given, as it was given: 7 stays 7 where a float is meant.
+        if let Some(given) = e.name.as_ref().and_then(|name| raw.get(name)) {
+            e.got = given.clone();
+        }
+        e
+    })?;
     let spec = spec_of(&game, schema);
     Ok(Arc::new(Shared(Arc::new(Loaded { game, spec }))))
 }

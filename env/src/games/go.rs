@@ -249,6 +249,7 @@ impl<const W: usize> Game for Go<W> {
             handicap_points(handicap as usize).into_iter().for_each(|point| start.board.place(&grid, 0, point));
         }
         let longest = max_game_length.map_or(2 * size * size, |length| length as usize);
+        let params = Params { max_game_length: Some(longest as u32), ..params };
         Ok(Go { params, grid, start, first, longest })
     }
 

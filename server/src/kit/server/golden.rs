@@ -87,7 +87,6 @@ async fn answer(b: &Bench, encoding: Encoding, frame: &Value) -> Done<(String, O
 async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> Done {
     let ServerMessage::Joined(joined) = &joined.message else { return Ok(()) };
     link.last = id;
-    let leave = link.ask(&ClientMessage::Leave(Leave { join: joined.join.clone() })).await?;
     while message["against"].is_array() {
         if let ServerMessage::MatchStart(start) = link.hear().await?.message {
             link.call(ClientMessage::Resign(Resign { match_id: start.match_id })).await?.ok()?;
@@ -95,6 +94,7 @@ async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> D
         }
     }
     // It may be over with its only match.
+    let leave = link.ask(&ClientMessage::Leave(Leave { join: joined.join.clone() })).await?;
     link.reply(leave).await.map(drop)
 }
 
