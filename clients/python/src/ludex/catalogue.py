@@ -6,7 +6,13 @@ Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 GAMES: dict[str, int] = {
     "tic_tac_toe": 1,
     "connect_four": 1,
+    "nim": 1,
+    "breakthrough": 1,
+    "gomoku": 1,
+    "reversi": 1,
+    "ataxx": 1,
+    "go": 1,
+    "chess": 1,
     "kuhn_poker": 1,
     "iterated_prisoners_dilemma": 1,
-    "chess": 1,
 }

@@ -333,7 +333,7 @@ fn parameters_are_checked() {
     }
     assert_eq!(
         load("go(board_size=9,komi=7)").unwrap().spec().string,
-        "go(board_size=9,komi=7.0,handicap=0,superko=draw)"
+        "go(board_size=9,komi=7.0,handicap=0,max_game_length=162,superko=draw)"
     );
     let botzone = load("go(preset=botzone)").unwrap();
     assert_eq!((botzone.spec().actions, botzone.spec().max_length), (65, 1000));
