@@ -28,6 +28,11 @@ pub trait DynGame: Send + Sync {
     /// # Errors
     /// What does not fit, in serde's words.
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
+    /// The answer to a question about the rules, as [`Game::analyze`] gives it.
+    ///
+    /// # Errors
+    /// What is wrong with the question.
+    fn analyze(&self, question: &Value) -> Result<Value, String>;
     /// A batch of environments.
     ///
     /// # Errors
@@ -215,6 +220,10 @@ impl<G: Game> DynGame for Shared<G> {
     fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
         let view = serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
         Ok(Box::new(Seeing { of: self.0.clone(), view }))
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, String> {
+        self.0.game.analyze(question)
     }
 
     fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, BatchError> {

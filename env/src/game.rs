@@ -441,6 +441,14 @@ pub trait Game: Sized + Send + Sync + 'static {
     }
     /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
     fn play_said(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
+    /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
+    /// played. The game's page says what may be asked.
+    ///
+    /// # Errors
+    /// What is wrong with the question. The default answers none.
+    fn analyze(&self, _question: &Value) -> Result<Value, String> {
+        Err(format!("{} answers no questions", Self::ID))
+    }
     /// The name of the phase, for games that have several.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None

@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod analyze;
 mod check_client;
 mod conformance;
 mod demo;
@@ -38,6 +39,8 @@ enum Command {
     Demo(demo::Args),
     /// List the games, or explain one
     Games(games::Args),
+    /// Answer questions about a game's rules: JSON lines in, answers out
+    Analyze(analyze::Args),
     /// Play at this terminal
     Play(play::Args),
     /// Play agents against each other, in pairs with seats swapped
@@ -69,6 +72,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Demo(args) => demo::run(&args),
         Command::Games(args) => games::run(args),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Play(args) => play::run(args),
         Command::Match(args) => r#match::run(args),
         Command::Rate(args) => rate::run(args),
