@@ -1,6 +1,6 @@
 //! What can be wrong with an agent.
 
-use ludex_env::params::nearest;
+use ludex_protocol::error::nearest;
 
 /// What kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl AgentError {
 
     /// A name that is not among `known`. `what` is said to people: `agent`, or `argument of mcts`.
     pub(crate) fn unknown(kind: ErrorKind, what: &str, got: &str, known: Vec<String>) -> Self {
-        let near = nearest(got, &known);
+        let near = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
         let hint = near.as_ref().map_or(".".to_owned(), |n| format!("; did you mean {n}?"));
         let message = format!("there is no {what} {got:?}{hint} There are: {}", known.join(", "));
         AgentError {

@@ -3,6 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use ludex_protocol::error::nearest;
 use ludex_protocol::spec::Params;
 
 /// A game or parameter that is not what it should be. Every field is for programs; `message` is for people.
@@ -33,7 +34,7 @@ impl ParamError {
 
     /// A name that does not exist among `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
-        let nearest = nearest(got, &known);
+        let nearest = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
         let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or_default();
         ParamError {
             unknown_game: what == "game",
@@ -60,22 +61,6 @@ impl ParamError {
 
 fn plain(v: &Value) -> String {
     v.as_str().map_or_else(|| v.to_string(), str::to_owned)
-}
-
-/// The name in `known` that is nearest to `name`, if any is near.
-pub fn nearest(name: &str, known: &[String]) -> Option<String> {
-    let lower = name.to_ascii_lowercase();
-    known
-        .iter()
-        .map(|k| {
-            let known = k.to_ascii_lowercase();
-            // In a short name one slip weighs more than the score allows for.
-            let slip = if strsim::osa_distance(&lower, &known) == 1 { 0.9 } else { 0.0 };
-            (strsim::jaro_winkler(&lower, &known).max(slip), k)
-        })
-        .filter(|(score, _)| *score > 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, k)| k.clone())
 }
 
 /// Splits `name(key=value,...)` into the name and raw parameters.
@@ -205,12 +190,5 @@ mod tests {
         assert!(split("x(a=1").is_err());
         assert!(split("x(a)").is_err());
         assert_eq!(split("x()").unwrap().1.len(), 0);
-    }
-
-    #[test]
-    fn nearest_names() {
-        let known: Vec<String> = ["connect_four", "chess"].map(String::from).to_vec();
-        assert_eq!(nearest("conect4", &known).as_deref(), Some("connect_four"));
-        assert_eq!(nearest("zzz", &known), None);
     }
 }

@@ -296,22 +296,21 @@ impl fmt::Display for ErrorMessage {
 
 impl std::error::Error for ErrorMessage {}
 
-/// The candidate most like `word` (edits, neighbouring letters swapped counting one), if it is like it at all: at most
-/// a third of the longer word differs, or two letters.
+/// The candidate most like `word`, if it is like it at all: by what both have in common (Jaro-Winkler), or but one slip
+/// away (neighbouring letters swapped are one), as in a short word a slip weighs more than that score allows for.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
         return None;
     }
-    let lower = word.to_lowercase();
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|&(edits, candidate)| {
-            edits <= (word.len().max(candidate.len()) / 3).max(2) && edits < candidate.len().max(1)
-        })
-        .min_by_key(|&(edits, _)| edits)
-        .map(|(_, candidate)| candidate)
+    let word = word.to_lowercase();
+    let likeness = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        let slip = if strsim::osa_distance(&word, &candidate) == 1 { 0.9 } else { 0.0 };
+        strsim::jaro_winkler(&word, &candidate).max(slip)
+    };
+    let likely = candidates.into_iter().map(|candidate| (likeness(candidate), candidate));
+    likely.filter(|&(like, _)| like > 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
 /// The beginning of a text that came from outside, so that an answer never echoes a megabyte.
@@ -417,6 +416,9 @@ mod tests {
         let games = ["tic_tac_toe", "connect_four", "chess"];
         assert_eq!(nearest("conect_four", games), Some("connect_four"));
         assert_eq!(nearest("Ches", games), Some("chess"));
+        assert_eq!(nearest("conect4", games), Some("connect_four"));
+        assert_eq!(nearest("gqo", ["ataxx", "go"]), Some("go"));
+        assert_eq!(nearest("zzz", games), None);
         assert_eq!(nearest("backgammon", games), None);
         assert_eq!(nearest("", games), None);
         assert_eq!(nearest(&"x".repeat(100_000), games), None);
