@@ -55,15 +55,7 @@ pub fn put_bits(out: &mut [u8], bits: u64) {
 /// word's bits stay as they are.
 #[inline]
 pub fn spread_bits(words: &[u64], out: &mut [u8]) {
-    for (bytes, &word) in out.chunks_mut(64).zip(words) {
-        let (eights, rest) = bytes.as_chunks_mut::<8>();
-        let mut left = word;
-        for eight in eights {
-            *eight = spread(left);
-            left >>= 8;
-        }
-        rest.copy_from_slice(&spread(left)[..rest.len()]);
-    }
+    out.chunks_mut(64).zip(words).for_each(|(cells, &word)| put_bits(cells, word));
 }
 
 #[cfg(test)]
