@@ -1,15 +1,17 @@
 #![doc = include_str!("breakthrough.md")]
 
+#[cfg(test)]
+mod tests;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
-
+use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::{planes, spread};
+use crate::tensor::{planes, spread, spread_bits};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<Breakthrough>(&[]);
@@ -65,6 +67,13 @@ pub struct State {
     won: bool,
 }
 
+impl State {
+    /// Whose man stands on a square.
+    fn owner(&self, square: usize) -> Option<Seat> {
+        (0..2).find(|&seat| self.men[seat] >> square & 1 == 1)
+    }
+}
+
 /// What everybody sees.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct View {
@@ -76,6 +85,7 @@ pub struct View {
 }
 
 const NAMES: [&str; 2] = ["b", "w"];
+const MARKS: [char; 2] = ['b', 'w'];
 /// Up to so many squares fit.
 const SQUARES: u32 = 128;
 /// From so many rows on, each side has two rows of men.
@@ -162,17 +172,15 @@ impl Breakthrough {
             return "--".to_owned();
         }
         let at = square.trailing_zeros();
-        format!("{}{}", letter(at % self.columns), self.rows - at / self.columns)
+        format!("{}{}", char::from(LETTERS.as_bytes()[(at % self.columns) as usize]), self.rows - at / self.columns)
     }
 
     /// The square at the beginning of `text`, and what follows it.
     fn square<'t>(&self, text: &'t str) -> Option<(u32, &'t str)> {
-        let (c, rest) = text.split_at_checked(1)?;
-        let column = u32::from(c.bytes().next()?).checked_sub(u32::from(b'a'))?;
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let row: u32 = rest[..digits].parse().ok()?;
-        let there = column < self.columns && (1..=self.rows).contains(&row);
-        there.then(|| ((self.rows - row) * self.columns + column, &rest[digits..]))
+        let (_, digits) = text.split_at_checked(1)?;
+        let end = 1 + digits.bytes().take_while(u8::is_ascii_digit).count();
+        let [column, row] = board::square(&text[..end], &LETTERS[..self.columns as usize], self.rows)?;
+        Some(((self.rows - 1 - row) * self.columns + column, &text[end..]))
     }
 
     /// Two squares with or without a sign between them: `a7b6`, `a7-b6`, `a7xb6*`.
@@ -183,11 +191,6 @@ impl Breakthrough {
         let (to, end) = self.square(rest).or_else(|| self.square(rest.strip_prefix('x')?))?;
         end.is_empty().then_some((from, to))
     }
-}
-
-/// The letter of a column; columns beyond the letters are refused as parameters.
-fn letter(column: u32) -> char {
-    (b'a' + column.min(25) as u8) as char
 }
 
 impl Game for Breakthrough {
@@ -251,23 +254,12 @@ impl Game for Breakthrough {
 
     fn facts(&self) -> Facts {
         let size = [self.rows, self.columns];
+        // OpenSpiel's bound: all men of two rows walk up to the last row but one, and one more step wins.
+        let max_length = 2 * (2 * self.rows - 3) * self.columns + 1;
         Facts {
-            seats: ["black", "white"].map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            // OpenSpiel's bound: all men of two rows walk up to the last row but one, and one more step wins.
-            max_length: 2 * (2 * self.rows - 3) * self.columns + 1,
-            actions: self.rows * self.columns * PER_SQUARE,
-            max_chance: 0,
-            legal: LegalForm::Ids,
             tensor: Some(("board", planes(&["mine", "theirs", "i_am_black", "my_move"], &size))),
-            info: None,
             openspiel: Some(planes(&["b", "w", "empty"], &size)),
-            proposals: None,
+            ..board::facts(["black", "white"], self.rows * self.columns * PER_SQUARE, max_length)
         }
     }
 
@@ -338,36 +330,19 @@ impl Game for Breakthrough {
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         // The last mover won, if anybody did.
-        let first = match (s.won, s.seat) {
-            (false, _) => 0.0,
-            (true, 1) => 1.0,
-            (true, _) => -1.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        board::returns(s.won.then(|| usize::from(s.seat & 1 ^ 1)), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
-        let mark = |at: u32| match s.men.map(|men| men >> at & 1) {
-            [1, _] => 'b',
-            [_, 1] => 'w',
-            _ => '.',
-        };
-        let row = |r: u32| (0..self.columns).map(|c| mark(r * self.columns + c)).collect();
-        let to_move = match self.turn(s) {
-            Turn::Seat(p) => Some(NAMES[p].to_owned()),
-            _ => None,
-        };
-        View { board: (0..self.rows).map(row).collect(), to_move }
+        let row = |r: u32| board::row((0..self.columns).map(|c| s.owner((r * self.columns + c) as usize)), MARKS);
+        View { board: (0..self.rows).map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
     }
 
     fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        let columns = self.columns as usize;
         let mut men = [0; 2];
         for (r, line) in view.board.iter().take(self.rows as usize).enumerate() {
-            for (c, mark) in line.chars().take(self.columns as usize).enumerate() {
-                if let Some(p) = NAMES.iter().position(|name| name.starts_with(mark)) {
-                    men[p] |= 1 << (r * self.columns as usize + c);
-                }
-            }
+            board::stones_of(line, columns, MARKS).for_each(|(c, seat)| men[seat] |= 1 << (r * columns + c));
         }
         let won = self.decided(&men);
         let black_won = men[0] & self.goal[0] != 0 || men[1] == 0;
@@ -380,7 +355,7 @@ impl Game for Breakthrough {
         let numbered = view.board.iter().zip((1..=self.rows).rev());
         let mut out: String = numbered.map(|(line, number)| format!("{number:>width$}{line}\n")).collect();
         out.push_str(&" ".repeat(width));
-        out.extend((0..self.columns).map(letter));
+        out.push_str(&LETTERS[..self.columns as usize]);
         out.push('\n');
         out
     }
@@ -434,25 +409,19 @@ impl Game for Breakthrough {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
         let squares = (self.rows * self.columns) as usize;
-        let (mine, rest) = out.split_at_mut(squares);
-        let (theirs, rest) = rest.split_at_mut(squares);
+        let [me, other] = board::sides(who);
+        let (men, rest) = out.split_at_mut(2 * squares);
+        for (plane, seat) in men.chunks_exact_mut(squares).zip([me, other]) {
+            spread_bits(&[s.men[seat] as u64, (s.men[seat] >> 64) as u64], plane);
+        }
         let (black, mover) = rest.split_at_mut(squares);
-        write_squares(mine, s.men[me]);
-        write_squares(theirs, s.men[1 - me]);
-        black.fill(1 - me as u8);
+        black.fill(other as u8);
         mover.fill(u8::from(self.turn(s) == Turn::Seat(me)));
     }
 
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
-        let squares = (self.rows * self.columns) as usize;
-        let planes = [s.men[0], s.men[1], !(s.men[0] | s.men[1])];
-        for (cells, bits) in out.chunks_exact_mut(squares).zip(planes) {
-            for (at, cell) in cells.iter_mut().enumerate() {
-                *cell = f32::from((bits >> at & 1) as u8);
-            }
-        }
+        board::planes(out, &[Some(0), Some(1), None], |square| s.owner(square));
     }
 
     /// The worth of the men of `seat` less that of the others, scaled into (-1, 1). A man is worth as many points as the
@@ -469,220 +438,5 @@ impl Game for Breakthrough {
         let words = s.men.into_iter().flat_map(|men| [men as u64, (men >> 64) as u64]);
         let side = u64::from(s.seat) << 1 | u64::from(s.won);
         Some(words.fold(side, |hash, word| (hash.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-    }
-}
-
-/// Writes one byte per square.
-#[inline]
-fn write_squares(out: &mut [u8], bits: u128) {
-    for (cells, eight) in out.chunks_mut(8).zip(bits.to_le_bytes()) {
-        let bytes = spread(u64::from(eight));
-        match cells.first_chunk_mut::<8>() {
-            Some(all) => *all = bytes,
-            None => cells.copy_from_slice(&bytes[..cells.len()]),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn game(rows: u32, columns: u32) -> Breakthrough {
-        Breakthrough::new(Params { rows, columns }).unwrap()
-    }
-
-    fn board(game: &Breakthrough, rows: &[&str], to_move: &str) -> State {
-        let view = View { board: rows.iter().map(|r| (*r).to_owned()).collect(), to_move: Some(to_move.to_owned()) };
-        game.world(&view, &mut Stream::named("unused"))
-    }
-
-    fn texts(game: &Breakthrough, s: &State, seat: Seat) -> Vec<String> {
-        let mut legal = Vec::new();
-        game.legal(s, seat, &mut legal);
-        let view = game.view(s, Viewer::Public);
-        legal.into_iter().map(|a| game.action_text(&view, seat, a)).collect()
-    }
-
-    fn play(game: &Breakthrough, s: &mut State, text: &str) {
-        let Turn::Seat(seat) = game.turn(s) else { panic!("the game is over") };
-        let mut legal = Vec::new();
-        game.legal(s, seat, &mut legal);
-        let a = game.parse(&game.view(s, Viewer::Public), seat, &legal, text).unwrap_or_else(|| panic!("{text}"));
-        game.play_unchecked(s, a);
-    }
-
-    fn result(game: &Breakthrough, s: &State) -> (Turn, [f64; 2]) {
-        let mut r = [0.0; 2];
-        game.returns(s, &mut r);
-        (game.turn(s), r)
-    }
-
-    #[test]
-    fn five_rows_have_one_row_of_men_each_and_six_have_two() {
-        for (rows, men) in [(5, 4), (6, 8)] {
-            assert_eq!(game(rows, 4).start().men.map(u128::count_ones), [men; 2], "{rows} rows");
-        }
-    }
-
-    #[test]
-    fn men_take_on_diagonals_only_and_need_not() {
-        let g = game(4, 4);
-        let s = board(&g, &["....", ".b..", "www.", "...."], "b");
-        assert_eq!(texts(&g, &s, 0), ["b3a2*", "b3c2*"], "straight ahead is blocked");
-        let s = board(&g, &["....", ".b..", "..w.", "...."], "b");
-        assert_eq!(texts(&g, &s, 0), ["b3a2", "b3b2", "b3c2*"]);
-        let s = board(&g, &["....", ".b..", "..w.", "...."], "w");
-        assert_eq!(texts(&g, &s, 1), ["c2b3*", "c2c3", "c2d3"]);
-    }
-
-    #[test]
-    fn nothing_steps_over_the_edge() {
-        let g = game(4, 3);
-        let s = board(&g, &["...", "b.b", "...", "w.w"], "b");
-        assert_eq!(texts(&g, &s, 0), ["a3a2", "a3b2", "c3b2", "c3c2"]);
-        let s = board(&g, &["...", "b.b", "...", "w.w"], "w");
-        assert_eq!(texts(&g, &s, 1), ["a1a2", "a1b2", "c1b2", "c1c2"]);
-    }
-
-    #[test]
-    fn the_farthest_row_wins() {
-        let g = game(4, 2);
-        let mut s = board(&g, &["..", ".w", "b.", ".."], "w");
-        play(&g, &mut s, "b3b4");
-        assert_eq!(result(&g, &s), (Turn::Over, [-1.0, 1.0]));
-        let mut s = board(&g, &["..", ".w", "b.", ".."], "b");
-        play(&g, &mut s, "a2b1");
-        assert_eq!(result(&g, &s), (Turn::Over, [1.0, -1.0]));
-    }
-
-    #[test]
-    fn taking_the_last_man_wins() {
-        let g = game(6, 3);
-        let mut s = board(&g, &["...", ".b.", "..w", "...", "b..", "..."], "w");
-        assert_eq!(g.turn(&s), Turn::Seat(1));
-        let mut other = s;
-        play(&g, &mut other, "c4b5*");
-        assert_eq!(g.turn(&other), Turn::Seat(0), "one man is left");
-        s = board(&g, &["...", ".b.", "..w", "...", "...", "..."], "w");
-        play(&g, &mut s, "c4b5*");
-        assert_eq!(result(&g, &s), (Turn::Over, [-1.0, 1.0]));
-    }
-
-    #[test]
-    fn people_write_moves_in_many_ways() {
-        let g = game(4, 4);
-        let s = board(&g, &["....", ".b..", "..w.", "...."], "b");
-        let mut legal = Vec::new();
-        g.legal(&s, 0, &mut legal);
-        let view = g.view(&s, Viewer::Seat(0));
-        let read = |text: &str| g.parse(&view, 0, &legal, text);
-        for text in ["b3c2*", "b3c2", " B3xC2 ", "b3-c2", "b3->c2", "b3 c2", &legal[2].to_string()] {
-            assert_eq!(read(text), Some(legal[2]), "{text}");
-        }
-        assert_eq!(read("b3b2*"), Some(legal[1]), "a star too many");
-        for text in ["", "b3", "b3d2", "b3b2b1", "c3b2", "b33b2", "é", "b3é", "0", "b3xx2", "b99999999999c2"] {
-            assert_eq!(read(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn column_x_is_a_column() {
-        let g = game(4, 26);
-        let row = |at: usize, mark: char| (0..26).map(|c| if c == at { mark } else { '.' }).collect::<String>();
-        let s = board(&g, &[&row(26, '.'), &row(22, 'b'), &row(23, 'w'), &row(26, '.')], "b");
-        let mut legal = Vec::new();
-        g.legal(&s, 0, &mut legal);
-        let view = g.view(&s, Viewer::Seat(0));
-        for text in ["w3x2*", "w3xx2", "w3x2"] {
-            assert_eq!(g.parse(&view, 0, &legal, text), Some(legal[2]), "{text}");
-        }
-    }
-
-    #[test]
-    fn refusals_name_the_reason() {
-        let g = game(4, 4);
-        let s = board(&g, &["....", "bb..", "bww.", "...."], "b");
-        let at =
-            |row: u32, column: u32, direction: u32, capture: u32| ((row * 4 + column) * 6 + direction) * 2 + capture;
-        for (a, word) in [
-            (at(0, 0, 1, 0), "no man of b stands on a4"),
-            (at(1, 0, 4, 0), "move down"),
-            (at(1, 0, 0, 0), "leaves the board"),
-            (at(1, 0, 1, 0), "one's own"),
-            (at(1, 1, 1, 0), "b2 is taken, and nothing is taken straight ahead"),
-            (at(2, 0, 1, 1), "nothing is taken straight ahead"),
-            (at(1, 0, 2, 0), "an enemy stands on b2; taking it is 53"),
-            (at(2, 0, 2, 1), "nothing to take on b1; the step onto it is 100"),
-        ] {
-            assert!(!g.is_legal(&s, 0, a), "{a}");
-            let why = g.why_not(&s, 0, a);
-            assert!(why.contains(word), "{why}");
-        }
-        assert!(g.is_legal(&s, 0, 53) && g.is_legal(&s, 0, 100));
-    }
-
-    #[test]
-    fn sizes_have_limits() {
-        for (rows, columns, name) in
-            [(1, 8, "rows"), (65, 2, "rows"), (8, 1, "columns"), (8, 27, "columns"), (12, 11, "rows")]
-        {
-            let error = Breakthrough::new(Params { rows, columns }).err().unwrap();
-            assert_eq!(error.name.as_deref(), Some(name), "{rows} x {columns}");
-        }
-    }
-
-    /// Legal moves by the rules as they are told, square by square.
-    fn by_squares(g: &Breakthrough, s: &State, seat: Seat) -> Vec<Action> {
-        let view = g.view(s, Viewer::Public);
-        let mark = |r: i32, c: i32| view.board.get(usize::try_from(r).ok()?)?.chars().nth(usize::try_from(c).ok()?);
-        let (mine, theirs) = if seat == 0 { ('b', 'w') } else { ('w', 'b') };
-        let ahead = if seat == 0 { 1 } else { -1 };
-        let mut ids = Vec::new();
-        for (r, c) in (0..g.rows as i32).flat_map(|r| (0..g.columns as i32).map(move |c| (r, c))) {
-            for side in [-1, 0, 1] {
-                let to = mark(r + ahead, c + side);
-                let takes = to == Some(theirs) && side != 0;
-                if mark(r, c) == Some(mine) && (to == Some('.') || takes) {
-                    let direction = seat as i32 * 3 + side + 1;
-                    ids.push((((r * g.columns as i32 + c) * 6 + direction) * 2 + i32::from(takes)) as Action);
-                }
-            }
-        }
-        ids
-    }
-
-    #[test]
-    fn every_size_moves_by_the_rules() {
-        let mut rng = Stream::named("breakthrough sizes");
-        for (rows, columns) in [(2, 2), (2, 26), (5, 5), (8, 8), (16, 8), (8, 16), (11, 11), (64, 2), (4, 26), (9, 14)]
-        {
-            let g = game(rows, columns);
-            for _ in 0..20 {
-                let mut s = g.start();
-                while let Turn::Seat(seat) = g.turn(&s) {
-                    let wanted = by_squares(&g, &s, seat);
-                    let mut legal = Vec::new();
-                    g.legal(&s, seat, &mut legal);
-                    assert_eq!(legal, wanted, "{rows} x {columns}: {s:?}");
-                    let ids = 0..g.facts().actions;
-                    let single: Vec<Action> = ids.filter(|&a| g.is_legal(&s, seat, a)).collect();
-                    assert_eq!(single, wanted, "{rows} x {columns}: {s:?}");
-                    let a = g.random_action(&s, seat, &mut rng);
-                    assert!(wanted.contains(&a));
-                    g.play_unchecked(&mut s, a);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn random_actions_are_even() {
-        let g = game(8, 3);
-        let (s, mut rng) = (g.start(), Stream::named("breakthrough evenly"));
-        let mut counts = std::collections::BTreeMap::new();
-        (0..7_000).for_each(|_| *counts.entry(g.random_action(&s, 0, &mut rng)).or_insert(0) += 1);
-        assert_eq!(counts.len(), 7);
-        assert!(counts.values().all(|n| (850..1_150).contains(n)), "{counts:?}");
     }
 }

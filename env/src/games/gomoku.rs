@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
+use ludex_protocol::spec::Params as Raw;
 
+use crate::board::{self, LETTERS};
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
@@ -108,6 +109,7 @@ pub struct View {
 /// The largest board.
 const MOST: u32 = 19;
 const NAMES: [&str; 2] = ["black", "white"];
+const MARKS: [char; 2] = ['b', 'w'];
 
 impl Gomoku {
     #[inline]
@@ -117,11 +119,13 @@ impl Gomoku {
 
     /// The id of the point that people call `text`, such as `h8`.
     fn point(&self, text: &str) -> Option<Action> {
-        let letter = text.chars().next().filter(char::is_ascii_alphabetic)?;
-        let column = u32::from(letter.to_ascii_lowercase()) - u32::from('a');
-        let number: u32 = text[1..].parse().ok()?;
-        let fits = column < self.params.size && (1..=self.params.size).contains(&number);
-        fits.then(|| (self.params.size - number) * self.params.size + column)
+        let size = self.params.size;
+        let [column, row] = board::square(text, &LETTERS[..size as usize], size)?;
+        Some((size - 1 - row) * size + column)
+    }
+
+    fn owner(s: &State, point: usize) -> Option<Seat> {
+        (0..2).find(|&seat| s.stones[seat].has(point))
     }
 }
 
@@ -167,21 +171,9 @@ impl Game for Gomoku {
     fn facts(&self) -> Facts {
         let size = self.params.size;
         Facts {
-            seats: NAMES.map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            max_length: size * size,
-            actions: size * size,
-            max_chance: 0,
-            legal: LegalForm::Ids,
             tensor: Some(("board", planes(&["mine", "theirs"], &[size, size]))),
-            info: None,
             openspiel: Some(planes(&["black", "white", "black_to_move"], &[size * size])),
-            proposals: None,
+            ..board::facts(NAMES, size * size, size * size)
         }
     }
 
@@ -228,40 +220,20 @@ impl Game for Gomoku {
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         // The last mover won, if anybody did.
-        let first = match (s.won, s.ply & 1) {
-            (false, _) => 0.0,
-            (true, 1) => 1.0,
-            (true, _) => -1.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        board::returns(s.won.then(|| usize::from(s.ply & 1 ^ 1)), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
         let size = self.params.size as usize;
-        let mark = |i: usize| match [0, 1].map(|p: usize| s.stones[p].has(i)) {
-            [true, _] => 'b',
-            [_, true] => 'w',
-            _ => '.',
-        };
-        let board = (0..size).map(|r| (0..size).map(|c| mark(r * size + c)).collect()).collect();
-        let to_move = match self.turn(s) {
-            Turn::Seat(p) => Some(NAMES[p].to_owned()),
-            _ => None,
-        };
-        View { board, to_move }
+        let row = |r: usize| board::row((0..size).map(|c| Self::owner(s, r * size + c)), MARKS);
+        View { board: (0..size).map(row).collect(), to_move: board::to_move(self.turn(s), NAMES) }
     }
 
     fn world(&self, view: &View, _rng: &mut Stream) -> State {
         let size = self.params.size as usize;
         let mut s = self.start();
         for (r, row) in view.board.iter().take(size).enumerate() {
-            for (c, mark) in row.chars().take(size).enumerate() {
-                match mark {
-                    'b' => s.stones[0].put(r * size + c),
-                    'w' => s.stones[1].put(r * size + c),
-                    _ => {}
-                }
-            }
+            board::stones_of(row, size, MARKS).for_each(|(c, seat)| s.stones[seat].put(r * size + c));
         }
         s.ply = (s.stones[0].len() + s.stones[1].len()) as u16;
         s.won = s.stones.iter().any(|side| side.iter().any(|i| self.lines.won_at(side, i)));
@@ -301,17 +273,16 @@ impl Game for Gomoku {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
-        let (mine, theirs) = out.split_at_mut(self.cells.min(out.len()));
-        spread_bits(s.stones[me].words(), mine);
-        spread_bits(s.stones[1 - me].words(), theirs);
+        let sides = board::sides(who);
+        for (plane, side) in out.chunks_exact_mut(self.cells).zip(sides) {
+            spread_bits(s.stones[side].words(), plane);
+        }
     }
 
     fn openspiel_tensor(&self, s: &State, _seat: Seat, out: &mut [f32]) {
-        let turn = if s.ply & 1 == 0 { self.board } else { Points::default() };
-        for (plane, set) in out.chunks_exact_mut(self.cells).zip([s.stones[0], s.stones[1], turn]) {
-            plane.iter_mut().enumerate().for_each(|(i, cell)| *cell = f32::from(u8::from(set.has(i))));
-        }
+        let (stones, turn) = out.split_at_mut(2 * self.cells);
+        board::planes(stones, &[Some(0), Some(1)], |point| Self::owner(s, point));
+        turn.fill(if s.ply & 1 == 0 { 1.0 } else { 0.0 });
     }
 
     /// The lines that one side alone can still fill, each stone in a line making it worth eight times as much, and so does

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
+use ludex_protocol::spec::TensorSpec;
 
+use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::{ParamError, list};
@@ -165,21 +166,9 @@ impl Game for Nim {
     fn facts(&self) -> Facts {
         let n = self.n as u32;
         Facts {
-            seats: ["p0", "p1"].map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            max_length: u32::from(self.start.left),
-            actions: self.moves.len() as u32,
-            max_chance: 0,
-            legal: LegalForm::Ids,
             tensor: Some(("piles", self.array(&[("my_move", 1)]))),
-            info: None,
             openspiel: Some(self.array(&[("player", 2), ("over", 1), ("piles", n)])),
-            proposals: None,
+            ..board::facts(["p0", "p1"], self.moves.len() as u32, u32::from(self.start.left))
         }
     }
 
@@ -244,12 +233,7 @@ impl Game for Nim {
 
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
-        let first = match (s.left, self.winner(s.seat)) {
-            (0, 0) => 1.0,
-            (0, _) => -1.0,
-            _ => 0.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        board::returns((s.left == 0).then(|| usize::from(self.winner(s.seat))), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
@@ -303,7 +287,7 @@ impl Game for Nim {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
+        let [me, _] = board::sides(who);
         out.fill(0);
         if let Some((mover, piles)) = out.split_first_mut() {
             *mover = u8::from(self.turn(s) == Turn::Seat(me));

@@ -7,8 +7,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
-
+use crate::board;
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
@@ -60,6 +59,7 @@ pub struct View {
 pub const PASS: Action = 64;
 
 const NAMES: [&str; 2] = ["black", "white"];
+const MARKS: [char; 2] = ['x', 'o'];
 /// White on d4 and e5, black on e4 and d5.
 const START: [u64; 2] = [1 << 28 | 1 << 35, 1 << 27 | 1 << 36];
 const CORNERS: u64 = 1 | 1 << 7 | 1 << 56 | 1 << 63;
@@ -117,22 +117,11 @@ impl Game for Reversi {
     }
 
     fn facts(&self) -> Facts {
+        let max_length = if self.params.auto_pass { 60 } else { LONGEST };
         Facts {
-            seats: NAMES.map(String::from).to_vec(),
-            dynamics: Dynamics::Sequential,
-            chance: ChanceMode::Deterministic,
-            information: Information::Perfect,
-            utility: Utility::ZeroSum,
-            rewards: RewardModel::Terminal,
-            returns: [-1.0, 1.0],
-            max_length: if self.params.auto_pass { 60 } else { LONGEST },
-            actions: PASS + 1,
-            max_chance: 0,
-            legal: LegalForm::Ids,
             tensor: Some(("board", planes(&["mine", "theirs"], &[8, 8]))),
-            info: None,
             openspiel: Some(planes(&["empty", "mine", "theirs"], &[8, 8])),
-            proposals: None,
+            ..board::facts(NAMES, PASS + 1, max_length)
         }
     }
 
@@ -200,39 +189,23 @@ impl Game for Reversi {
     #[inline]
     fn returns(&self, s: &State, out: &mut [f64]) {
         let [black, white] = s.discs.map(u64::count_ones);
-        let first = match black.cmp(&white) {
-            _ if !s.over => 0.0,
-            std::cmp::Ordering::Greater => 1.0,
-            std::cmp::Ordering::Less => -1.0,
-            std::cmp::Ordering::Equal => 0.0,
-        };
-        out.copy_from_slice(&[first, -first]);
+        let decided = s.over && black != white;
+        board::returns(decided.then_some(usize::from(white > black)), out);
     }
 
     fn view(&self, s: &State, _who: Viewer) -> View {
-        let mark = |square: usize| match s.discs.map(|d| d >> square & 1) {
-            [1, _] => 'x',
-            [_, 1] => 'o',
-            _ => '.',
-        };
-        let row = |r: usize| (0..8).map(|c| mark(r * 8 + c)).collect();
-        let to_move = match self.turn(s) {
-            Turn::Seat(p) => Some(NAMES[p].to_owned()),
-            _ => None,
-        };
-        View { board: std::array::from_fn(row), discs: s.discs.map(u64::count_ones), to_move }
+        let row = |r: usize| board::row((0..8).map(|c| board::owner(s.discs, r * 8 + c)), MARKS);
+        View {
+            board: std::array::from_fn(row),
+            discs: s.discs.map(u64::count_ones),
+            to_move: board::to_move(self.turn(s), NAMES),
+        }
     }
 
     fn world(&self, view: &View, _rng: &mut Stream) -> State {
         let mut discs = [0; 2];
         for (r, row) in view.board.iter().enumerate() {
-            for (c, mark) in row.chars().take(8).enumerate() {
-                match mark {
-                    'x' => discs[0] |= 1 << (r * 8 + c),
-                    'o' => discs[1] |= 1 << (r * 8 + c),
-                    _ => {}
-                }
-            }
+            board::stones_of(row, 8, MARKS).for_each(|(c, seat)| discs[seat] |= 1 << (r * 8 + c));
         }
         self.settle(discs, usize::from(view.to_move.as_deref() == Some(NAMES[1])))
     }
@@ -283,15 +256,12 @@ impl Game for Reversi {
 
     #[inline]
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let me = if who == Viewer::Seat(1) { 1 } else { 0 };
-        spread_bits(&[s.discs[me], s.discs[1 - me]], out);
+        spread_bits(&board::sides(who).map(|side| s.discs[side]), out);
     }
 
     fn openspiel_tensor(&self, s: &State, seat: Seat, out: &mut [f32]) {
-        let (mine, theirs) = (s.discs[seat & 1], s.discs[1 - (seat & 1)]);
-        for (plane, bits) in out.chunks_exact_mut(64).zip([!(mine | theirs), mine, theirs]) {
-            plane.iter_mut().enumerate().for_each(|(i, cell)| *cell = f32::from((bits >> i & 1) as u8));
-        }
+        let me = seat & 1;
+        board::planes(out, &[None, Some(me), Some(1 - me)], |square| board::owner(s.discs, square));
     }
 
     /// Ten for each corner and one for each legal move, ours minus theirs, scaled into (-1, 1); at the end the returns.
