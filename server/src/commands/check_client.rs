@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::json;
-
+use super::checks;
 use crate::kit::client::{Level, Plan, check};
 
 /// What `ludex check-client` takes.
@@ -28,28 +27,9 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-/// Exit code 0: conformant, 1: faults, 2: nothing could be checked.
 pub(super) fn run(args: Args) -> ExitCode {
     let patience = Duration::from_secs(args.patience);
     let plan = Plan { command: args.command, level: args.level, patience, only: args.only };
-    let checks = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(anyhow::Error::from);
-    let checks = checks.and_then(|runtime| {
-        runtime.block_on(check(&plan, |check| {
-            if !args.json {
-                println!("{check}");
-            }
-        }))
-    });
-    let checks = match checks {
-        Ok(checks) => checks,
-        Err(e) => {
-            eprintln!("ludex: {e:#}");
-            return ExitCode::from(2);
-        }
-    };
-    let faults = checks.iter().filter(|check| check.fault.is_some()).count();
-    if args.json {
-        println!("{}", json!({ "command": plan.command, "checks": checks, "faults": faults }));
-    }
-    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let subject = ("command", plan.command.clone().into());
+    checks::report(args.json, subject, check(&plan, checks::line(args.json)))
 }

@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::json;
-
+use super::checks;
 use crate::kit::server::{Plan, check};
 
 /// What `ludex conformance` takes.
@@ -29,7 +28,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Exit code 0: conformant, 1: faults, 2: nothing could be checked.
 pub(super) fn run(args: Args) -> ExitCode {
     let plan = Plan {
         url: args.url,
@@ -38,24 +36,6 @@ pub(super) fn run(args: Args) -> ExitCode {
         patience: Duration::from_secs(args.patience),
         only: args.only,
     };
-    let checks = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(anyhow::Error::from);
-    let checks = checks.and_then(|runtime| {
-        runtime.block_on(check(&plan, |check| {
-            if !args.json {
-                println!("{check}");
-            }
-        }))
-    });
-    let checks = match checks {
-        Ok(checks) => checks,
-        Err(e) => {
-            eprintln!("ludex: {e:#}");
-            return ExitCode::from(2);
-        }
-    };
-    let faults = checks.iter().filter(|check| check.fault.is_some()).count();
-    if args.json {
-        println!("{}", json!({ "url": plan.url, "checks": checks, "faults": faults }));
-    }
-    if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let subject = ("url", plan.url.clone().into());
+    checks::report(args.json, subject, check(&plan, checks::line(args.json)))
 }

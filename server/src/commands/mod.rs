@@ -2,6 +2,7 @@
 
 mod analyze;
 mod check_client;
+mod checks;
 mod conformance;
 mod demo;
 mod export;
