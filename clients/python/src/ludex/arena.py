@@ -18,11 +18,12 @@ import msgpack
 import numpy as np
 
 from .client import Client
-from .columns import Array
+from .columns import TENSOR_TYPES, Array, dense, mask_form
 from .episodes import draws
 from .errors import LudexError
 from .others import Ours, Served
 from .sharded import ShardedVecEnv
+from .shared import connect
 from .spec import Spec
 from .vec import Batch, VecEnv
 
@@ -32,7 +33,6 @@ Policy = Callable[[Array, Array], Any]
 Opponent = str | Policy
 SeatChoice = int | Literal["alternate", "random"]
 
-DENSE_ACTIONS = 512
 SKIP_LIMIT = 1_000
 
 
@@ -128,12 +128,6 @@ class Arena:
         players = self.spec.players
         if seat not in ("alternate", "random") and seat not in range(players):
             raise ValueError(f"seat is 0..{players - 1}, 'alternate' or 'random', not {seat!r}")
-        if not self.spec.views.get("tensor"):
-            raise LudexError(
-                "bad_field",
-                f"{self.spec.game} has no observation arrays: play it with ludex.Client.open",
-                path="views",
-            )
         self._seat = seat
         self._seeds = [0] * num_envs
         self._episodes = np.full(num_envs, -1, np.int64)
@@ -148,13 +142,9 @@ class Arena:
         self.set_opponent(opponent)
 
     def _empty(self) -> Rows:
-        (tensor,) = self.spec.views["tensor"].values()
-        count, kinds = (
-            self.num_envs,
-            {"u1": "u1", "i1": "i1", "i2": "<i2", "i4": "<i4", "f4": "<f4"},
-        )
+        tensor, count = self.spec.array(), self.num_envs
         return Rows(
-            obs=np.zeros((count, *tensor["s"]), kinds[tensor["d"]]),
+            obs=np.zeros((count, *tensor["s"]), TENSOR_TYPES[tensor["d"]]),
             mask=np.zeros((count, self.spec.actions), np.int8),
             seat=np.zeros(count, np.int8),
             reward=np.zeros(count),
@@ -386,21 +376,18 @@ class Arena:
 
     def open(self, **options: Any) -> VecEnv | ShardedVecEnv:
         """Open all environments with the arena's own settings and these."""
-        dense = self.spec.actions <= DENSE_ACTIONS
         return self._client.open_vec(
             self.spec.game,
             self.num_envs,
             self.spec.params,
             autoreset="next_step",
-            mask="u1" if dense else "bits",
+            mask=mask_form(self.spec.actions),
             **{**self._options, **options},
         )
 
     def dense(self, mask: Array) -> Array:
         """Write a mask out as ``int8 [..., A]``."""
-        if mask.shape[-1] != self.spec.actions:
-            mask = np.unpackbits(mask, axis=-1, count=self.spec.actions, bitorder="little")
-        return mask.view(np.int8)
+        return dense(mask, self.spec.actions)
 
     def named(self, envs: Array) -> Array | None:
         """Return what a request names: nothing when it is about all."""
@@ -437,3 +424,35 @@ class Arena:
         if isinstance(self._seat, int):
             return "none"
         return "cycle" if self._seat == "alternate" else "random"
+
+
+def open_arena(
+    game: str,
+    num_envs: int,
+    *,
+    url: str | Sequence[str] | None,
+    token: str | None,
+    rules: int | None = None,
+    **options: Any,
+) -> Arena:
+    """Connect and open environments for one learner.
+
+    Raises:
+        LudexError: ``bad_params`` when the server has another version of the rules than ``rules``;
+            and what :class:`Arena` raises.
+    """
+    client = connect(url, token)
+    try:
+        arena = Arena(client, game, num_envs, **options)
+        if rules is not None and arena.spec.rules != rules:
+            raise LudexError(
+                "bad_params",
+                f"version {rules} of the rules of {game} is wanted, the server has "
+                f"{arena.spec.rules}",
+                got=rules,
+                allowed=[arena.spec.rules],
+            )
+    except BaseException:
+        client.close()
+        raise
+    return arena

@@ -5,7 +5,7 @@ What is decoded here is a read-only view of the bytes that the server sent, neve
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,13 @@ F4 = np.dtype("<f4")
 F8 = np.dtype("<f8")
 BOOL = np.dtype("?")
 
-_I2 = np.dtype("<i2")
-_TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": _I2, "i4": I4, "f4": F4}
+I2 = np.dtype("<i2")
+
+TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": I2, "i4": I4, "f4": F4}
+"""By their names on the wire."""
+
+DENSE_ACTIONS = 512
+"""With more actions than these, a mask travels as bits."""
 
 Array = npt.NDArray[Any]
 Views = Array | dict[str, Array]
@@ -75,7 +80,7 @@ def tensor(value: Any) -> Array:
         LudexError: ``protocol``, when it is none.
     """
     try:
-        dtype = _TENSOR_TYPES[value["d"]]
+        dtype = TENSOR_TYPES[value["d"]]
         shape = tuple(value["s"])
         data = value["b"] if "b" in value else value["v"]
     except (KeyError, TypeError) as error:
@@ -95,6 +100,18 @@ def tensors(value: Any) -> Views:
 def ragged(value: Any) -> Ragged:
     """Decode ``{o, a}``: offsets and the values between them."""
     return Ragged(column(value["o"], U4), column(value["a"], U4))
+
+
+def mask_form(actions: int) -> Literal["u1", "bits"]:
+    """Return the form in which the adapters ask for masks of so many actions; see :func:`dense`."""
+    return "u1" if actions <= DENSE_ACTIONS else "bits"
+
+
+def dense(mask: Array, actions: int) -> Array:
+    """Write a mask of either :func:`mask_form` out as ``int8 [..., A]``."""
+    if mask.shape[-1] != actions:
+        mask = np.unpackbits(mask, axis=-1, count=actions, bitorder="little")
+    return mask.view(np.int8)
 
 
 def packed(values: Any, dtype: np.dtype[Any]) -> bytes:

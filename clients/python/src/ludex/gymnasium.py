@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Arena, Opponent, Rows, SeatChoice
+from .arena import Arena, Opponent, Rows, SeatChoice, open_arena
 from .columns import Array
-from .errors import LudexError
 from .extras import wanted
-from .shared import connect
 
 wanted("gymnasium", "gymnasium")
 
@@ -31,39 +29,27 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 from .spaces import observation_space  # noqa: E402
 
 
-def open_arena(
-    game: str,
-    num_envs: int,
-    *,
-    rules: int | None,
-    url: str | Sequence[str] | None,
-    token: str | None,
-    **options: Any,
-) -> Arena:
-    """Connect and open environments for one learner.
+class _Learner:
+    """What one environment and many have in common."""
 
-    Raises:
-        LudexError: ``bad_params`` when the server has another version of the rules than ``rules``;
-            and what :class:`Arena` raises.
-    """
-    client = connect(url, token)
-    try:
-        arena = Arena(client, game, num_envs, **options)
-        if rules is not None and arena.spec.rules != rules:
-            raise LudexError(
-                "bad_params",
-                f"version {rules} of the rules of {game} is wanted, the server has "
-                f"{arena.spec.rules}",
-                got=rules,
-                allowed=[arena.spec.rules],
-            )
-    except BaseException:
-        client.close()
-        raise
-    return arena
+    _arena: Arena
+
+    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
+        """Replace the opponents, in every environment from its next episode on.
+
+        Raises:
+            LudexError: ``unknown_agent``, ...
+            TypeError: there is no such form of opponent.
+        """
+        self._arena.set_opponent(opponent)
+
+    @property
+    def skipped(self) -> int:
+        """How many episodes ended before the agent could act."""
+        return self._arena.skipped
 
 
-class LudexEnv(gymnasium.Env[Array, Any]):
+class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
     """One environment, one seat of which is the agent's; the opponents move inside :meth:`step`.
 
     An illegal action ends the episode with the least return; ``info["illegal"]`` is true then.
@@ -157,20 +143,6 @@ class LudexEnv(gymnasium.Env[Array, Any]):
         mask: Array = self._arena.rows.mask[0].astype(np.bool_)
         return mask
 
-    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents from the next episode on.
-
-        Raises:
-            LudexError: ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
-        """
-        self._arena.set_opponent(opponent)
-
-    @property
-    def skipped(self) -> int:
-        """How many episodes ended before the agent could act."""
-        return self._arena.skipped
-
     def render(self) -> str | None:
         """Return the agent's view as text (``"ansi"``) or print it (``"human"``); a round trip."""
         if self.render_mode is None:
@@ -199,7 +171,7 @@ class LudexEnv(gymnasium.Env[Array, Any]):
         }
 
 
-class LudexVectorEnv(VectorEnv[Array, Array, Array]):
+class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
     """Many environments stepped by one message, the same episodes as of so many :class:`LudexEnv`.
 
     The entries of ``info`` are arrays with a row per environment: ``action_mask`` (``int8
@@ -316,20 +288,6 @@ class LudexVectorEnv(VectorEnv[Array, Array, Array]):
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""
         return self._arena.rows.mask.astype(np.bool_)
-
-    def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents, in every environment from its next episode on.
-
-        Raises:
-            LudexError: ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
-        """
-        self._arena.set_opponent(opponent)
-
-    @property
-    def skipped(self) -> int:
-        """How many episodes ended before the agent could act."""
-        return self._arena.skipped
 
     def render(self) -> tuple[str, ...] | None:
         """Return the agent's views as text; a round trip for each."""

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Arena, Opponent, SeatChoice
+from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .shared import connect
 
 wanted("stable_baselines3", "sb3")
 
@@ -58,20 +57,16 @@ class LudexVecEnv(VecEnv):
             TypeError: there is no such form of opponent.
             ValueError: there is no such seat.
         """
-        client = connect(url, token)
-        try:
-            self.arena = Arena(
-                client,
-                game,
-                num_envs,
-                params=params,
-                opponent=opponent,
-                seat=seat,
-                max_steps=max_steps,
-            )
-        except BaseException:
-            client.close()
-            raise
+        self.arena = open_arena(
+            game,
+            num_envs,
+            url=url,
+            token=token,
+            params=params,
+            opponent=opponent,
+            seat=seat,
+            max_steps=max_steps,
+        )
         self.game = self.arena.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._actions: Array | None = None

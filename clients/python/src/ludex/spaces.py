@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import LudexError
+from .columns import TENSOR_TYPES
 from .extras import wanted
 from .spec import Spec
 
@@ -19,14 +19,8 @@ def observation_space(spec: Spec) -> spaces.Box:
     Raises:
         LudexError: ``bad_field``: the game has no such array.
     """
-    if not spec.views.get("tensor"):
-        raise LudexError(
-            "bad_field",
-            f"{spec.game} has no observation arrays: play it with ludex.Client.open",
-            path="views",
-        )
-    (tensor,) = spec.views["tensor"].values()
-    dtype = np.dtype({"u1": "u1", "i1": "i1", "i2": "i2", "i4": "i4", "f4": "f4"}[tensor["d"]])
+    tensor = spec.array()
+    dtype = TENSOR_TYPES[tensor["d"]]
     low, high = dtype.type(tensor["low"]), dtype.type(tensor["high"])
     return spaces.Box(low, high, tuple(tensor["s"]), dtype.type)
 

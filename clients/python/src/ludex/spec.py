@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
+from .errors import LudexError
+
 
 class GameEntry(TypedDict, total=False):
     """One line of the catalogue, as :meth:`ludex.Client.games` lists it."""
@@ -96,3 +98,18 @@ class Spec:
             text=raw.get("text"),
             raw=dict(raw),
         )
+
+    def array(self, view: str = "tensor") -> dict[str, Any]:
+        """Return what the array of a view is: type ``d``, shape ``s``, ``low`` and ``high``.
+
+        Raises:
+            LudexError: ``bad_field``: the game has no such array.
+        """
+        if not self.views.get(view):
+            raise LudexError(
+                "bad_field",
+                f"{self.game} has no arrays {view!r}: play it with ludex.Client.open",
+                path="views",
+            )
+        (array,) = self.views[view].values()
+        return dict(array)

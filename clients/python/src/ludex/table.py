@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Array
+from .columns import Array, dense, mask_form
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
 from .shared import connect
 from .spec import Spec
 from .vec import Batch
-
-DENSE_ACTIONS = 512
 
 
 class Table:
@@ -60,13 +58,7 @@ class Table:
             spec = self._client.describe(game, params)
             self._recall = bool(spec.views.get("info")) if recall is None else recall
             view = "info" if self._recall else "tensor"
-            if not spec.views.get(view):
-                raise LudexError(
-                    "bad_field",
-                    f"{spec.game} has no view {view!r}: play it with ludex.Client.open",
-                    path="views",
-                )
-            dense = spec.actions <= DENSE_ACTIONS
+            spec.array(view)  # refuses a game without
             self._vec = self._client.open_vec(
                 game,
                 1,
@@ -75,7 +67,7 @@ class Table:
                 observer="all",
                 views=[view],
                 layout=layout,
-                mask="u1" if dense else "bits",
+                mask=mask_form(spec.actions),
                 on_illegal="lose",
                 max_steps=max_steps,
             )
@@ -167,10 +159,7 @@ class Table:
 
     def _take(self, batch: Batch) -> None:
         self._batch = batch
-        mask = batch.mask[0]
-        if mask.shape[-1] != self.spec.actions:
-            mask = np.unpackbits(mask, axis=-1, count=self.spec.actions, bitorder="little")
-        self._mask = mask.astype(np.int8)
+        self._mask = dense(batch.mask[0], self.spec.actions)
         self.rewards = [float(reward) for reward in batch.reward[0]]
         self.terminated, self.truncated = bool(batch.terminated[0]), bool(batch.truncated[0])
         to_move = int(batch.to_move[0])
