@@ -1,12 +1,15 @@
 //! Simulations per second of `mcts` from the first decision of every game.
 //!
-//! `cargo bench -p ludex-agents`; the throughput figure is simulations per second on one core. `solve=false`, as a proven
+//! `cargo bench -p ludex-agents`; 1,000 simulations are what `docs/benchmarks/peers.sh` compares. The throughput figure is simulations per second on one core. `solve=false`, as a proven
 //! position would end the search early.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, DynState, GameRef, Outcomes, Stream, Turn, games, load};
+
+/// Measured besides the defaults of every game.
+const MORE: &[&str] = &["go(board_size=9)"];
 
 /// The first position in which a seat acts.
 fn first_decision(game: &GameRef) -> Box<dyn DynState> {
@@ -21,16 +24,16 @@ fn first_decision(game: &GameRef) -> Box<dyn DynState> {
 
 fn mcts(c: &mut Criterion) {
     let mut group = c.benchmark_group("mcts");
-    for entry in games() {
-        let game = load(entry.id).expect("a registered game loads");
+    for string in games().iter().map(|entry| entry.id).chain(MORE.iter().copied()) {
+        let game = load(string).expect("a measured game loads");
         let state = first_decision(&game);
         let seat = state.turn().seats().iter().next().expect("a seat acts first");
         let legal = legal_list(&*state, seat);
-        for sims in [100, 10_000] {
+        for sims in [100, 1_000, 10_000] {
             let agent = build(&format!("mcts sims={sims} solve=false"), &game).expect("mcts plays every game");
             group.throughput(Throughput::Elements(sims));
             let mut turn = 0;
-            group.bench_function(BenchmarkId::new(entry.id, sims), |b| {
+            group.bench_function(BenchmarkId::new(string, sims), |b| {
                 b.iter(|| {
                     turn += 1;
                     let ask = Ask::on_state(&*state, seat, turn, &legal, AgentKey::Own(&[7; 32]));

@@ -3,6 +3,7 @@
 #
 #   docs/benchmarks/run.sh [PART...]    steps mcts codec store wire python; all of them without a name
 #
+#   RUN                   another name for the folder of raw outputs
 #   LUDEX_BENCH_PROFILE   the build profile [bench: what is shipped]
 #   PYTHON                a Python with numpy, msgpack and websockets [python3]
 #   SECONDS_EACH          how long each figure of wire and python is measured [5]
@@ -10,15 +11,9 @@
 # Nothing else should run meanwhile: the load before and after is written down with the machine.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-profile="${LUDEX_BENCH_PROFILE:-bench}"
+source docs/benchmarks/build.sh
 python="${PYTHON:-python3}"
 seconds="${SECONDS_EACH:-5}"
-target="${CARGO_TARGET_DIR:-target}"
-case "$profile" in
-    bench | release) built="$target/release" ;;
-    dev | test) built="$target/debug" ;;
-    *) built="$target/$profile" ;;
-esac
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(steps mcts codec store wire python)
 for part in "${parts[@]}"; do
@@ -27,7 +22,6 @@ for part in "${parts[@]}"; do
         *) echo "$part is none of: steps mcts codec store wire python" >&2; exit 2 ;;
     esac
 done
-out="docs/benchmarks/raw/$(date -u +%Y-%m-%d)"
 mkdir -p "$out" || exit 1
 failed=0
 
@@ -45,15 +39,12 @@ run() {
 }
 
 bench() {
-    local name=$1 package=$2 target=$3
-    shift 3
-    run "$name" cargo bench --profile "$profile" -p "$package" --bench "$target" -- "$@"
+    local name=$1 target=$2
+    shift 2
+    run "$name" cargo bench --profile "$profile" "${packages[@]}" --bench "$target" -- "$@"
 }
 
-# Everything is built before anything is measured: a machine that has just compiled is a warm one.
-printf '==> building (profile %s)\n' "$profile"
-cargo build --profile "$profile" -p ludex-env --bench steps -p ludex-agents --bench search \
-    -p ludex-protocol --bench codec -p ludex-server --bin ludex --bench store --bench wire || exit 1
+build || exit 1
 
 {
     echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
@@ -71,11 +62,11 @@ print("python", platform.python_version(), "numpy", numpy.__version__, "msgpack"
 
 for part in "${parts[@]}"; do
     case "$part" in
-        steps) bench steps ludex-env steps ;;
-        mcts) bench mcts ludex-agents search ;;
-        codec) bench codec ludex-protocol codec ;;
-        store) bench store ludex-server store ;;
-        wire) bench wire ludex-server wire --seconds "$seconds" ;;
+        steps) bench steps steps ;;
+        mcts) bench mcts search ;;
+        codec) bench codec codec ;;
+        store) bench store store ;;
+        wire) bench wire wire --seconds "$seconds" ;;
         python)
             export LUDEX_BIN="$built/ludex" PYTHONPATH=clients/python/src
             run python "$python" clients/python/bench/steps.py --seconds "$seconds" ;;
