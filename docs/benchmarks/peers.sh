@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Ludex beside OpenSpiel and PettingZoo, each pair in one run; the table also goes to docs/benchmarks/raw/<date>/peers.txt.
+# Ludex beside OpenSpiel, RLCard and PettingZoo, each in one run; the table also goes to docs/benchmarks/raw/<date>/peers.txt.
 #
 #   docs/benchmarks/peers.sh [ARGUMENTS of peers.py]
 #
-# OpenSpiel and PettingZoo are installed into an environment of their own, target/venv/peers.
+# They are installed into an environment of their own, target/venv/peers.
 set -eu
 cd "$(dirname "$0")/../.."
 source docs/benchmarks/build.sh
@@ -11,7 +11,10 @@ venv="$target/venv/peers"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check open_spiel 'pettingzoo[classic]' msgpack websockets
 build
-search=$(cargo bench --no-run --profile "$profile" "${packages[@]}" --bench search 2>&1 | sed -n 's/^ *Executable.*(\(.*\))$/\1/p')
+# executable NAME: the program of a benchmark.
+executable() {
+    cargo bench --no-run --profile "$profile" "${packages[@]}" --bench "$1" 2>&1 | sed -n 's/^ *Executable.*(\(.*\))$/\1/p'
+}
 mkdir -p "$out"
-export LUDEX_SEARCH="$search" LUDEX_BIN="$built/ludex" PYTHONPATH=clients/python/src:clients/python/bench
+export LUDEX_SEARCH="$(executable search)" LUDEX_STEPS="$(executable steps)" LUDEX_BIN="$built/ludex" PYTHONPATH=clients/python/src:clients/python/bench
 "$venv/bin/python" docs/benchmarks/peers.py "$@" 2>&1 | tee "$out/peers.txt"

@@ -1,12 +1,15 @@
 //! Steps per second per game: single states and batches, with and without observations.
 //!
-//! `cargo bench -p ludex-env`; the throughput figure is steps per second on one core.
+//! `cargo bench -p ludex-env`; the throughput figure is steps per second on one core. Of `rollout` it counts moves and chance
+//! outcomes, of `checked` (legal actions listed, the chosen one checked) decisions alone.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_env::batch::{Autoreset, ViewSet};
-use ludex_env::{Actions, BatchConfig, Columns, DynBatch, MaskForm, Outcomes, Seeds, Stream, Turn, games, load};
+use ludex_env::{
+    Actions, BatchConfig, Columns, DynBatch, DynState, MaskForm, Outcomes, Seeds, Stream, Turn, games, load,
+};
 
 const ROWS: usize = 1_024;
 
@@ -100,54 +103,67 @@ fn batch(c: &mut Criterion) {
     group.finish();
 }
 
+/// Games that one iteration plays: the same ones every time, so that the throughput is in moves.
+const EPISODES: u32 = 16;
+
+fn stream(episode: u32) -> Stream {
+    Stream::named(&format!("episode {episode}"))
+}
+
+/// Plays at random through the checked interface, as a host does; returns the decisions made.
+fn play_checked(state: &mut dyn DynState, rng: &mut Stream, legal: &mut Vec<u32>, outcomes: &mut Outcomes) -> u64 {
+    let mut decisions = 0;
+    loop {
+        match state.turn() {
+            Turn::Over => return decisions,
+            Turn::Seat(seat) => {
+                legal.clear();
+                state.legal(seat, legal);
+                let a = legal[rng.below(legal.len())];
+                state.play(seat, a).expect("a legal action plays");
+                decisions += 1;
+            }
+            Turn::Chance => {
+                state.chance(outcomes);
+                let a = rng.pick(outcomes).expect("chance has outcomes");
+                state.play_chance(a).expect("an outcome plays");
+            }
+            Turn::Together(set) => {
+                let players = state.spec().players as usize;
+                let mut joint = vec![None; players];
+                set.iter().for_each(|seat| joint[seat] = Some(state.random_action(seat, rng)));
+                state.play_together(&joint).expect("a joint move plays");
+                decisions += 1;
+            }
+        }
+    }
+}
+
 fn single(c: &mut Criterion) {
     let mut group = c.benchmark_group("single");
     for string in measured() {
         let game = load(string).expect("a measured game loads");
-        let start = game.start();
-        let (mut state, mut rng) = (game.start(), Stream::named("bench"));
-        let plies = {
-            let mut s = game.start();
-            s.rollout(&mut Stream::named("length"), 10_000)
-        };
-        group.throughput(Throughput::Elements(plies as u64));
+        let (start, mut state) = (game.start(), game.start());
+        let (mut legal, mut outcomes) = (Vec::new(), Outcomes::new());
+        let moves: usize = (0..EPISODES).map(|k| game.start().rollout(&mut stream(k), 10_000)).sum();
+        group.throughput(Throughput::Elements(moves as u64));
         group.bench_function(BenchmarkId::new(string, "rollout"), |b| {
-            // The same game every time, so that the throughput is in moves.
             b.iter(|| {
-                rng = Stream::named("length");
-                state.copy_from(&*start);
-                black_box(state.rollout(&mut rng, 10_000))
-            });
-        });
-        group.bench_function(BenchmarkId::new(string, "checked"), |b| {
-            b.iter(|| {
-                let mut rng = Stream::named("length");
-                let (mut legal, mut outcomes) = (Vec::new(), Outcomes::new());
-                state.copy_from(&*start);
-                loop {
-                    match state.turn() {
-                        Turn::Over => break,
-                        Turn::Seat(seat) => {
-                            legal.clear();
-                            state.legal(seat, &mut legal);
-                            let a = legal[rng.below(legal.len())];
-                            state.play(seat, a).expect("a legal action plays");
-                        }
-                        Turn::Chance => {
-                            state.chance(&mut outcomes);
-                            let a = rng.pick(&outcomes).expect("chance has outcomes");
-                            state.play_chance(a).expect("an outcome plays");
-                        }
-                        Turn::Together(set) => {
-                            let players = state.spec().players as usize;
-                            let mut joint = vec![None; players];
-                            set.iter().for_each(|seat| joint[seat] = Some(state.random_action(seat, &mut rng)));
-                            state.play_together(&joint).expect("a joint move plays");
-                        }
-                    }
+                for k in 0..EPISODES {
+                    state.copy_from(&*start);
+                    black_box(state.rollout(&mut stream(k), 10_000));
                 }
             });
         });
+        let mut all = |state: &mut dyn DynState| -> u64 {
+            let episodes = (0..EPISODES).map(|k| {
+                state.copy_from(&*start);
+                play_checked(state, &mut stream(k), &mut legal, &mut outcomes)
+            });
+            episodes.sum()
+        };
+        group.throughput(Throughput::Elements(all(&mut *state)));
+        group.bench_function(BenchmarkId::new(string, "checked"), |b| b.iter(|| all(&mut *state)));
     }
     group.finish();
 }

@@ -94,12 +94,23 @@ pub enum Viewer {
 pub trait Sink {
     /// Takes one legal action; games put them in ascending order.
     fn put(&mut self, a: Action);
+
+    /// Takes several, for games that find them in one go.
+    #[inline]
+    fn put_all(&mut self, all: &[Action]) {
+        all.iter().for_each(|&a| self.put(a));
+    }
 }
 
 impl Sink for Vec<Action> {
     #[inline]
     fn put(&mut self, a: Action) {
         self.push(a);
+    }
+
+    #[inline]
+    fn put_all(&mut self, all: &[Action]) {
+        self.extend_from_slice(all);
     }
 }
 

@@ -35,14 +35,14 @@ impl<const W: usize> Grid<W> {
 
     /// The neighbours of all points of `set`, among them points of `set`, and maybe bits beyond the last row: to be
     /// intersected.
-    #[inline]
+    #[inline(always)]
     fn around(&self, set: Bits<W>) -> Bits<W> {
         let size = self.size as u32;
         (set & self.not_last).up(1) | (set & self.not_first).down(1) | set.up(size) | set.down(size)
     }
 
     /// All points of `within` that are connected to points of `from` by points of `within`.
-    #[inline]
+    #[inline(always)]
     fn grow(&self, from: Bits<W>, within: Bits<W>) -> Bits<W> {
         let mut set = from & within;
         loop {
@@ -208,7 +208,7 @@ impl<const W: usize> Position<W> {
 }
 
 /// The chain of `seed` among `stones`, and whether it has exactly one liberty. With more, the chain is not whole.
-#[inline]
+#[inline(always)]
 fn one_liberty<const W: usize>(grid: &Grid<W>, seed: Bits<W>, stones: Bits<W>, empty: Bits<W>) -> (Bits<W>, bool) {
     let mut chain = seed;
     loop {
