@@ -13,6 +13,7 @@ pub mod random;
 pub mod roster;
 pub mod search;
 pub mod spec;
+pub mod tree;
 
 pub use agent::{Agent, Answer, InProcess, Move};
 pub use error::{AgentError, ErrorKind};

@@ -32,6 +32,18 @@ const MORE: &[&str] = &[
     "go(board_size=3,komi=0.5,max_game_length=200,superko=loses)",
     "go(handicap=4,max_game_length=60)",
     "ataxx(max_plies=30,repetition=loses)",
+    "leduc_poker(players=3,starting_player=2)",
+    "leduc_poker(players=10,suit_isomorphism=true)",
+    "leduc_poker(players=4,action_mapping=true)",
+    "liars_dice(players=3,numdice=2,dice_sides=4,bidding_rule=reset-quantity)",
+    "liars_dice(numdice=5)",
+    "liars_dice(players=6,numdice=5,dice_sides=8)",
+    "first_sealed_auction(players=10,max_value=3)",
+    "first_sealed_auction(max_value=1)",
+    "first_sealed_auction(preset=llmarena,players=3,max_value=1)",
+    "pig(players=10,winscore=8)",
+    "pig(winscore=12,piglet=true,diceoutcomes=2)",
+    "pig(players=3,winscore=1000,horizon=40,diceoutcomes=100)",
 ];
 
 fn keeps_the_laws(string: &str) {

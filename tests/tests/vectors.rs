@@ -4,9 +4,10 @@
 //! [`CASES`] with the reason why it is not; a field that is neither fails the test. Rewards are compared where they are
 //! earned: OpenSpiel repeats the last ones at chance steps, ours are zero there.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use ludex_agents::tree::{Counts, Tree};
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, GameRef, Given, Heard, Outcomes, Turn, Viewer, check, load};
 use serde_json::Value;
@@ -103,6 +104,18 @@ const CASES: &[Case] = &[
         state: None,
         not_compared: &[IPD_TRANSCRIPT],
     },
+    pig("pig"),
+    pig("pig_w20"),
+    pig("pig_piglet_3p"),
+    leduc("leduc_poker"),
+    leduc("leduc_poker_3p"),
+    leduc("leduc_poker_mapped"),
+    liars("liars_dice_1d6"),
+    liars("liars_dice_2d6"),
+    liars("liars_dice_5d6"),
+    liars("liars_dice_quantity"),
+    auction("first_sealed_auction"),
+    auction("first_sealed_auction_4p"),
     go("go_3x3_superko"),
     go("go_5x5"),
     go("go_5x5_komi3_draws"),
@@ -110,6 +123,24 @@ const CASES: &[Case] = &[
     go("go_19x19"),
     go("go_19x19_handicap3"),
 ];
+
+const fn pig(name: &'static str) -> Case {
+    Case { name, observation: Some(pig_state), information: None, state: Some(pig_state), not_compared: &[] }
+}
+
+const fn leduc(name: &'static str) -> Case {
+    let (observation, information) = (Some(leduc_observation as Text), Some(leduc_information as Text));
+    Case { name, observation, information, state: Some(leduc_state), not_compared: &[] }
+}
+
+const fn liars(name: &'static str) -> Case {
+    Case { name, observation: None, information: Some(liars_information), state: Some(liars_state), not_compared: &[] }
+}
+
+const fn auction(name: &'static str) -> Case {
+    let (observation, information) = (Some(auction_observation as Text), Some(auction_information as Text));
+    Case { name, observation, information, state: Some(auction_state), not_compared: &[] }
+}
 
 const fn go(name: &'static str) -> Case {
     Case { name, observation: Some(go_state), information: None, state: Some(go_state), not_compared: &[HISTORY] }
@@ -119,20 +150,8 @@ const IPD_TRANSCRIPT: (&str, &str) =
     ("state_string", "a transcript of moves and payoffs; moves, rewards and returns are compared one by one");
 
 /// Games of the counts and trees that are not in the registry yet.
-const LATER: &[&str] = &[
-    "checkers",
-    "dark_chess",
-    "first_sealed_auction",
-    "goofspiel",
-    "hex",
-    "leduc_poker",
-    "liars_dice",
-    "matrix_pd",
-    "matrix_rps",
-    "phantom_ttt",
-    "pig",
-    "tiny_hanabi",
-];
+const LATER: &[&str] =
+    &["checkers", "dark_chess", "goofspiel", "hex", "matrix_pd", "matrix_rps", "phantom_ttt", "tiny_hanabi"];
 
 fn view(s: &dyn DynState, seat: usize) -> Value {
     s.view(Viewer::Seat(seat)).value()
@@ -179,6 +198,137 @@ fn kuhn_state(s: &dyn DynState, _seat: usize) -> String {
     let mut parts: Vec<String> = (0..s.spec().players as usize).filter_map(|p| card(&view(s, p))).collect();
     parts.extend(view(s, 0)["bets"].as_str().filter(|b| !b.is_empty()).map(str::to_owned));
     parts.join(" ")
+}
+
+/// Our text without its last line.
+fn pig_state(s: &dyn DynState, seat: usize) -> String {
+    let text = text(s, seat);
+    text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()
+}
+
+/// Who is to move in Leduc poker, or moved last: -1 is chance.
+fn leduc_player(s: &dyn DynState) -> i64 {
+    let v = view(s, 0);
+    if s.turn() != Turn::Over {
+        return s.turn().code().into();
+    }
+    let n = i64::from(s.spec().players);
+    let (mut seat, mut folded) = (0, BTreeSet::new());
+    for moves in v["moves"].as_array().unwrap() {
+        let mut next = s.spec().params["starting_player"].as_i64().unwrap();
+        for c in moves.as_str().unwrap().chars() {
+            seat = (next..).map(|p| p % n).find(|p| !folded.contains(p)).unwrap();
+            if c == 'f' {
+                folded.insert(seat);
+            }
+            next = seat + 1;
+        }
+    }
+    seat
+}
+
+/// Moves of Leduc poker by round, each under its name in `names`.
+fn leduc_moves(s: &dyn DynState, names: [&str; 3], between: &str) -> [String; 2] {
+    let v = view(s, 0);
+    [0, 1].map(|round| {
+        let name = |c: char| names["fcr".find(c).unwrap()];
+        v["moves"][round].as_str().unwrap().chars().map(name).collect::<Vec<_>>().join(between)
+    })
+}
+
+fn list(v: &Value) -> String {
+    v.as_array().into_iter().flatten().map(Value::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The round, who is to move, the pot and what everybody has: 100 at first.
+fn leduc_money(s: &dyn DynState) -> (u8, i64, u64, String) {
+    let v = view(s, 0);
+    let chips: Vec<u64> = v["chips"].as_array().unwrap().iter().map(|c| c.as_u64().unwrap()).collect();
+    let over = s.turn() == Turn::Over;
+    let own = |(&put, won): (&u64, f64)| if over { 100.0 + won } else { 100.0 - put as f64 };
+    let money: Vec<String> = chips.iter().zip(s.returns()).map(own).map(|m| m.to_string()).collect();
+    let dealt = v["dealt"].as_u64() == Some(s.spec().players.into());
+    let second = v["board"].is_u64() || (dealt && s.turn() == Turn::Chance);
+    let pot = if over { 0 } else { chips.iter().sum() };
+    (1 + u8::from(second), leduc_player(s), pot, money.join(" "))
+}
+
+fn leduc_head(s: &dyn DynState, seat: usize) -> String {
+    let v = view(s, seat);
+    let (round, player, pot, money) = leduc_money(s);
+    let card = v["card"].as_i64().unwrap_or(-10_000);
+    let board = v["board"].as_i64().map(|c| format!("[Public: {c}]")).unwrap_or_default();
+    format!("[Observer: {seat}][Private: {card}][Round {round}][Player: {player}][Pot: {pot}][Money: {money}]{board}")
+}
+
+fn leduc_observation(s: &dyn DynState, seat: usize) -> String {
+    format!("{}[Ante: {}]", leduc_head(s, seat), list(&view(s, seat)["chips"]))
+}
+
+fn leduc_information(s: &dyn DynState, seat: usize) -> String {
+    let [first, second] = leduc_moves(s, ["0", "1", "2"], " ");
+    format!("{}[Round1: {first}][Round2: {second}]", leduc_head(s, seat))
+}
+
+fn leduc_state(s: &dyn DynState, _seat: usize) -> String {
+    let (round, player, pot, money) = leduc_money(s);
+    let seats = if s.spec().players > 2 { "player_0 player_1 [...]" } else { "player_0 player_1" };
+    let card = |v: &Value| v.as_i64().unwrap_or(-10_000).to_string();
+    let cards = std::iter::once(card(&view(s, 0)["board"]));
+    let cards: Vec<String> = cards.chain((0..s.spec().players as usize).map(|p| card(&view(s, p)["card"]))).collect();
+    let [first, second] = leduc_moves(s, ["Fold", "Call", "Raise"], ", ");
+    format!(
+        "Round: {round}\nPlayer: {player}\nPot: {pot}\nMoney ({seats}): {money}\nCards (public {seats}): {} \n\
+         Round 1 sequence: {first}\nRound 2 sequence: {second}\n",
+        cards.join(" ")
+    )
+}
+
+/// A seat's dice in OpenSpiel's form: those that are not rolled yet are -1.
+fn liars_dice(s: &dyn DynState, seat: usize) -> String {
+    let dice = view(s, seat)["dice"].as_array().unwrap().clone();
+    let each = s.spec().params["numdice"].as_u64().unwrap() as usize;
+    (0..each).map(|k| dice.get(k).map_or("-1".to_owned(), Value::to_string)).collect()
+}
+
+fn liars_bids(s: &dyn DynState) -> String {
+    let v = view(s, 0);
+    let bids = v["bids"].as_array().unwrap().iter().map(|b| format!(" {}-{}", b[0], b[1]));
+    bids.chain((v["called"] == true).then(|| " Liar".to_owned())).collect()
+}
+
+fn liars_information(s: &dyn DynState, seat: usize) -> String {
+    liars_dice(s, seat) + &liars_bids(s)
+}
+
+fn liars_state(s: &dyn DynState, _seat: usize) -> String {
+    let dice: Vec<String> = (0..s.spec().players as usize).map(|p| liars_dice(s, p)).collect();
+    let roller = view(s, 0)["rolled"].as_u64().unwrap() / s.spec().params["numdice"].as_u64().unwrap();
+    let chance = if s.turn() == Turn::Chance {
+        format!(" - chance node, current roller is player {roller}")
+    } else {
+        String::new()
+    };
+    dice.join(" ") + &liars_bids(s) + &chance
+}
+
+fn auction_observation(s: &dyn DynState, seat: usize) -> String {
+    view(s, seat)["value"].as_u64().map(|v| v.to_string()).unwrap_or_default()
+}
+
+fn auction_information(s: &dyn DynState, seat: usize) -> String {
+    let v = view(s, seat);
+    let part = |word: &str, v: &Value| v.as_u64().map(|k| format!(" {word} {k}")).unwrap_or_default();
+    format!("p{seat}{}{}", part("val", &v["value"]), part("bid", &v["bid"]))
+}
+
+fn auction_state(s: &dyn DynState, _seat: usize) -> String {
+    let all = |field: &str| {
+        let known = (0..s.spec().players as usize).filter_map(|p| view(s, p)[field].as_u64());
+        known.map(|k| k.to_string()).collect::<Vec<_>>().join(",")
+    };
+    let winner = view(s, 0)["winner"]["seat"].as_u64().map(|p| format!(";{p}")).unwrap_or_default();
+    format!("{};{}{winner}", all("value"), all("bid"))
 }
 
 fn ipd_state(s: &dyn DynState, seat: usize) -> String {
@@ -496,80 +646,27 @@ fn histories_by_depth() {
     }
 }
 
-/// A whole tree: nodes by kind, information sets by seat, and the value of uniform play.
-#[derive(Default)]
-struct Tree {
-    chance: u64,
-    decisions: u64,
-    together: u64,
-    ends: u64,
-    sets: Option<Vec<HashSet<String>>>,
-}
-
-impl Tree {
-    fn walk(&mut self, s: &dyn DynState) -> Vec<f64> {
-        let mut sum = vec![0.0; s.spec().players as usize];
-        let mut add = |values: Vec<f64>, p: f64| sum.iter_mut().zip(values).for_each(|(sum, v)| *sum += p * v);
-        let mut next = s.boxed();
-        match s.turn() {
-            Turn::Over => {
-                self.ends += 1;
-                add(s.returns(), 1.0);
-            }
-            Turn::Chance => {
-                self.chance += 1;
-                let mut outcomes = Outcomes::new();
-                s.chance(&mut outcomes);
-                for (a, p) in outcomes.probabilities() {
-                    next.copy_from(s);
-                    next.play_chance(a).unwrap();
-                    add(self.walk(&*next), p);
-                }
-            }
-            Turn::Seat(seat) => {
-                self.decisions += 1;
-                if let Some(sets) = &mut self.sets {
-                    sets[seat].insert(view(s, seat).to_string());
-                }
-                let legal = legal_list(s, seat);
-                for &a in &legal {
-                    next.copy_from(s);
-                    next.play_unchecked(a);
-                    add(self.walk(&*next), 1.0 / legal.len() as f64);
-                }
-            }
-            Turn::Together(_) => {
-                self.together += 1;
-                let (first, second) = (legal_list(s, 0), legal_list(s, 1));
-                let p = 1.0 / (first.len() * second.len()) as f64;
-                for (&a, &b) in first.iter().flat_map(|a| second.iter().map(move |b| (a, b))) {
-                    next.copy_from(s);
-                    next.play_together_unchecked(&[a, b]);
-                    add(self.walk(&*next), p);
-                }
-            }
-        }
-        sum
-    }
-}
-
 #[test]
 fn whole_trees() {
     for (string, stats) in read("tree_stats").as_object().unwrap() {
         let Some(game) = known(string) else { continue };
-        let sets = stats.get("infosets_per_player").map(|_| vec![HashSet::new(); game.spec().players as usize]);
-        let mut tree = Tree { sets, ..Tree::default() };
-        let values = tree.walk(&*game.start());
-        let number = |field: &str| stats[field].as_u64().unwrap_or(0);
-        let ours = [tree.chance, tree.decisions, tree.together, tree.ends];
-        let theirs = ["chance_nodes", "decision_nodes", "simultaneous_nodes", "terminal_histories"].map(number);
-        assert_eq!(ours, theirs, "{string}: chance, decision and joint nodes, ends (ours first)");
-        for (ours, theirs) in values.iter().zip(stats["uniform_policy_value"].as_array().unwrap()) {
-            assert!((ours - theirs.as_f64().unwrap()).abs() < 1e-9, "{string}: uniform play is worth {values:?}");
+        let tree = Tree::build(&game, 1 << 20).unwrap();
+        let number = |field: &str| stats[field].as_u64().unwrap_or(0) as usize;
+        let [chance, decisions, together, ends] =
+            ["chance_nodes", "decision_nodes", "simultaneous_nodes", "terminal_histories"].map(number);
+        assert_eq!(tree.counts(), Counts { chance, decisions, together, ends }, "{string}");
+        let near = |ours: f64, theirs: &Value| (ours - theirs.as_f64().unwrap()).abs() < 1e-9;
+        let values = tree.values(&tree.uniform());
+        let all = values.iter().zip(stats["uniform_policy_value"].as_array().unwrap()).all(|(v, t)| near(*v, t));
+        assert!(all, "{string}: uniform play is worth {values:?}");
+        if let Some(theirs) = stats.get("infosets_per_player") {
+            let sets = |seat| tree.sets().iter().filter(|set| set.seat == seat).count() as u32;
+            let ours: Vec<u32> = (0..tree.players()).map(sets).collect();
+            assert_eq!(ours, ids(theirs), "{string}: information sets");
         }
-        if let Some(sets) = tree.sets {
-            let ours: Vec<u32> = sets.iter().map(|s| s.len() as u32).collect();
-            assert_eq!(ours, ids(&stats["infosets_per_player"]), "{string}: information sets");
+        if let Some(theirs) = stats.get("uniform_nash_conv") {
+            let ours = tree.nash_conv(&tree.uniform());
+            assert!(near(ours, theirs), "{string}: uniform play has a nash_conv of {ours}, not {theirs}");
         }
     }
 }

@@ -6,11 +6,15 @@ pub mod ataxx;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod first_sealed_auction;
 pub mod go;
 pub mod gomoku;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
+pub mod leduc_poker;
+pub mod liars_dice;
 pub mod nim;
+pub mod pig;
 pub mod reversi;
 pub mod tic_tac_toe;
 
@@ -26,5 +30,9 @@ pub const GAMES: &[Entry] = &[
     go::ENTRY,
     chess::ENTRY,
     kuhn_poker::ENTRY,
+    leduc_poker::ENTRY,
+    liars_dice::ENTRY,
+    first_sealed_auction::ENTRY,
+    pig::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];

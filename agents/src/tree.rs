@@ -1,0 +1,475 @@
+//! Whole games as trees: exact values, best responses and exploitability of tabular policies, for games that are small
+//! enough to be listed.
+//!
+//! A [`Tree`] is built once, by playing every action and every outcome, and keeps no state afterwards: its nodes stand in
+//! one list, children after their parents and side by side, so that one pass forwards carries reach probabilities down and
+//! one pass backwards carries values up. Nodes at which a seat knows the same (its views have the same digest) make up an
+//! information set. A policy is a flat list with one probability for every action of every information set.
+//!
+//! Where seats move together, they choose one after the other in the tree, in seat order, without seeing what the others
+//! chose.
+//!
+//! Source: Kuhn, *Extensive games and the problem of information* (1953); Zinkevich, Johanson, Bowling and Piccione, *Regret
+//! minimization in games with incomplete information* (2007); OpenSpiel's `algorithms/best_response.cc` for `nash_conv`.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer, draw, erased::legal_list};
+
+/// Why a game has no tree.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TreeError {
+    /// There are more nodes than were allowed.
+    #[error("the tree has more than {0} nodes")]
+    TooLarge(usize),
+    /// A seat is to move and has no action: its moves are proposals, which cannot be listed.
+    #[error("seat {0} has moves that cannot be listed")]
+    NotListed(Seat),
+    /// A seat may play different actions at two nodes that it cannot tell apart.
+    #[error("seat {0} has different legal actions where its views are the same")]
+    Unlike(Seat),
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A seat's choice: index of the information set; child k is its action k.
+    Choice(u32),
+    /// Chance; children carry their [probabilities](Tree::probability).
+    Chance,
+    /// The end: index of the [returns](Tree::returns).
+    Over(u32),
+}
+
+/// One node: what it is, and where its children are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it is.
+    pub kind: Kind,
+    first: u32,
+    count: u32,
+}
+
+impl Node {
+    /// Its children, as indices of nodes.
+    pub fn children(&self) -> Range<usize> {
+        range(self.first, self.count)
+    }
+}
+
+/// An information set: whose it is, and which places of a policy are its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// The seat that chooses.
+    pub seat: Seat,
+    first: u32,
+    count: u32,
+}
+
+impl Set {
+    /// The places of its actions in a policy.
+    pub fn places(&self) -> Range<usize> {
+        range(self.first, self.count)
+    }
+}
+
+fn range(first: u32, count: u32) -> Range<usize> {
+    first as usize..(first + count) as usize
+}
+
+/// How many positions there are of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Where chance moves.
+    pub chance: usize,
+    /// Where one seat moves.
+    pub decisions: usize,
+    /// Where several seats move together.
+    pub together: usize,
+    /// Where the game is over.
+    pub ends: usize,
+}
+
+/// A best response to the policies of the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// What it is worth to the seat.
+    pub value: f64,
+    /// The whole policy: the given one, with the seat's own sets replaced by one action each. Sets that the others' policies
+    /// never reach get their first action.
+    pub policy: Vec<f64>,
+}
+
+/// A game's tree.
+pub struct Tree {
+    players: usize,
+    nodes: Vec<Node>,
+    /// By node: how likely chance is to go there from its parent, 1 where a seat chooses.
+    probabilities: Vec<f64>,
+    /// Returns of the ends, one row of a number per seat each.
+    returns: Vec<f64>,
+    sets: Vec<Set>,
+    /// By place of a policy: the action.
+    actions: Vec<Action>,
+    /// Information sets by seat and digest of its view.
+    known: HashMap<(Seat, u128), u32>,
+    counts: Counts,
+}
+
+/// A node that is not expanded yet.
+struct Pending {
+    node: usize,
+    state: Box<dyn DynState>,
+    /// What the first of the seats that move together have chosen here.
+    joint: Vec<Action>,
+}
+
+/// 128 bits of SHA-256 of a view's JSON: equal for equal views, and never seen equal for others.
+fn digest(view: &dyn DynView) -> u128 {
+    let [low, ..] = *draw::key(&view.value().to_string()).as_chunks::<16>().0 else { return 0 };
+    u128::from_le_bytes(low)
+}
+
+impl Tree {
+    /// The tree of `game`, if it has at most `most` nodes.
+    ///
+    /// # Errors
+    /// Why it has none.
+    pub fn build(game: &GameRef, most: usize) -> Result<Tree, TreeError> {
+        let state = game.start();
+        let players = state.spec().players as usize;
+        let mut tree = Tree {
+            players,
+            nodes: Vec::new(),
+            probabilities: Vec::new(),
+            returns: Vec::new(),
+            sets: Vec::new(),
+            actions: Vec::new(),
+            known: HashMap::new(),
+            counts: Counts::default(),
+        };
+        let most = most.min(u32::MAX as usize);
+        tree.add(1.0, most)?;
+        let mut pending = vec![Pending { node: 0, state, joint: Vec::new() }];
+        let mut outcomes = Outcomes::new();
+        while let Some(Pending { node, state, joint }) = pending.pop() {
+            let before = pending.len();
+            let turn = state.turn();
+            match turn {
+                Turn::Over => {
+                    tree.counts.ends += 1;
+                    tree.nodes[node].kind = Kind::Over((tree.returns.len() / players) as u32);
+                    tree.returns.extend(state.returns());
+                }
+                Turn::Chance => {
+                    tree.counts.chance += 1;
+                    state.chance(&mut outcomes);
+                    for (a, p) in outcomes.probabilities() {
+                        let mut next = state.boxed();
+                        next.play_unchecked(a);
+                        pending.push(Pending { node: tree.add(p, most)?, state: next, joint: Vec::new() });
+                    }
+                }
+                Turn::Seat(seat) => {
+                    tree.counts.decisions += 1;
+                    for a in tree.choice(node, seat, &*state)? {
+                        let mut next = state.boxed();
+                        next.play_unchecked(a);
+                        pending.push(Pending { node: tree.add(1.0, most)?, state: next, joint: Vec::new() });
+                    }
+                }
+                Turn::Together(seats) => {
+                    tree.counts.together += usize::from(joint.is_empty());
+                    let Some(seat) = seats.iter().nth(joint.len()) else { continue };
+                    for a in tree.choice(node, seat, &*state)? {
+                        let mut next = state.boxed();
+                        let mut joint = [joint.as_slice(), &[a]].concat();
+                        if joint.len() == seats.len() {
+                            let mut row = vec![0; players];
+                            seats.iter().zip(joint.drain(..)).for_each(|(p, a)| row[p] = a);
+                            next.play_together_unchecked(&row);
+                        }
+                        pending.push(Pending { node: tree.add(1.0, most)?, state: next, joint });
+                    }
+                }
+            }
+            if let Some(child) = pending.get(before) {
+                tree.nodes[node].first = child.node as u32;
+                tree.nodes[node].count = (pending.len() - before) as u32;
+                // The first child is expanded next: its part of the tree then follows closely.
+                pending[before..].reverse();
+            }
+        }
+        Ok(tree)
+    }
+
+    /// A new node, which is chance's until more is known.
+    fn add(&mut self, probability: f64, most: usize) -> Result<usize, TreeError> {
+        if self.nodes.len() >= most {
+            return Err(TreeError::TooLarge(most));
+        }
+        self.nodes.push(Node { kind: Kind::Chance, first: 0, count: 0 });
+        self.probabilities.push(probability);
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// Makes `node` a choice of `seat` in its information set; its actions.
+    fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
+        let legal = legal_list(state, seat);
+        if legal.is_empty() {
+            return Err(TreeError::NotListed(seat));
+        }
+        let key = (seat, digest(&*state.view(Viewer::Seat(seat))));
+        let set = *self.known.entry(key).or_insert_with(|| {
+            self.sets.push(Set { seat, first: self.actions.len() as u32, count: legal.len() as u32 });
+            self.actions.extend(&legal);
+            self.sets.len() as u32 - 1
+        });
+        if self.actions[self.sets[set as usize].places()] != legal {
+            return Err(TreeError::Unlike(seat));
+        }
+        self.nodes[node].kind = Kind::Choice(set);
+        Ok(legal)
+    }
+
+    /// How many seats there are.
+    pub fn players(&self) -> usize {
+        self.players
+    }
+
+    /// All nodes; the first is the root, and children stand after their parents.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// How likely chance is to go to `node` from its parent; 1 where a seat chooses.
+    pub fn probability(&self, node: usize) -> f64 {
+        self.probabilities[node]
+    }
+
+    /// The returns of an [end](Kind::Over), one per seat.
+    pub fn returns(&self, end: u32) -> &[f64] {
+        &self.returns[end as usize * self.players..][..self.players]
+    }
+
+    /// The information sets.
+    pub fn sets(&self) -> &[Set] {
+        &self.sets
+    }
+
+    /// The actions of an information set, ascending.
+    pub fn actions(&self, set: usize) -> &[Action] {
+        &self.actions[self.sets[set].places()]
+    }
+
+    /// The information set in which `seat` is to move and sees `view`.
+    pub fn set(&self, seat: Seat, view: &dyn DynView) -> Option<usize> {
+        self.known.get(&(seat, digest(view))).map(|&set| set as usize)
+    }
+
+    /// How many positions there are of each kind.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The policy that plays every action of a set with the same probability.
+    pub fn uniform(&self) -> Vec<f64> {
+        self.sets.iter().flat_map(|set| std::iter::repeat_n(1.0 / f64::from(set.count), set.count as usize)).collect()
+    }
+
+    /// How likely each child of `node` is under `policy`.
+    fn likely<'a>(&'a self, node: &Node, policy: &'a [f64]) -> &'a [f64] {
+        match node.kind {
+            Kind::Choice(set) => &policy[self.sets[set as usize].places()],
+            Kind::Chance | Kind::Over(_) => &self.probabilities[node.children()],
+        }
+    }
+
+    /// What every seat gets when all play by `policy`.
+    ///
+    /// # Panics
+    /// If `policy` has not one number for every action of every set.
+    pub fn values(&self, policy: &[f64]) -> Vec<f64> {
+        let n = self.players;
+        let mut values = vec![0.0; n * self.nodes.len()];
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            let (head, children) = values.split_at_mut((n * node.first as usize).max(n * (i + 1)));
+            let own = &mut head[n * i..][..n];
+            match node.kind {
+                Kind::Over(end) => own.copy_from_slice(self.returns(end)),
+                _ => {
+                    for (child, p) in children.chunks_exact(n).zip(self.likely(node, policy)) {
+                        own.iter_mut().zip(child).for_each(|(sum, v)| *sum += p * v);
+                    }
+                }
+            }
+        }
+        values.truncate(n);
+        values
+    }
+
+    /// What `seat` can get at most when the others play by `policy`, and how.
+    ///
+    /// # Panics
+    /// If `policy` has not one number for every action of every set.
+    pub fn best_response(&self, policy: &[f64], seat: Seat) -> Response {
+        let own = |node: &Node| match node.kind {
+            Kind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
+            _ => None,
+        };
+        // Forwards: how likely chance and the others are to come to each node, and after how many own choices at most the
+        // seat comes to each of its sets.
+        let len = self.nodes.len();
+        let (mut reach, mut parent) = (vec![1.0; len], vec![0; len]);
+        let (mut depth, mut rank) = (vec![0u32; len], vec![0; self.sets.len()]);
+        for (i, node) in self.nodes.iter().enumerate() {
+            let set = own(node);
+            if let Some(set) = set {
+                rank[set] = depth[i].max(rank[set]);
+            }
+            for (child, p) in node.children().zip(self.likely(node, policy)) {
+                reach[child] = reach[i] * if set.is_some() { 1.0 } else { *p };
+                depth[child] = depth[i] + u32::from(set.is_some());
+                parent[child] = i;
+            }
+        }
+        // A set is decided when all of its actions are known everywhere, so later sets come first: every node belongs to the
+        // stage that the seat's last set before it opened.
+        let mut stage = vec![0; len];
+        for (i, node) in self.nodes.iter().enumerate() {
+            let next = own(node).map_or(stage[i], |set| rank[set] + 1);
+            node.children().for_each(|child| stage[child] = next);
+        }
+        let mut order: Vec<usize> = (0..len).collect();
+        order.sort_unstable_by_key(|&i| Reverse((stage[i], i)));
+        // Backwards: what each node is worth, and what each action of a set is worth over all its nodes.
+        let (mut value, mut gain) = (vec![0.0; len], vec![0.0; self.actions.len()]);
+        let best = |gain: &[f64], set: usize| {
+            let gains = &gain[self.sets[set].places()];
+            (1..gains.len()).fold(0, |best, k| if gains[k] > gains[best] { k } else { best })
+        };
+        for i in order {
+            let node = &self.nodes[i];
+            value[i] = match (node.kind, own(node)) {
+                (Kind::Over(end), _) => self.returns(end)[seat],
+                (_, Some(set)) => value[node.first as usize + best(&gain, set)],
+                _ => node.children().zip(self.likely(node, policy)).map(|(child, p)| p * value[child]).sum(),
+            };
+            if i > 0 {
+                let above = &self.nodes[parent[i]];
+                if let Some(set) = own(above) {
+                    gain[self.sets[set].first as usize + i - above.first as usize] += reach[parent[i]] * value[i];
+                }
+            }
+        }
+        let mut policy = policy.to_vec();
+        for (k, set) in self.sets.iter().enumerate().filter(|(_, set)| set.seat == seat) {
+            policy[set.places()].fill(0.0);
+            policy[set.first as usize + best(&gain, k)] = 1.0;
+        }
+        Response { value: value[0], policy }
+    }
+
+    /// What all seats together could gain if each alone left `policy` for its best response: 0 in an equilibrium.
+    ///
+    /// # Panics
+    /// If `policy` has not one number for every action of every set.
+    pub fn nash_conv(&self, policy: &[f64]) -> f64 {
+        let values = self.values(policy);
+        values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
+    }
+
+    /// [`Tree::nash_conv`] per seat. In a zero-sum game of two that is how much a best opponent wins on average, in both
+    /// seats, beyond the game's value.
+    ///
+    /// # Panics
+    /// If `policy` has not one number for every action of every set.
+    pub fn exploitability(&self, policy: &[f64]) -> f64 {
+        self.nash_conv(policy) / self.players as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(game: &str) -> (GameRef, Tree) {
+        let game = ludex_env::load(game).unwrap();
+        let tree = Tree::build(&game, 100_000).unwrap();
+        (game, tree)
+    }
+
+    /// Writes into `policy` how likely `of` is to play action 1 at every choice that follows from `s`.
+    fn write(tree: &Tree, s: &dyn DynState, of: &dyn Fn(Seat, &serde_json::Value) -> f64, policy: &mut [f64]) {
+        let mut outcomes = Outcomes::new();
+        s.chance(&mut outcomes);
+        let mut ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
+        if let Turn::Seat(seat) = s.turn() {
+            let view = s.view(Viewer::Seat(seat));
+            let set = tree.sets()[tree.set(seat, &*view).unwrap()];
+            let p = of(seat, &view.value());
+            policy[set.places()].copy_from_slice(&[1.0 - p, p]);
+            ids = legal_list(s, seat);
+        }
+        for a in ids {
+            let mut next = s.boxed();
+            next.play_unchecked(a);
+            write(tree, &*next, of, policy);
+        }
+    }
+
+    /// Kuhn's own solution, for every rate at which the first seat bluffs.
+    #[test]
+    fn an_equilibrium_of_kuhn_poker_cannot_be_exploited() {
+        let (game, tree) = tree("kuhn_poker");
+        for bluff in [0.0, 0.2, 1.0 / 3.0] {
+            let of = |_: Seat, v: &serde_json::Value| match (v["bets"].as_str().unwrap(), v["card"].as_u64().unwrap()) {
+                ("", 0) => bluff,
+                ("", 2) => 3.0 * bluff,
+                ("pb", 1) => bluff + 1.0 / 3.0,
+                ("p", 0) | ("b", 1) => 1.0 / 3.0,
+                ("p" | "b" | "pb", 2) => 1.0,
+                _ => 0.0,
+            };
+            let mut policy = tree.uniform();
+            write(&tree, &*game.start(), &of, &mut policy);
+            assert!((tree.values(&policy)[0] + 1.0 / 18.0).abs() < 1e-12);
+            assert!(tree.nash_conv(&policy).abs() < 1e-12, "{}", tree.nash_conv(&policy));
+        }
+    }
+
+    #[test]
+    fn a_best_response_is_worth_what_it_says() {
+        for game in ["kuhn_poker(players=3)", "liars_dice(dice_sides=3)", "nim(pile_sizes=1;2)"] {
+            let (_, tree) = tree(game);
+            let uniform = tree.uniform();
+            for seat in 0..tree.players() {
+                let best = tree.best_response(&uniform, seat);
+                let value = tree.values(&best.policy)[seat];
+                assert!((value - best.value).abs() < 1e-12, "{game}, seat {seat}: {value}, not {}", best.value);
+                assert!(value > tree.values(&uniform)[seat]);
+            }
+        }
+    }
+
+    #[test]
+    fn seats_that_move_together_do_not_see_each_other() {
+        let (_, tree) = tree("iterated_prisoners_dilemma(num_repetitions=2)");
+        assert_eq!(tree.counts(), Counts { chance: 0, decisions: 0, together: 5, ends: 16 });
+        assert_eq!(tree.sets().len(), 10);
+        // Always to defect is an equilibrium, worth 1 a round.
+        let mut policy = tree.uniform();
+        tree.sets().iter().for_each(|set| policy[set.places()].copy_from_slice(&[0.0, 1.0]));
+        assert_eq!((tree.values(&policy), tree.nash_conv(&policy)), (vec![2.0, 2.0], 0.0));
+    }
+
+    #[test]
+    fn large_games_are_refused() {
+        for game in ["chess", "iterated_prisoners_dilemma", "pig"] {
+            let game = ludex_env::load(game).unwrap();
+            assert_eq!(Tree::build(&game, 1_000).err(), Some(TreeError::TooLarge(1_000)));
+        }
+    }
+}
