@@ -12,6 +12,7 @@ pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod nim;
 pub mod reversi;
+pub mod texas_holdem;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
@@ -26,5 +27,6 @@ pub const GAMES: &[Entry] = &[
     go::ENTRY,
     chess::ENTRY,
     kuhn_poker::ENTRY,
+    texas_holdem::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];
