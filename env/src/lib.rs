@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod board;
+pub mod cards;
 pub mod check;
 pub mod columns;
 pub mod draw;

@@ -44,6 +44,14 @@ const MORE: &[&str] = &[
     "pig(players=10,winscore=8)",
     "pig(winscore=12,piglet=true,diceoutcomes=2)",
     "pig(players=3,winscore=1000,horizon=40,diceoutcomes=100)",
+    "universal_poker",
+    "universal_poker(betting=limit,numSuits=2,numRanks=3,raiseSize=200 400,maxRaises=2 2)",
+    "texas_holdem(numPlayers=10,blind=0 0 0 0 0 0 0 0 0 0,stack=9 1 30 5 8 70 2 9 4 50,bettingAbstraction=fullgame)",
+    "texas_holdem(numPlayers=3,blind=7 15 0,stack=500 400 311,bettingAbstraction=fchpa,hands=3)",
+    "texas_holdem(numPlayers=4,bettingAbstraction=rlcard,blind=1 2 0 0,stack=10 60 100 3,randomSeats=true,hands=2)",
+    "texas_holdem(betting=limit,stack=35 60,blind=10 5,bettingAbstraction=fullgame)",
+    "texas_holdem(bettingAbstraction=botzone,stack=900 400,hands=2,score=blinds)",
+    "texas_holdem(bettingAbstraction=fc,numPlayers=6,numHoleCards=3,numBoardCards=0 2 1 1)",
 ];
 
 fn keeps_the_laws(string: &str) {

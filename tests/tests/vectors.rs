@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ludex_agents::tree::{Counts, Tree};
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, GameRef, Given, Heard, Outcomes, Turn, Viewer, check, load};
+use ludex_protocol::spec::Dtype;
 use serde_json::Value;
 
 /// A string of OpenSpiel's made from what our views show.
@@ -116,6 +117,11 @@ const CASES: &[Case] = &[
     liars("liars_dice_quantity"),
     auction("first_sealed_auction"),
     auction("first_sealed_auction_4p"),
+    holdem("universal_poker_hunl_fcpa"),
+    holdem("universal_poker_hunl_fullgame"),
+    holdem("universal_poker_limit_holdem"),
+    holdem("universal_poker_3p_sidepots_fcpa"),
+    holdem("universal_poker_6p_fullgame"),
     go("go_3x3_superko"),
     go("go_5x5"),
     go("go_5x5_komi3_draws"),
@@ -144,6 +150,16 @@ const fn auction(name: &'static str) -> Case {
 
 const fn go(name: &'static str) -> Case {
     Case { name, observation: Some(go_state), information: None, state: Some(go_state), not_compared: &[HISTORY] }
+}
+
+const fn holdem(name: &'static str) -> Case {
+    Case {
+        name,
+        observation: Some(holdem_observation),
+        information: Some(holdem_information),
+        state: None,
+        not_compared: &[("state_string", "the dealer's notes of all that the other fields show")],
+    }
 }
 
 const IPD_TRANSCRIPT: (&str, &str) =
@@ -329,6 +345,56 @@ fn auction_state(s: &dyn DynState, _seat: usize) -> String {
     };
     let winner = view(s, 0)["winner"]["seat"].as_u64().map(|p| format!(";{p}")).unwrap_or_default();
     format!("{};{}{winner}", all("value"), all("bid"))
+/// Cards as OpenSpiel lists them: the highest first, of equals the higher suit.
+fn holdem_cards(list: &Value) -> String {
+    let order = |c: &&str| c.chars().map(|c| "cdhs23456789TJQKA".find(c)).collect::<Vec<_>>();
+    let mut cards: Vec<&str> = list.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    cards.sort_by_key(order);
+    cards.into_iter().rev().collect()
+}
+
+/// What OpenSpiel's two strings begin with: the pot there is the highest bet times the players who are in.
+fn holdem_head(s: &dyn DynState, v: &Value) -> String {
+    let spent: Vec<u64> = v["spent"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    let players = spent.len() as u64 - v["folded"].as_array().map_or(0, Vec::len) as u64;
+    let pot = spent.iter().max().copied().unwrap_or(0) * players;
+    let money: Vec<String> = match v["left"].as_array() {
+        Some(left) => left.iter().map(Value::to_string).collect(),
+        None => spent.iter().map(|s| (i32::MAX as u64 - s).to_string()).collect(),
+    };
+    format!(
+        "[Round {}][Player: {}][Pot: {pot}][Money: {}][Private: {}]",
+        v["round"],
+        s.turn().code(),
+        money.join(" "),
+        holdem_cards(&v["hole"])
+    )
+}
+
+fn holdem_observation(s: &dyn DynState, seat: usize) -> String {
+    let v = view(s, seat);
+    let spent: Vec<String> = v["spent"].as_array().into_iter().flatten().map(Value::to_string).collect();
+    format!("{}[PlayerContribution: {}]", holdem_head(s, &v), spent.join(" "))
+}
+
+fn holdem_information(s: &dyn DynState, seat: usize) -> String {
+    let v = view(s, seat);
+    let limit = s.spec().params["betting"] == "limit";
+    let (mut moves, mut round) = (String::new(), 0);
+    for m in v["moves"].as_array().into_iter().flatten() {
+        while round < m["round"].as_u64().unwrap() {
+            round += 1;
+            moves.push('|');
+        }
+        match m["name"].as_str().unwrap() {
+            "Fold" => moves.push('f'),
+            "Call" => moves.push('c'),
+            _ if limit => moves.push('r'),
+            _ => moves += &format!("r{}", m["to"]),
+        }
+    }
+    (round..v["round"].as_u64().unwrap()).for_each(|_| moves.push('|'));
+    format!("{}[Public: {}][Sequences: {moves}]", holdem_head(s, &v), holdem_cards(&v["board"]))
 }
 
 fn ipd_state(s: &dyn DynState, seat: usize) -> String {
@@ -401,11 +467,14 @@ impl Replay<'_> {
             self.s.openspiel_tensor(seat, &mut ours);
             self.array("observation_tensors", &ours, theirs);
         }
-        let info = self.s.spec().views.info.as_ref().and_then(|t| t.values().next()).map(|t| t.bytes());
+        let info = self.s.spec().views.info.as_ref().and_then(|t| t.values().next()).cloned();
         for (seat, theirs) in by_seat("information_state_tensors").iter().enumerate() {
-            let mut ours = vec![0; info.unwrap_or(0)];
-            self.s.info(Viewer::Seat(seat), &mut ours);
-            let ours: Vec<f32> = ours.into_iter().map(f32::from).collect();
+            let mut bytes = vec![0; info.as_ref().map_or(0, |t| t.bytes())];
+            self.s.info(Viewer::Seat(seat), &mut bytes);
+            let ours: Vec<f32> = match info.as_ref().map(|t| t.d) {
+                Some(Dtype::I4) => bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
+                _ => bytes.into_iter().map(f32::from).collect(),
+            };
             self.array("information_state_tensors", &ours, theirs);
         }
     }
@@ -429,7 +498,7 @@ impl Replay<'_> {
             return;
         }
         let ours = self.s.view(Viewer::Seat(seat)).action_text(seat, a);
-        self.same(field, Some(ours.as_str()), theirs.as_str());
+        self.same(field, Some(ours.as_str()), theirs.as_str().map(bare));
         let read = self.s.read(seat, &Given::Text(ours));
         self.same(field, read, Ok(Heard::Action(a)));
     }
@@ -452,7 +521,7 @@ impl Replay<'_> {
                 let a = id(&step["action"]);
                 self.chance(step);
                 let ours = self.s.outcome_text(a);
-                self.same("action_string", Some(ours.as_str()), step["action_string"].as_str());
+                self.same("action_string", Some(ours.as_str()), step["action_string"].as_str().map(bare));
                 self.s.play_chance(a).unwrap();
             }
             -2 => {
@@ -506,6 +575,11 @@ impl Replay<'_> {
             self.same("chance_uniform", Some(uniform), step["chance_uniform"].as_bool());
         }
     }
+}
+
+/// The name of an action; hold'em's are `player=1 move=Call`.
+fn bare(name: &str) -> &str {
+    name.split_once(" move=").map_or(name, |(_, name)| name)
 }
 
 fn ids(list: &Value) -> Vec<u32> {

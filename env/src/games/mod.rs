@@ -16,6 +16,7 @@ pub mod liars_dice;
 pub mod nim;
 pub mod pig;
 pub mod reversi;
+pub mod texas_holdem;
 pub mod tic_tac_toe;
 
 /// All games, in documented order.
@@ -34,5 +35,6 @@ pub const GAMES: &[Entry] = &[
     liars_dice::ENTRY,
     first_sealed_auction::ENTRY,
     pig::ENTRY,
+    texas_holdem::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];

@@ -1,0 +1,136 @@
+//! Equity: the share of the pot that hands win on average over the boards to come.
+
+use super::{Card, DECK, Hand};
+use crate::draw::Stream;
+
+/// How often each hand won, alone or with others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equity {
+    /// By hand, and by how many hands shared the win (from one on).
+    wins: Vec<Vec<u64>>,
+    boards: u64,
+}
+
+/// Cards on a full board.
+pub const BOARD: usize = 5;
+
+impl Equity {
+    /// Over every way in which the board can be filled up.
+    ///
+    /// Cards that are no cards, or known twice, do not matter: they are taken for none.
+    pub fn exact(hands: &[Vec<Card>], board: &[Card]) -> Equity {
+        let (deck, held, mut equity) = prepare(hands, board);
+        let deck: Vec<Hand> = deck.into_iter().map(Hand::from).collect();
+        fill(&deck, BOARD.saturating_sub(board.len()), board.iter().copied().collect(), &mut |full| {
+            equity.count(&held, full);
+        });
+        equity
+    }
+
+    /// Over `samples` boards drawn at random.
+    pub fn sampled(hands: &[Vec<Card>], board: &[Card], samples: u64, rng: &mut Stream) -> Equity {
+        let (mut deck, held, mut equity) = prepare(hands, board);
+        let known: Hand = board.iter().copied().collect();
+        let missing = BOARD.saturating_sub(board.len()).min(deck.len());
+        for _ in 0..samples {
+            let mut full = known;
+            for i in 0..missing {
+                let drawn = i + rng.below(deck.len() - i);
+                deck.swap(i, drawn);
+                full += Hand::from(deck[i]);
+            }
+            equity.count(&held, full);
+        }
+        equity
+    }
+
+    /// The boards that were counted.
+    pub fn boards(&self) -> u64 {
+        self.boards
+    }
+
+    /// By hand, the average share of the pot; the shares sum to 1.
+    pub fn shares(&self) -> Vec<f64> {
+        let share = |wins: &Vec<u64>| (1..).zip(wins).map(|(n, &w)| w as f64 / f64::from(n)).sum::<f64>();
+        self.wins.iter().map(|wins| share(wins) / self.boards.max(1) as f64).collect()
+    }
+
+    fn count(&mut self, held: &[Hand], board: Hand) {
+        let (mut best, mut winners) = (0, 0u32);
+        for (i, hand) in held.iter().enumerate() {
+            let strength = (*hand + board).strength();
+            if i == 0 || strength > best {
+                (best, winners) = (strength, 1 << i);
+            } else if strength == best {
+                winners |= 1 << i;
+            }
+        }
+        let ties = winners.count_ones().saturating_sub(1) as usize;
+        for (i, wins) in self.wins.iter_mut().enumerate() {
+            if let Some(w) = wins.get_mut(ties).filter(|_| winners >> i & 1 == 1) {
+                *w += 1;
+            }
+        }
+        self.boards += 1;
+    }
+}
+
+/// The cards left, the hands, and counts of nothing. At most 32 hands.
+fn prepare(hands: &[Vec<Card>], board: &[Card]) -> (Vec<Card>, Vec<Hand>, Equity) {
+    let hands = &hands[..hands.len().min(32)];
+    let known = |c: &Card| board.contains(c) || hands.iter().any(|h| h.contains(c));
+    let deck = (0..DECK as Card).filter(|c| !known(c)).collect();
+    let held: Vec<Hand> = hands.iter().map(|h| h.iter().copied().collect()).collect();
+    let equity = Equity { wins: vec![vec![0; hands.len()]; hands.len()], boards: 0 };
+    (deck, held, equity)
+}
+
+/// Calls `each` with `board` and every choice of `missing` cards of `deck`.
+fn fill(deck: &[Hand], missing: usize, board: Hand, each: &mut impl FnMut(Hand)) {
+    if missing == 0 {
+        return each(board);
+    }
+    for (i, card) in deck.iter().enumerate() {
+        fill(&deck[i + 1..], missing - 1, board + *card, each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cards::cards;
+
+    fn hands(texts: &[&str]) -> Vec<Vec<Card>> {
+        texts.iter().map(|t| cards(t).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_draw_on_the_turn_is_counted() {
+        // The nut flush draw against a set: the hearts that do not pair the board win, seven of 44 cards.
+        let e = Equity::exact(&hands(&["Ah Kh", "7c 7d"]), &cards("7h 2h Qs 3c").unwrap());
+        assert_eq!(e.boards(), 44);
+        assert_eq!(e.shares(), [7.0 / 44.0, 37.0 / 44.0]);
+        let e = Equity::exact(&hands(&["Ah Kh", "Ad Kd"]), &cards("2c 2d 2h 2s 3c").unwrap());
+        assert_eq!((e.boards(), e.shares()), (1, vec![0.5, 0.5]));
+    }
+
+    #[test]
+    fn shares_sum_to_one_and_samples_come_near() {
+        let (held, board) = (hands(&["As Ad", "Ks Kd", "7h 6h"]), cards("Kc 5h 4d").unwrap());
+        let exact = Equity::exact(&held, &board);
+        assert_eq!(exact.boards(), 43 * 42 / 2);
+        assert!((exact.shares().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        let mut rng = Stream::named("equity");
+        let drawn = Equity::sampled(&held, &board, 20_000, &mut rng);
+        for (a, b) in exact.shares().iter().zip(drawn.shares()) {
+            assert!((a - b).abs() < 0.02, "{exact:?} {drawn:?}");
+        }
+    }
+
+    #[test]
+    fn odd_questions_do_no_harm() {
+        assert_eq!(Equity::exact(&[], &[]).shares(), Vec::<f64>::new());
+        let e = Equity::sampled(&hands(&["As Ad", "As Ad"]), &[3; 9], 3, &mut Stream::named("odd"));
+        assert_eq!(e.shares(), [0.5, 0.5]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Playing cards as poker uses them: their names, the strength of hands, equity.
+//!
+//! A card is `rank * 4 + suit`: ranks from 0 (a two) to 12 (an ace), suits clubs, diamonds, hearts, spades.
+
+pub mod equity;
+pub mod strength;
+
+pub use equity::Equity;
+pub use strength::{CATEGORIES, Hand};
+
+/// A card, 0 to 51.
+pub type Card = u8;
+
+/// Number of cards.
+pub const DECK: usize = 52;
+/// Letters of the ranks, lowest first.
+pub const RANKS: &str = "23456789TJQKA";
+/// Letters of the suits.
+pub const SUITS: &str = "cdhs";
+
+/// The name of a card, e.g. `Th`; `?` for what is none.
+pub fn name(card: Card) -> String {
+    let letters = (RANKS.chars().nth(usize::from(card / 4)), SUITS.chars().nth(usize::from(card % 4)));
+    match letters {
+        (Some(rank), Some(suit)) => format!("{rank}{suit}"),
+        _ => "?".to_owned(),
+    }
+}
+
+/// The card of a name: `Th`, `th`, `10h`.
+pub fn card(name: &str) -> Option<Card> {
+    let mut letters = name.chars();
+    let suit = letters.next_back()?.to_ascii_lowercase();
+    let rank = match letters.as_str() {
+        "10" => 8,
+        one => {
+            let mut it = one.chars();
+            let rank = it.next()?.to_ascii_uppercase();
+            if it.next().is_some() {
+                return None;
+            }
+            RANKS.find(rank)? as Card
+        }
+    };
+    Some(rank * 4 + SUITS.find(suit)? as Card)
+}
+
+/// The cards of a text: names between blanks or commas, or without anything between them (`Tc9h`).
+///
+/// # Errors
+/// The part that is no card.
+pub fn cards(text: &str) -> Result<Vec<Card>, String> {
+    let mut all = Vec::new();
+    for part in text.split([' ', ',', '\t']).filter(|p| !p.is_empty()) {
+        match card(part) {
+            Some(c) => all.push(c),
+            None => {
+                let letters: Vec<char> = part.chars().collect();
+                for pair in letters.chunks(2) {
+                    let pair: String = pair.iter().collect();
+                    all.push(
+                        card(&pair)
+                            .ok_or_else(|| format!("{pair:?} is no card: a rank of {RANKS}, then a suit of {SUITS}"))?,
+                    );
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_have_names() {
+        for c in 0..DECK as Card {
+            assert_eq!(card(&name(c)), Some(c));
+            assert_eq!(card(&name(c).to_lowercase()), Some(c));
+        }
+        assert_eq!((name(0), name(51), name(52)), ("2c".into(), "As".into(), "?".into()));
+        assert_eq!((card("10h"), card("Th")), (Some(34), Some(34)));
+        for no in ["", "1h", "T", "h", "Tx", "TTh", "10", "11h", "é"] {
+            assert_eq!(card(no), None, "{no}");
+        }
+    }
+
+    #[test]
+    fn lists_of_cards_are_read() {
+        let want = Ok(vec![32, 30, 43]);
+        for text in ["Tc 9h Qs", "Tc9hQs", " tc, 9h,qs ", "10c 9h Qs"] {
+            assert_eq!(cards(text), want, "{text}");
+        }
+        assert_eq!(cards(""), Ok(vec![]));
+        assert!(cards("Tc 9x").unwrap_err().contains("\"9x\""));
+        assert!(cards("Tc9").unwrap_err().contains("\"9\""));
+    }
+}
