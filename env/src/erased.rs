@@ -365,7 +365,7 @@ impl<G: Game> DynState for Held<G> {
                     return Ok(Heard::Action(a));
                 }
                 if self.of.spec.proposals.is_none() {
-                    return Err(Refusal::new(format!("{text:?} names no legal action")));
+                    return Err(Refusal::new(self.game().misread(&self.state, seat, text)));
                 }
                 Value::from(text.as_str())
             }

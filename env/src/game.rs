@@ -405,6 +405,10 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
         format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
+    /// What is wrong with `text`, in which [`parse`](Game::parse) finds no move of `seat`, in the game's own words.
+    fn misread(&self, _s: &Self::State, _seat: Seat, text: &str) -> String {
+        format!("{text:?} names no legal action")
+    }
     /// What `who` learns when `by` plays `a` in `before`. The default shows everything: right for perfect information only.
     fn seen(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> Seen {
         let text = match by {

@@ -6,6 +6,7 @@ pub mod ataxx;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod fight_the_landlord;
 pub mod go;
 pub mod gomoku;
 pub mod iterated_prisoners_dilemma;
@@ -26,5 +27,6 @@ pub const GAMES: &[Entry] = &[
     go::ENTRY,
     chess::ENTRY,
     kuhn_poker::ENTRY,
+    fight_the_landlord::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];
