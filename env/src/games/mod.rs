@@ -6,6 +6,7 @@ pub mod ataxx;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod go;
 pub mod gomoku;
@@ -36,5 +37,6 @@ pub const GAMES: &[Entry] = &[
     first_sealed_auction::ENTRY,
     pig::ENTRY,
     texas_holdem::ENTRY,
+    fight_the_landlord::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];

@@ -1,0 +1,38 @@
+//! Fight the landlord against programs that did not see ours: 500 hands of which `data/oracles/landlord.json.gz` lists what
+//! can be played by both rlcard 1.2.0 and Botzone's judge, and what by Botzone's judge only. OpenSpiel's games are in
+//! `vectors.rs`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use ludex_env::load;
+
+fn read(path: &str) -> Value {
+    let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path)).unwrap();
+    serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap()
+}
+
+fn texts(list: &Value) -> impl Iterator<Item = &str> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[test]
+fn plays_are_those_of_botzone() {
+    let data = read("oracles/landlord.json.gz");
+    let game = load("fight_the_landlord").unwrap();
+    let (mut hands, mut plays) = (0, 0);
+    for v in data["vectors"].as_array().unwrap() {
+        let answer = game.analyze(&json!({ "hand": v["hand"], "previous": v["prev"] })).unwrap();
+        let ours: Vec<&str> = texts(&answer["plays"]).collect();
+        let theirs: BTreeSet<&str> = texts(&v["common"]).chain(texts(&v["only_botzone"])).collect();
+        assert_eq!(ours.len() as u64, v["n_botzone"].as_u64().unwrap(), "{} on {}", v["hand"], v["prev"]);
+        assert_eq!(ours.iter().copied().collect::<BTreeSet<_>>(), theirs, "{} on {}", v["hand"], v["prev"]);
+        assert_eq!(answer["can_pass"], v["can_pass"], "{} on {}", v["hand"], v["prev"]);
+        hands += 1;
+        plays += ours.len();
+    }
+    assert_eq!(hands, 500);
+    assert!(plays > 10_000, "{plays}");
+}
