@@ -358,6 +358,8 @@ fn auction_state(s: &dyn DynState, _seat: usize) -> String {
     };
     let winner = view(s, 0)["winner"]["seat"].as_u64().map(|p| format!(";{p}")).unwrap_or_default();
     format!("{};{}{winner}", all("value"), all("bid"))
+}
+
 /// Cards as OpenSpiel lists them: the highest first, of equals the higher suit.
 fn holdem_cards(list: &Value) -> String {
     let order = |c: &&str| c.chars().map(|c| "cdhs23456789TJQKA".find(c)).collect::<Vec<_>>();

@@ -143,6 +143,8 @@ pub struct Plays {
     classes: Vec<Class>,
     /// The first group of bombs; the rocket's follows them.
     bombs: usize,
+    /// Whether a bomb beats the rocket too, as OpenSpiel has it.
+    yields: bool,
 }
 
 static TABLES: [OnceLock<Plays>; 3] = [const { OnceLock::new() }; 3];
@@ -154,7 +156,13 @@ impl Plays {
     }
 
     fn new(rules: Rules) -> Plays {
-        let mut all = Plays { plays: Vec::new(), groups: Vec::new(), classes: Vec::new(), bombs: 0 };
+        let mut all = Plays {
+            plays: Vec::new(),
+            groups: Vec::new(),
+            classes: Vec::new(),
+            bombs: 0,
+            yields: rules == Rules::DouDizhu,
+        };
         all.class(Kind::Single, 1, 1, NONE, rules);
         (5..=CHAINED).for_each(|n| all.class(Kind::Straight, n, 1, NONE, rules));
         all.class(Kind::Pair, 1, 2, NONE, rules);
@@ -259,10 +267,17 @@ impl Plays {
         (FIRST..).zip(&self.plays).filter(move |(_, p)| p.counts == cards).map(|(a, _)| a)
     }
 
+    /// The groups that beat `top`: higher ones of its class, and bombs and the rocket where they are above it.
+    fn above(&self, top: &Play) -> [Range<usize>; 2] {
+        let (group, end) = (usize::from(top.group), self.groups.len());
+        let class = self.class_of(top).groups.end;
+        let bombs = if self.yields && group == end - 1 { self.bombs..group } else { self.bombs.max(class)..end };
+        [group + 1..class, bombs]
+    }
+
     /// Whether `play` may be put on `top`.
     pub fn beats(&self, play: &Play, top: &Play) -> bool {
-        let group = usize::from(play.group);
-        group > usize::from(top.group) && (group >= self.bombs || self.class_of(top).groups.contains(&group))
+        self.above(top).iter().any(|groups| groups.contains(&usize::from(play.group)))
     }
 
     /// Whether a hand that has the cards of `play` may not play it all the same.
@@ -272,14 +287,9 @@ impl Plays {
 
     /// Puts all combinations in `hand` that beat `top` (all, if there is none) into `out`, ascending.
     pub fn find(&self, hand: Cards, top: Option<&Play>, out: &mut impl Sink) {
-        let end = self.groups.len();
         match top {
-            None => self.search(hand, 0..end, out),
-            Some(top) => {
-                let next = usize::from(top.group) + 1;
-                self.search(hand, next..self.class_of(top).groups.end, out);
-                self.search(hand, self.bombs.max(self.class_of(top).groups.end)..end, out);
-            }
+            None => self.search(hand, 0..self.groups.len(), out),
+            Some(top) => self.above(top).into_iter().for_each(|groups| self.search(hand, groups, out)),
         }
     }
 

@@ -136,6 +136,18 @@ fn names_and_ids_of_openspiel() {
     assert_eq!(both, ["333444555666", "333444555-666", "444555666-333"]);
 }
 
+#[test]
+fn nothing_but_a_bomb_of_openspiel_beats_the_rocket() {
+    for (rules, beaten) in [(Rules::Botzone, 0), (Rules::Botzone2, 0), (Rules::DouDizhu, 13)] {
+        let plays = Plays::of(rules);
+        let rocket = plays.get(plays.ids() - 1).unwrap();
+        let mut found = Vec::new();
+        plays.find(DECK, Some(rocket), &mut found);
+        assert_eq!(found.len(), beaten, "{rules:?}");
+        assert!((FIRST..plays.ids()).all(|a| found.contains(&a) == plays.beats(plays.get(a).unwrap(), rocket)));
+    }
+}
+
 /// The numbers of the first 51 cards, in the order of the deal, that give each seat 17 cards of these ranks.
 fn order(hands: [&str; SEATS]) -> Vec<u8> {
     let mut left = DECK;
