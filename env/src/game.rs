@@ -71,6 +71,14 @@ impl Turn {
         }
     }
 
+    /// The seat that acts alone.
+    pub const fn seat(self) -> Option<Seat> {
+        match self {
+            Turn::Seat(seat) => Some(seat),
+            _ => None,
+        }
+    }
+
     /// The seats that act now.
     pub const fn seats(self) -> SeatSet {
         match self {
@@ -88,6 +96,16 @@ pub enum Viewer {
     Seat(Seat),
     /// What everybody at the table sees.
     Public,
+}
+
+impl Viewer {
+    /// The seat, unless it is the public.
+    pub const fn seat(self) -> Option<Seat> {
+        match self {
+            Viewer::Seat(seat) => Some(seat),
+            Viewer::Public => None,
+        }
+    }
 }
 
 /// Where legal actions go: a list, a mask, a counter.

@@ -22,6 +22,11 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
 }
 
+/// Makes cell `at` one and all others zero; all of them where there is no such cell.
+pub fn one_hot<T: From<u8>>(out: &mut [T], at: Option<usize>) {
+    out.iter_mut().enumerate().for_each(|(i, cell)| *cell = T::from(u8::from(at == Some(i))));
+}
+
 /// Bytes of ones and zeros for every eight bits, bit 0 first.
 static SPREAD: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];

@@ -1,20 +1,22 @@
-//! Poker hands against phevaluator and treys: 20,000 pairs of hands of seven cards.
+//! Poker against other programs: 20,000 pairs of hands of seven cards of phevaluator and treys, and 400 games of RLCard's
+//! no-limit hold'em, which LLMArena plays.
 
 use std::path::Path;
 
 use ludex_env::cards::{Hand, cards, strength::category};
-use ludex_env::load;
+use ludex_env::erased::legal_list;
+use ludex_env::{Given, Turn, Viewer, load};
 use serde_json::{Value, json};
 
-fn oracle() -> Value {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/oracles/poker7.json.gz");
+fn oracle(name: &str) -> Value {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/oracles/{name}.json.gz"));
     serde_json::from_reader(flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap())).unwrap()
 }
 
 /// The winner, both categories, and the order of all hands by the oracle's rank (1 the best).
 #[test]
 fn phevaluator_hands() {
-    let data = oracle();
+    let data = oracle("poker7");
     let mut by_rank = std::collections::BTreeMap::new();
     let mut pairs = 0;
     for v in data["vectors"].as_array().unwrap() {
@@ -42,9 +44,49 @@ fn phevaluator_hands() {
 #[test]
 fn phevaluator_questions() {
     let game = load("texas_holdem").unwrap();
-    for v in oracle()["vectors"].as_array().unwrap().iter().take(2_000) {
+    for v in oracle("poker7")["vectors"].as_array().unwrap().iter().take(2_000) {
         let answer = game.analyze(&json!({ "board": v[0], "hands": [v[1], v[2]] })).unwrap();
         let winners = [json!([0]), json!([1]), json!([0, 1])][v[3].as_u64().unwrap() as usize].clone();
         assert_eq!(answer, json!({ "winners": winners, "categories": [v[6], v[7]] }), "{v}");
     }
+}
+
+/// Legal actions, chips and payoffs of RLCard's games under the preset `llmarena`.
+#[test]
+fn rlcard_games() {
+    let game = load("texas_holdem(preset=llmarena)").unwrap();
+    let mut moves = 0;
+    for g in oracle("rlcard_holdem")["games"].as_array().unwrap() {
+        let number = |v: &Value| v.as_u64().unwrap();
+        let first = (number(&g["dealer"]) + 1) % 2;
+        let names =
+            |v: &Value| v.as_array().unwrap().iter().map(|c| c.as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let hands = [first, 1 - first].into_iter().flat_map(|seat| names(&g["hands"][seat as usize]));
+        let deals = hands.chain(names(&g["board"])).map(|card| format!("Deal {card}"));
+        let mut deals = std::iter::once(format!("First p{first}")).chain(deals);
+        let mut theirs = g["moves"].as_array().unwrap().iter();
+        let mut s = game.start();
+        loop {
+            match s.turn() {
+                Turn::Chance => {
+                    let text = deals.next().unwrap_or_else(|| panic!("no card is left in {g}"));
+                    let a = s.read_outcome(&Given::Text(text)).unwrap();
+                    s.play_chance(a).unwrap();
+                }
+                Turn::Seat(seat) => {
+                    let m = theirs.next().unwrap_or_else(|| panic!("no move is left in {g}"));
+                    assert_eq!(seat as u64, number(&m[0]), "{g}");
+                    assert_eq!(json!(legal_list(&*s, seat)), m[1], "{m} in {g}");
+                    assert_eq!(s.view(Viewer::Public).value()["spent"], m[3], "{m} in {g}");
+                    s.play(seat, number(&m[2]) as u32).unwrap();
+                    moves += 1;
+                }
+                _ => break,
+            }
+        }
+        // After a fold RLCard may deal on; after an all-in it lays the board out, as we do.
+        assert!(theirs.next().is_none(), "{g}");
+        assert_eq!(json!(s.returns()), g["payoffs"], "{g}");
+    }
+    assert_eq!(moves, 2_479);
 }

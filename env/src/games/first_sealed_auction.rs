@@ -10,7 +10,7 @@ use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::stretches;
+use crate::tensor::{one_hot, stretches};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<FirstSealedAuction>(&[]);
@@ -137,11 +137,11 @@ impl FirstSealedAuction {
     }
 
     fn value(&self, s: &State, who: Viewer) -> Option<u16> {
-        seat_of(who).filter(|&p| p < usize::from(s.dealt)).and_then(|p| s.values.get(p).copied())
+        who.seat().filter(|&p| p < usize::from(s.dealt)).and_then(|p| s.values.get(p).copied())
     }
 
     fn bid(&self, s: &State, who: Viewer) -> Option<u16> {
-        seat_of(who).filter(|&p| p < usize::from(s.made)).and_then(|p| s.bids.get(p).copied())
+        who.seat().filter(|&p| p < usize::from(s.made)).and_then(|p| s.bids.get(p).copied())
     }
 
     /// A value of at least `least`, each equally likely.
@@ -149,17 +149,6 @@ impl FirstSealedAuction {
         let least = least.clamp(1, self.steps);
         least + rng.below(usize::from(self.steps - least) + 1) as u16
     }
-}
-
-fn seat_of(who: Viewer) -> Option<usize> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
-    }
-}
-
-fn one_hot<T: From<u8>>(out: &mut [T], at: Option<usize>) {
-    out.iter_mut().enumerate().for_each(|(i, cell)| *cell = T::from(u8::from(at == Some(i))));
 }
 
 /// The cell of a value, which is 1 or more.
@@ -304,15 +293,12 @@ impl Game for FirstSealedAuction {
 
     fn view(&self, s: &State, who: Viewer) -> View {
         View {
-            seat: seat_of(who).map(|p| p as u8),
+            seat: who.seat().map(|p| p as u8),
             value: self.value(s, who),
             bid: self.bid(s, who),
             dealt: s.dealt,
             made: s.made,
-            to_move: match self.turn(s) {
-                Turn::Seat(p) => Some(p as u8),
-                _ => None,
-            },
+            to_move: self.turn(s).seat().map(|p| p as u8),
             bids: s.winner.map_or_else(Vec::new, |_| s.bids[..self.n].to_vec()),
             winner: s.winner.map(|seat| Winner { seat, value: s.values[usize::from(seat)] }),
         }
@@ -414,13 +400,13 @@ impl Game for FirstSealedAuction {
         let (bid, seat) = rest.split_at_mut(self.actions());
         one_hot(value, cell(self.value(s, who)));
         one_hot(bid, self.bid(s, who).map(usize::from));
-        one_hot(seat, seat_of(who));
+        one_hot(seat, who.seat());
     }
 
     fn info(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let (seat, rest) = out.split_at_mut(self.n);
         let (value, bid) = rest.split_at_mut(usize::from(self.steps));
-        one_hot(seat, seat_of(who));
+        one_hot(seat, who.seat());
         one_hot(value, cell(self.value(s, who)));
         one_hot(bid, self.bid(s, who).map(usize::from));
     }

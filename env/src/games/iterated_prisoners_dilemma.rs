@@ -314,10 +314,7 @@ impl Game for IteratedPrisonersDilemma {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let seat = match who {
-            Viewer::Seat(p) => Some(p as u8),
-            Viewer::Public => None,
-        };
+        let seat = who.seat().map(|p| p as u8);
         let mut score = [0.0; 2];
         self.returns(s, &mut score);
         View { seat, moves: [s.letters(0), s.letters(1)], score, phase: s.phase }

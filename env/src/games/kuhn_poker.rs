@@ -10,7 +10,7 @@ use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::stretches;
+use crate::tensor::{one_hot, stretches};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<KuhnPoker>(&[]);
@@ -123,20 +123,6 @@ impl KuhnPoker {
             _ => None,
         }
     }
-
-    fn one_hot(out: &mut [u8], at: Option<usize>) {
-        out.fill(0);
-        if let Some(cell) = at.and_then(|i| out.get_mut(i)) {
-            *cell = 1;
-        }
-    }
-}
-
-fn seat_of(who: Viewer) -> Option<usize> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
-    }
 }
 
 impl Game for KuhnPoker {
@@ -246,15 +232,12 @@ impl Game for KuhnPoker {
             Vec::new()
         };
         View {
-            seat: seat_of(who).map(|p| p as u8),
+            seat: who.seat().map(|p| p as u8),
             card: self.card(s, who),
             dealt: s.dealt,
             bets: (0..usize::from(s.length)).map(|i| if s.bet(i) == 1 { 'b' } else { 'p' }).collect(),
             chips: (0..self.n).map(|p| self.chips(s, p)).collect(),
-            to_move: match turn {
-                Turn::Seat(p) => Some(p as u8),
-                _ => None,
-            },
+            to_move: turn.seat().map(|p| p as u8),
             shown,
             winner: (turn == Turn::Over).then(|| self.winner(s) as u8),
         }
@@ -348,9 +331,9 @@ impl Game for KuhnPoker {
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let (card, rest) = out.split_at_mut(self.n + 1);
         let (seat, chips) = rest.split_at_mut(self.n);
-        Self::one_hot(card, self.card(s, who).map(usize::from));
-        Self::one_hot(seat, seat_of(who));
-        let me = seat_of(who).unwrap_or(0);
+        one_hot(card, self.card(s, who).map(usize::from));
+        one_hot(seat, who.seat());
+        let me = who.seat().unwrap_or(0);
         for (k, c) in chips.iter_mut().enumerate() {
             *c = self.chips(s, (me + k) % self.n);
         }
@@ -359,11 +342,11 @@ impl Game for KuhnPoker {
     fn info(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let (seat, rest) = out.split_at_mut(self.n);
         let (card, betting) = rest.split_at_mut(self.n + 1);
-        Self::one_hot(seat, seat_of(who));
-        Self::one_hot(card, self.card(s, who).map(usize::from));
+        one_hot(seat, who.seat());
+        one_hot(card, self.card(s, who).map(usize::from));
         for (i, pair) in betting.chunks_exact_mut(2).enumerate() {
             let done = i < usize::from(s.length);
-            Self::one_hot(pair, done.then(|| usize::from(s.bet(i))));
+            one_hot(pair, done.then(|| usize::from(s.bet(i))));
         }
     }
 

@@ -10,7 +10,7 @@ use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
-use crate::tensor::stretches;
+use crate::tensor::{one_hot, stretches};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<LeducPoker>(&[]);
@@ -238,21 +238,10 @@ impl LeducPoker {
         let (seat, rest) = out.split_at_mut(self.n);
         let (card, rest) = rest.split_at_mut(self.labels());
         let (board, rest) = rest.split_at_mut(self.labels());
-        one_hot(seat, seat_of(who));
+        one_hot(seat, who.seat());
         one_hot(card, self.card(s, who).map(usize::from));
         one_hot(board, s.board.map(usize::from));
         rest
-    }
-}
-
-fn one_hot<T: From<u8>>(out: &mut [T], at: Option<usize>) {
-    out.iter_mut().enumerate().for_each(|(i, cell)| *cell = T::from(u8::from(at == Some(i))));
-}
-
-fn seat_of(who: Viewer) -> Option<usize> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
     }
 }
 
@@ -384,17 +373,14 @@ impl Game for LeducPoker {
             if self.showdown(s) { (0..self.n).map(|p| s.is_in(p).then_some(s.cards[p])).collect() } else { Vec::new() };
         let winners = if turn == Turn::Over { self.winners(s).map(|p| p as u8).collect() } else { Vec::new() };
         View {
-            seat: seat_of(who).map(|p| p as u8),
+            seat: who.seat().map(|p| p as u8),
             card: self.card(s, who),
             dealt: s.dealt,
             board: s.board,
             moves: [0, 1].map(|round| s.moved(round).filter_map(|m| LETTERS.get(m)).collect()),
             chips: s.chips[..self.n].to_vec(),
             folded: (0..self.n).filter(|&p| !s.is_in(p)).map(|p| p as u8).collect(),
-            to_move: match turn {
-                Turn::Seat(p) => Some(p as u8),
-                _ => None,
-            },
+            to_move: turn.seat().map(|p| p as u8),
             shown,
             winners,
         }
@@ -532,7 +518,7 @@ impl Game for LeducPoker {
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let rest = self.head(s, who, out);
-        let me = seat_of(who).unwrap_or(0);
+        let me = who.seat().unwrap_or(0);
         let (chips, rest) = rest.split_at_mut(self.n);
         let (folded, raises) = rest.split_at_mut(self.n);
         for k in 0..self.n {

@@ -169,7 +169,7 @@ impl LiarsDice {
     }
 
     fn own<'a>(&self, s: &'a State, who: Viewer) -> &'a [u8] {
-        seat_of(who).map_or(&[], |p| self.dice(s, p))
+        who.seat().map_or(&[], |p| self.dice(s, p))
     }
 
     fn sort(&self, s: &mut State) {
@@ -192,18 +192,11 @@ impl LiarsDice {
         let dice = dice.map(|(i, &die)| self.n + i * self.sides + usize::from(die).saturating_sub(1));
         let first = self.n + self.each * self.sides;
         let call = s.called.then_some(first + self.bids());
-        for i in seat_of(who).into_iter().chain(dice).chain(bids.map(|id| first + id)).chain(call) {
+        for i in who.seat().into_iter().chain(dice).chain(bids.map(|id| first + id)).chain(call) {
             if let Some(cell) = out.get_mut(i) {
                 *cell = T::from(1);
             }
         }
-    }
-}
-
-fn seat_of(who: Viewer) -> Option<usize> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
     }
 }
 
@@ -331,15 +324,12 @@ impl Game for LiarsDice {
         let turn = self.turn(s);
         let over = turn == Turn::Over;
         View {
-            seat: seat_of(who).map(|p| p as u8),
+            seat: who.seat().map(|p| p as u8),
             dice: self.own(s, who).to_vec(),
             rolled: s.rolled,
             bids: self.made(s).map(|id| self.meaning(id).map(|k| k as u8)).collect(),
             called: s.called,
-            to_move: match turn {
-                Turn::Seat(p) => Some(p as u8),
-                _ => None,
-            },
+            to_move: turn.seat().map(|p| p as u8),
             shown: if over { (0..self.n).map(|p| self.dice(s, p).to_vec()).collect() } else { Vec::new() },
             result: self.result(s).filter(|_| over).map(|r| r.map(|p| p as u8)),
         }
@@ -454,7 +444,7 @@ impl Game for LiarsDice {
         }
         let seat = self.sides;
         let (bid, bidder) = (seat + self.n, seat + self.n + self.bids());
-        let me = seat_of(who).unwrap_or(0) % self.n;
+        let me = who.seat().unwrap_or(0) % self.n;
         if let Viewer::Seat(_) = who {
             out[seat + me] = 1;
         }

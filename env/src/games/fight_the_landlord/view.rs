@@ -109,10 +109,7 @@ impl FightTheLandlord {
             landlord: some(s.landlord),
             bottom: if known { cards::numbers(s.rest).collect() } else { Vec::new() },
             plays: self.table(s),
-            to_move: match self.turn(s) {
-                Turn::Seat(p) => Some(p as u8),
-                _ => None,
-            },
+            to_move: self.turn(s).seat().map(|p| p as u8),
             to_beat: (s.phase == Phase::Play && s.top != 0).then_some(s.top.into()),
             points: points.then_some(s.points),
             stake: (!points && known).then(|| self.stake(s)),

@@ -96,7 +96,7 @@ impl TexasHoldem {
         let t = &self.table;
         let d = &s.now;
         let (c, shift) = (&d.chips, s.shift(t, s.past.len()));
-        let me = seat(who);
+        let me = who.seat();
         let first = me.unwrap_or(0);
         // The k-th seat from the observer on, as a position; without a draw of seats there is none.
         let position = |k: usize| shift.map(|shift| (first + k + t.n - shift) % t.n);
@@ -138,7 +138,7 @@ impl TexasHoldem {
 
     pub(super) fn recall(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let t = &self.table;
-        let (d, me) = (&s.now, seat(who));
+        let (d, me) = (&s.now, who.seat());
         let hole = self.own(d, me, Some(0));
         // Moves stand among the deals, in the order in which things happened.
         let at = |i: usize| d.moves.iter().enumerate().find(|(k, m)| usize::from(m.dealt) + k == i).map(|(_, m)| m);
@@ -169,13 +169,6 @@ impl TexasHoldem {
             (Some(me), Some(shift)) => d.hole(&self.table, (me + self.table.n - shift) % self.table.n),
             _ => &[],
         }
-    }
-}
-
-fn seat(who: Viewer) -> Option<Seat> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
     }
 }
 

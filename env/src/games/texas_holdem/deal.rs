@@ -205,7 +205,8 @@ impl Deal {
                     (Some((low, high)), _) => {
                         let (half, whole) = c.pot_raises(t, p);
                         may(2, (low..=high).contains(&whole));
-                        may(3, true);
+                        // Where the pot is all one has, there is one name for it.
+                        may(3, whole != high);
                         may(4, sizes == Abstraction::Fchpa && whole <= high && (low..=high).contains(&half));
                     }
                 }
@@ -302,21 +303,20 @@ impl Deal {
         };
         let strengths: [u16; SEATS] =
             std::array::from_fn(|p| if !single && p < t.n && c.in_hand(p) { strength(p) } else { 0 });
-        // Side pots: level by level, what everybody has put in up to there goes to the best of those who reach it.
+        // Side pots: level by level, the best of those who reach it get what the others put in up to there. What nobody who
+        // is in could match stays with its owner.
         let mut floor = 0;
         loop {
             let reach = |p: &usize| c.in_hand(*p) && c.spent[*p] > floor;
-            let Some(level) = (0..t.n).filter(reach).map(|p| c.spent[p]).min() else { break };
+            let Some(level) = (0..t.n).filter(reach).map(|p| c.spent[p]).min() else { return won };
             let best = (0..t.n).filter(reach).map(|p| strengths[p]).max().unwrap_or(0);
-            let pot: u64 = (0..t.n).map(|p| u64::from(c.spent[p].min(level).saturating_sub(floor))).sum();
-            let winners = (0..t.n).filter(|p| reach(p) && strengths[*p] == best);
-            let share = pot as f64 / winners.clone().count() as f64;
-            winners.for_each(|p| won[p] += share);
+            let wins = |p: usize| reach(&p) && strengths[p] == best;
+            let puts = |p: usize| c.spent[p].min(level).saturating_sub(floor);
+            let pot: u64 = (0..t.n).filter(|&p| !wins(p)).map(|p| u64::from(puts(p))).sum();
+            let share = pot as f64 / (0..t.n).filter(|&p| wins(p)).count() as f64;
+            (0..t.n).for_each(|p| won[p] += if wins(p) { share } else { -f64::from(puts(p)) });
             floor = level;
         }
-        // What nobody who is in could match goes back.
-        (0..t.n).for_each(|p| won[p] -= f64::from(c.spent[p].min(floor)));
-        won
     }
 }
 

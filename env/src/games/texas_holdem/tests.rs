@@ -117,6 +117,11 @@ fn raises_have_bounds_in_words() {
     assert!(refused(&*s, "Fold").contains("no bet to call"));
     let s = played("blind=100 50,stack=250 250", "", &[]);
     assert!(refused(&*s, "pot").contains("the stack is 250"), "{}", refused(&*s, "pot"));
+    // A raise by the pot that takes the whole stack is the all-in.
+    let s = played("blind=100 50,stack=300 300", "", &[]);
+    assert_eq!(legal_list(&*s, 1), [0, 1, 2]);
+    assert!(refused(&*s, "3").contains("Bet is all-in"));
+    assert_eq!(s.read(1, &Given::Text("all in".into())), Ok(crate::Heard::Action(2)));
     // The same by ids, through a checked play.
     let mut s = played("preset=hunl_fullgame", "", &[]);
     assert!(s.play(1, 199).unwrap_err().message.contains("at least 200"));

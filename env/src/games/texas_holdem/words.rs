@@ -76,14 +76,16 @@ impl TexasHoldem {
             "allin" | "shove" | "a" => Some(all),
             _ => None,
         };
+        // Where the pot is all one has, it is the all-in.
+        let all_in = if legal.contains(&2) && !legal.contains(&3) { 2 } else { 3 };
         match (bare, t.sizes) {
             ("fold" | "f", _) => Some(FOLD),
             ("call" | "check" | "c" | "k" | "checkcall" | "callcheck" | "checkandcall", _) => Some(CALL),
             _ if t.limit => (bare == "bet" || bare == "raise" || bare == "r" || bare == "b").then_some(2),
             ("allin" | "shove" | "a", Abstraction::Fullgame) => legal.last().copied().filter(|&a| a > CALL),
             ("allin" | "shove" | "a", Abstraction::Botzone) => Some(2),
-            (_, Abstraction::Fcpa) => pot(2, None, 3),
-            (_, Abstraction::Fchpa) => pot(2, Some(4), 3),
+            (_, Abstraction::Fcpa) => pot(2, None, all_in),
+            (_, Abstraction::Fchpa) => pot(2, Some(4), all_in),
             (_, Abstraction::Rlcard) => pot(3, Some(2), 4),
             _ => None,
         }
@@ -129,7 +131,7 @@ impl TexasHoldem {
                  beyond the call by the last raise at least",
                 self.name(a)
             ),
-            Does::AllIn => format!("{}: there is no such action", self.name(a)),
+            Does::AllIn => format!("{}: the pot is all of the stack, so {} is all-in", self.name(a), self.name(2)),
         }
     }
 }
