@@ -225,8 +225,8 @@ impl Plays {
         }
         for rank in (0..below).filter(|&r| count(main, r) == 0) {
             let now = count(so_far, rank) + wings.each;
-            let rocket = rank == 13 && count(so_far, 14) > 0;
-            if now <= wings.most.min(most(rank)) && !(rocket && !wings.rocket) {
+            let both = rank == 13 && count(so_far, 14) > 0;
+            if now <= wings.most.min(most(rank)) && (wings.rocket || !both) {
                 // The same rank may come again where wings may be equal.
                 self.wings(main, so_far + of_rank(rank, wings.each), wings, left - 1, rank + 1);
             }

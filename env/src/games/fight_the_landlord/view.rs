@@ -164,8 +164,8 @@ impl FightTheLandlord {
     pub(super) fn words(&self, view: &View) -> String {
         let ranks = |cards: &[u8]| ranks_text(counts(cards::set(cards)), self.names());
         let side = |p: u8| match view.landlord {
-            Some(lord) if lord == p => ", the landlord",
-            Some(_) => ", a farmer",
+            Some(lord) if lord == p => " (landlord)",
+            Some(_) => " (farmer)",
             None => "",
         };
         let mut lines = Vec::new();
@@ -178,7 +178,7 @@ impl FightTheLandlord {
         if let Some(FaceUp { position, card }) = view.face_up {
             let card = card.map_or("not dealt yet".to_owned(), |c| cards::card_text(c, self.names()));
             lines.push(format!(
-                "Card {position} of the deal lies face up: {card}. Its owner, p{}, bids first.",
+                "Card {position} of the deal, from 0, lies face up: {card}. Its owner, p{}, bids first.",
                 position % 3
             ));
         }
