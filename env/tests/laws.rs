@@ -32,6 +32,11 @@ const MORE: &[&str] = &[
     "go(board_size=3,komi=0.5,max_game_length=200,superko=loses)",
     "go(handicap=4,max_game_length=60)",
     "ataxx(max_plies=30,repetition=loses)",
+    "hanabi(players=3,max_life_tokens=10)",
+    "hanabi(players=5,random_start_player=true)",
+    "hanabi(observation_type=seer,max_life_tokens=10)",
+    "hanabi(observation_type=minimal,colors=2,ranks=2,hand_size=1)",
+    "hanabi(colors=1,max_information_tokens=0,max_life_tokens=10)",
 ];
 
 fn keeps_the_laws(string: &str) {

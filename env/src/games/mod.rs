@@ -8,6 +8,7 @@ pub mod chess;
 pub mod connect_four;
 pub mod go;
 pub mod gomoku;
+pub mod hanabi;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod nim;
@@ -27,4 +28,5 @@ pub const GAMES: &[Entry] = &[
     chess::ENTRY,
     kuhn_poker::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
+    hanabi::ENTRY,
 ];
