@@ -37,6 +37,9 @@ const MORE: &[&str] = &[
     "hanabi(observation_type=seer,max_life_tokens=10)",
     "hanabi(observation_type=minimal,colors=2,ranks=2,hand_size=1)",
     "hanabi(colors=1,max_information_tokens=0,max_life_tokens=10)",
+    "negotiation(enable_utterances=false,num_items=1)",
+    "negotiation(num_items=4,num_symbols=2,utterance_dim=1)",
+    "negotiation(instance=2 3 4;7 1 7;7 6 1;6)",
 ];
 
 fn keeps_the_laws(string: &str) {

@@ -11,6 +11,7 @@ pub mod gomoku;
 pub mod hanabi;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
+pub mod negotiation;
 pub mod nim;
 pub mod reversi;
 pub mod tic_tac_toe;
@@ -29,4 +30,5 @@ pub const GAMES: &[Entry] = &[
     kuhn_poker::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
     hanabi::ENTRY,
+    negotiation::ENTRY,
 ];
