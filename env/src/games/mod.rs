@@ -3,6 +3,7 @@
 use crate::registry::Entry;
 
 pub mod ataxx;
+pub mod bargaining;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
@@ -31,4 +32,5 @@ pub const GAMES: &[Entry] = &[
     iterated_prisoners_dilemma::ENTRY,
     hanabi::ENTRY,
     negotiation::ENTRY,
+    bargaining::ENTRY,
 ];
