@@ -175,6 +175,11 @@ where
     serde_json::from_value(value).map_err(D::Error::custom)
 }
 
+/// Reads rows of numbers, as OpenSpiel writes them: `2 3 4;7 1 7`. `None` for any other text.
+pub(crate) fn rows(text: &str) -> Option<Vec<Vec<u8>>> {
+    text.split(';').map(|row| row.split_whitespace().map(|n| n.parse().ok()).collect()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

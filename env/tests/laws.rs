@@ -1,6 +1,7 @@
 //! Every game of the registry keeps every law, under every preset and some other parameters.
 
-use ludex_env::check;
+use ludex_env::erased::legal_list;
+use ludex_env::{DynState, Given, Stream, Viewer, check};
 
 mod common;
 
@@ -52,6 +53,16 @@ const MORE: &[&str] = &[
     "texas_holdem(betting=limit,stack=35 60,blind=10 5,bettingAbstraction=fullgame)",
     "texas_holdem(bettingAbstraction=botzone,stack=900 400,hands=2,score=blinds)",
     "texas_holdem(bettingAbstraction=fc,numPlayers=6,numHoleCards=3,numBoardCards=0 2 1 1)",
+    "hanabi(players=3,max_life_tokens=10)",
+    "hanabi(players=5,random_start_player=true)",
+    "hanabi(observation_type=seer,max_life_tokens=10)",
+    "hanabi(observation_type=minimal,colors=2,ranks=2,hand_size=1)",
+    "hanabi(colors=1,max_information_tokens=0,max_life_tokens=10)",
+    "negotiation(enable_utterances=false,num_items=1)",
+    "negotiation(num_items=4,num_symbols=2,utterance_dim=1)",
+    "negotiation(instance=2 3 4;7 1 7;7 6 1;6)",
+    "bargaining(prob_end=0.3,discount=0.9,max_turns=4)",
+    "bargaining(instance=1 1 3;3 7 0;1 6 1,reward=difference)",
 ];
 
 fn keeps_the_laws(string: &str) {
@@ -85,6 +96,20 @@ fn other_parameters_keep_the_laws() {
 #[test]
 fn a_game_of_proposals_keeps_the_laws() {
     if let Err(faults) = check::game_with(&offers(""), 0..check::scaled(60), &propose) {
+        panic!("{}", faults.join("\n"));
+    }
+}
+
+#[test]
+fn words_beside_offers_keep_the_laws() {
+    let speak = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
+        let legal = legal_list(s, seat);
+        let a = *legal.get(rng.below(legal.len()))?;
+        let text = format!("What about this? player_{seat}: {}", s.view(Viewer::Seat(seat)).action_text(seat, a));
+        (rng.below(3) > 0).then_some(Given::Text(text))
+    };
+    let game = ludex_env::load("bargaining(preset=llmarena,max_turns=6)").unwrap();
+    if let Err(faults) = check::game_with(&game, 0..check::scaled(20), &speak) {
         panic!("{}", faults.join("\n"));
     }
 }

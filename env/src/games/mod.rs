@@ -3,6 +3,7 @@
 use crate::registry::Entry;
 
 pub mod ataxx;
+pub mod bargaining;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
@@ -10,10 +11,12 @@ pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod go;
 pub mod gomoku;
+pub mod hanabi;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
+pub mod negotiation;
 pub mod nim;
 pub mod pig;
 pub mod reversi;
@@ -31,12 +34,15 @@ pub const GAMES: &[Entry] = &[
     ataxx::ENTRY,
     go::ENTRY,
     chess::ENTRY,
+    pig::ENTRY,
     kuhn_poker::ENTRY,
     leduc_poker::ENTRY,
-    liars_dice::ENTRY,
-    first_sealed_auction::ENTRY,
-    pig::ENTRY,
     texas_holdem::ENTRY,
+    liars_dice::ENTRY,
     fight_the_landlord::ENTRY,
+    hanabi::ENTRY,
+    first_sealed_auction::ENTRY,
+    negotiation::ENTRY,
+    bargaining::ENTRY,
     iterated_prisoners_dilemma::ENTRY,
 ];

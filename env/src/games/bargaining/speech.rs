@@ -1,0 +1,158 @@
+//! Moves as people write them: in short, as documents, and in words.
+
+use serde_json::{Map, Value, json};
+
+use super::{AGREE, Bargaining, State, Three};
+use crate::game::{Action, Game, Heard, Issue, Seat};
+
+/// The most characters of what is said with a move.
+const MOST_WORDS: usize = 1_000;
+const NUMBERS: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+
+/// JSON Schema of a document.
+pub(super) fn schema() -> Value {
+    json!({
+        "description": "An offer (how many of each item you keep) or a deal, and words for the other player.",
+        "type": "object",
+        "properties": {
+            "offer": { "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": 7 }, "minItems": 3, "maxItems": 3 },
+            "deal": { "const": true, "description": "Accepts the other's last offer." },
+            "say": { "type": "string", "maxLength": MOST_WORDS },
+        },
+        "oneOf": [{ "required": ["offer"] }, { "required": ["deal"] }],
+        "additionalProperties": false,
+    })
+}
+
+fn issue(path: &str, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Vec<Issue> {
+    vec![Issue { path: path.into(), got: got.clone(), allowed: allowed.into(), message: message.into() }]
+}
+
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty());
+    words.map(str::to_ascii_lowercase).collect()
+}
+
+fn number(word: &str) -> Option<u8> {
+    let named = NUMBERS.iter().position(|n| *n == word).map(|n| n as u8);
+    named.or_else(|| word.parse().ok())
+}
+
+impl Bargaining {
+    /// The item that a word names, in singular or plural.
+    fn item(&self, word: &str) -> Option<usize> {
+        let singular = word.strip_suffix('s').unwrap_or(word);
+        self.names().iter().position(|name| name.eq_ignore_ascii_case(singular))
+    }
+
+    /// A move and nothing else.
+    pub(super) fn short(&self, text: &str) -> Option<Action> {
+        let mut words = words(text);
+        words.retain(|w| w != "offer" && w != "and");
+        match &words[..] {
+            [word] if matches!(word.as_str(), "agree" | "deal") => Some(AGREE),
+            [id] => id.parse().ok(),
+            [a, b, c] => self.id(&[number(a)?, number(b)?, number(c)?]),
+            six if six.len() == 6 => {
+                let name_first = self.item(&six[0]).is_some();
+                let mut kept = [None; 3];
+                for pair in six.chunks_exact(2) {
+                    let [name, n] = if name_first { [&pair[0], &pair[1]] } else { [&pair[1], &pair[0]] };
+                    kept[self.item(name)?] = Some(number(n)?);
+                }
+                self.id(&[kept[0]?, kept[1]?, kept[2]?])
+            }
+            _ => None,
+        }
+    }
+
+    /// The move in free words: in short, or a number before each item's name, or the word deal.
+    fn free(&self, text: &str) -> Option<Action> {
+        if let Some(a) = self.short(text) {
+            return Some(a);
+        }
+        let (mut kept, mut last): ([Option<u8>; 3], _) = ([None; 3], None);
+        let words = words(text);
+        for word in &words {
+            match self.item(word) {
+                Some(item) => kept[item] = last.take().or(kept[item]),
+                None => last = number(word).or(last),
+            }
+        }
+        if let [Some(a), Some(b), Some(c)] = kept {
+            return self.id(&[a, b, c]);
+        }
+        words.iter().any(|w| w == "deal" || w == "agree").then_some(AGREE)
+    }
+
+    /// A document as a move and words, if there are any.
+    pub(super) fn document(&self, said: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
+        let Value::Object(map) = said else {
+            return Err(issue("", said, schema(), "a move is an object with an offer or a deal, or a text"));
+        };
+        if let Some((key, value)) = map.iter().find(|(key, _)| !matches!(key.as_str(), "offer" | "deal" | "say")) {
+            let message = format!("there is no field {key}; there are offer, deal and say");
+            return Err(issue(&format!("/{key}"), value, schema(), message));
+        }
+        let a = match (map.get("offer"), map.get("deal")) {
+            (Some(offer), None) => {
+                let kept: Option<Three> = serde_json::from_value(offer.clone()).ok();
+                let wrong =
+                    || issue("/offer", offer, "three numbers, at most 7 in all", "the offer is not three such numbers");
+                kept.and_then(|kept| self.id(&kept)).ok_or_else(wrong)?
+            }
+            (None, Some(Value::Bool(true))) => AGREE,
+            (None, Some(deal)) => return Err(issue("/deal", deal, true, "a deal is true, or not there")),
+            _ => return Err(issue("", said, schema(), "either an offer or a deal is needed")),
+        };
+        let say = match map.get("say") {
+            None => "",
+            Some(Value::String(text)) if text.chars().count() <= MOST_WORDS => text.trim(),
+            Some(other) => {
+                let allowed = format!("a text of at most {MOST_WORDS} characters");
+                return Err(issue("/say", other, allowed, "these words cannot be said"));
+            }
+        };
+        Ok((a, (!say.is_empty()).then(|| say.to_owned())))
+    }
+
+    /// Words with a move after the speaker's name, `... player_0: 1 hats 2 balls 0 apples`; without the name all of the
+    /// text is the move, and nothing is said.
+    fn sentence(&self, seat: Seat, text: &str) -> Option<(Action, Option<String>)> {
+        let lower = text.to_ascii_lowercase();
+        let name = [format!("player_{seat}:"), format!("p{seat}:")];
+        let found = name.iter().find_map(|name| lower.rfind(name.as_str()).map(|at| (at, at + name.len())));
+        let Some((before, after)) = found else { return self.free(text).map(|a| (a, None)) };
+        let say: String = text[..before].trim().chars().take(MOST_WORDS).collect();
+        let say = say.trim().to_owned();
+        self.free(&text[after..]).map(|a| (a, (!say.is_empty()).then_some(say)))
+    }
+
+    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        if !self.params.talk {
+            return Err(issue("", said, "an action id, or its text", "bargaining takes no words without talk"));
+        }
+        let (a, say) = match said {
+            Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
+                let allowed =
+                    format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
+                issue("", said, allowed, "there is neither an offer nor a deal in these words")
+            })?,
+            other => self.document(other)?,
+        };
+        let Some(say) = say else { return Ok(Heard::Action(a)) };
+        if !self.is_legal(s, seat, a) {
+            let path = if a == AGREE { "/deal" } else { "/offer" };
+            let allowed = if a == AGREE { json!("an offer") } else { json!({ "at most": s.pool }) };
+            return Err(issue(path, said, allowed, self.why_not(s, seat, a)));
+        }
+        let mut canonical = Map::new();
+        if a == AGREE {
+            canonical.insert("deal".into(), true.into());
+        } else {
+            canonical.insert("offer".into(), json!(self.offer(a)));
+        }
+        canonical.insert("say".into(), say.into());
+        Ok(Heard::Said(canonical.into()))
+    }
+}
