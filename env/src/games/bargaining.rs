@@ -506,10 +506,7 @@ impl Game for Bargaining {
     }
 
     fn view(&self, s: &State, who: Viewer) -> View {
-        let seat = match who {
-            Viewer::Seat(p) => Some(p & 1),
-            Viewer::Public => None,
-        };
+        let seat = who.seat().map(|p| p & 1);
         let drawn = |p: usize| match s.phase {
             Phase::Pool | Phase::First => false,
             Phase::Second => p == 0,

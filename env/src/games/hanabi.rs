@@ -432,13 +432,6 @@ fn tell(hand: &mut Hand, m: Move, touched: u8) {
     }
 }
 
-fn seat_of(who: Viewer) -> Option<usize> {
-    match who {
-        Viewer::Seat(p) => Some(p),
-        Viewer::Public => None,
-    }
-}
-
 impl Game for Hanabi {
     type Params = Params;
     type State = State;

@@ -259,10 +259,7 @@ impl Negotiation {
         one(s.agreed.then_some(0), 1);
         let base = BASE as usize;
         s.pool[..self.items].iter().for_each(|&n| one(Some(n.into()), base));
-        let values = match who {
-            Viewer::Seat(p) => Some(s.values[p & 1]),
-            Viewer::Public => None,
-        };
+        let values = who.seat().map(|p| s.values[p & 1]);
         (0..self.items).for_each(|i| one(values.map(|v| v[i].into()), usize::from(MOST_VALUE) + 1));
         let last = self.last(s);
         (0..self.items).for_each(|i| one(last.as_ref().map(|q| q[i].into()), base));
@@ -457,10 +454,7 @@ impl Game for Negotiation {
 
     fn view(&self, s: &State, who: Viewer) -> View {
         let turn = self.turn(s);
-        let seat = match who {
-            Viewer::Seat(p) => Some(p & 1),
-            Viewer::Public => None,
-        };
+        let seat = who.seat().map(|p| p & 1);
         let drawn = usize::from(s.drawn);
         View {
             seat: seat.map(|p| p as u8),

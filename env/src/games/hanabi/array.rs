@@ -2,7 +2,7 @@
 
 use ludex_protocol::spec::TensorSpec;
 
-use super::{Hanabi, MOST_KINDS, Move, NO_CARD, Sight, State, seat_of, slots};
+use super::{Hanabi, MOST_KINDS, Move, NO_CARD, Sight, State, slots};
 use crate::game::{Seat, Viewer};
 use crate::tensor::stretches;
 
@@ -64,7 +64,7 @@ impl Hanabi {
     /// The array of `who`; the public's is seat 0's without any hand.
     pub(super) fn encode<T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &mut [T]) {
         out.fill(T::from(0));
-        let me = seat_of(who).unwrap_or(0);
+        let me = who.seat().unwrap_or(0);
         let mut cells = Cells { out, at: 0 };
         let around = |from: usize| (from..self.n).map(move |k| (me + k) % self.n);
         for p in around(1) {

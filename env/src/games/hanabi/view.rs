@@ -3,9 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Done, Hanabi, Held, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NOBODY, NOT_DONE, Sight, State, seat_of, slots,
-};
+use super::{Done, Hanabi, Held, LETTERS, MOST_KINDS, MOST_MOVES, NO_CARD, NOBODY, NOT_DONE, Sight, State, slots};
 use crate::draw::Stream;
 use crate::game::{Game, Turn, Viewer};
 
@@ -110,7 +108,7 @@ impl Hanabi {
         };
         let discarded = s.moves().iter().filter(|d| d.card != NO_CARD && !d.fits);
         View {
-            seat: seat_of(who).map(|p| p as u8),
+            seat: who.seat().map(|p| p as u8),
             lives: s.lives,
             information: s.information,
             deck: s.deck,
