@@ -69,7 +69,7 @@ impl Add for Hand {
 
     #[inline]
     fn add(self, other: Hand) -> Hand {
-        Hand { key: self.key.wrapping_add(other.key), cards: self.cards | other.cards }
+        Hand { key: self.key.wrapping_add(other.key), cards: self.cards.wrapping_add(other.cards) }
     }
 }
 

@@ -101,6 +101,7 @@ fn bad_parameters_are_named() {
 fn raises_have_bounds_in_words() {
     let s = played("preset=hunl_fullgame", "", &[]);
     let Turn::Seat(1) = s.turn() else { panic!("the button acts first") };
+    assert!(s.view(Viewer::Seat(1)).text().ends_with("p1 is to move. A call costs 50. Raises go from 200 to 20000."));
     for text in ["Bet150", "raise to 150", "bet 150", "150"] {
         let why = refused(&*s, text);
         assert!(why.contains("too small") && why.contains("200") && why.contains("20000"), "{text}: {why}");

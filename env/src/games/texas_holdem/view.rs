@@ -244,7 +244,10 @@ impl TexasHoldem {
             (Some(p), _) => {
                 let [low, high] = hand.raise.unwrap_or_default();
                 let raise = hand.raise.map(|_| format!(" Raises go from {low} to {high}.")).unwrap_or_default();
-                lines.push(format!("p{p} is to move.{raise}"));
+                let most = hand.spent.iter().max().copied().unwrap_or(0);
+                let owed = most.saturating_sub(hand.spent.get(usize::from(p)).copied().unwrap_or(0));
+                let call = if owed > 0 { format!(" A call costs {owed}.") } else { String::new() };
+                lines.push(format!("p{p} is to move.{call}{raise}"));
             }
             (None, false) => lines.extend(ended(hand)),
             (None, true) if self.table.random_seats && hand.positions.is_empty() => {
