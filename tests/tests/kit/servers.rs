@@ -228,7 +228,7 @@ const MUTATIONS: [(Bend, &str, &str); 18] = [
     (shortens_a_column, "shapes", "batch.reward has 5 entries; expected 6"),
     (answers_a_wrong_mask, "every form of the mask", "the mask U1 of view 0 at step 0"),
     (pays_twice, "sum to returns", "rewards sum to [-2.0, 2.0] when returns are [-1.0, 1.0]"),
-    (loads_the_dice, "play chance", "probabilities sum to 0.5; expected 1"),
+    (loads_the_dice, "play chance", "probabilities sum to 0.500000; expected 1"),
     (steps_again, "sent again", "the reply to a step that was sent a third time"),
     (reorders_events, "frame by frame", "; expected seq 2, as the last was 1"),
     (draws_by_itself, "draws chance", "after 2 draws of seed 20261121"),

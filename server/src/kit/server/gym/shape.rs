@@ -227,7 +227,7 @@ fn chance(h: &Handle, chance: &ChanceRows, b: &Batch, rows: usize) -> Done {
         let known = ids.len() == outcomes.len() && ids.iter().all(|&id| id < h.spec.max_chance);
         law_holds(known, || format!("outcomes {outcomes:?}"), "each once, below spec.max_chance")?;
         let sum: f64 = outcomes.iter().map(|outcome| outcome.1).sum();
-        law_holds(!moves || (sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum}"), "1")?;
+        law_holds(!moves || (sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum:.6}"), "1")?;
         law_holds(outcomes.iter().all(|o| o.1 >= 0.0), || format!("outcomes {outcomes:?}"), "no negative probability")?;
     }
     Ok(())
