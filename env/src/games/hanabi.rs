@@ -467,6 +467,7 @@ impl Game for Hanabi {
             return Err(ParamError::value("hand_size", hand, format!("1 to {MOST_HAND}")));
         }
         let (n, colors, ranks) = (params.players as usize, params.colors as usize, params.ranks as usize);
+        let params = Params { hand_size: Some(hand), ..params };
         let game = Hanabi { n, hand: hand as usize, colors, ranks, params };
         let cards = game.cards();
         if n * game.hand > cards {
