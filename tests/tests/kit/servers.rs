@@ -231,7 +231,7 @@ const MUTATIONS: [(Bend, &str, &str); 18] = [
     (loads_the_dice, "play chance", "probabilities sum to 0.500000; expected 1"),
     (steps_again, "sent again", "the reply to a step that was sent a third time"),
     (reorders_events, "frame by frame", "; expected seq 2, as the last was 1"),
-    (draws_by_itself, "draws chance", "after 2 draws of seed 20261121"),
+    (draws_by_itself, "draws chance", "draws of seed 20261121"),
     (leaks_the_seed, "keeps seed, salt and digest", "sent `seed` in"),
     (leaks_the_seed_by_another_name, "keeps seed, salt and digest", "sent the seed in"),
     (commits_to_nothing, "a record that verifies", "SHA-256 over salt"),

@@ -132,7 +132,7 @@ fn worlds_weigh_unseen_cards() {
     for _ in 0..4_000 {
         let w = g.world(&view, &mut rng);
         let hand = w.hands[1].cards();
-        assert!(hand[0].card % 5 == 0 && hand[1].card % 5 != 0);
+        assert!(hand[0].card.is_multiple_of(5) && !hand[1].card.is_multiple_of(5));
         red += u32::from(hand[0].card == 0);
     }
     // Two red and three yellow cards of rank 1 are out of sight.
