@@ -18,5 +18,5 @@ packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-server)
 build() {
     printf '==> building (profile %s)\n' "$profile"
     cargo build --profile "$profile" "${packages[@]}" --bin ludex \
-        --bench steps --bench search --bench codec --bench store --bench wire
+        --bench steps --bench poker --bench search --bench codec --bench store --bench wire
 }

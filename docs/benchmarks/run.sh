@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All benchmarks, one after the other; raw outputs and the machine go to docs/benchmarks/raw/<date>/.
 #
-#   docs/benchmarks/run.sh [PART...]    steps mcts codec store wire python; all of them without a name
+#   docs/benchmarks/run.sh [PART...]    steps poker mcts codec store wire python; all of them without a name
 #
 #   RUN                   another name for the folder of raw outputs
 #   LUDEX_BENCH_PROFILE   the build profile [bench: what is shipped]
@@ -15,11 +15,11 @@ source docs/benchmarks/build.sh
 python="${PYTHON:-python3}"
 seconds="${SECONDS_EACH:-5}"
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(steps mcts codec store wire python)
+[ ${#parts[@]} -gt 0 ] || parts=(steps poker mcts codec store wire python)
 for part in "${parts[@]}"; do
     case "$part" in
-        steps | mcts | codec | store | wire | python) ;;
-        *) echo "$part is none of: steps mcts codec store wire python" >&2; exit 2 ;;
+        steps | poker | mcts | codec | store | wire | python) ;;
+        *) echo "$part is none of: steps poker mcts codec store wire python" >&2; exit 2 ;;
     esac
 done
 mkdir -p "$out" || exit 1
@@ -63,6 +63,7 @@ print("python", platform.python_version(), "numpy", numpy.__version__, "msgpack"
 for part in "${parts[@]}"; do
     case "$part" in
         steps) bench steps steps ;;
+        poker) bench poker poker ;;
         mcts) bench mcts search ;;
         codec) bench codec codec ;;
         store) bench store store ;;
