@@ -107,7 +107,7 @@ def main() -> None:
     model.save(options.out / "maskable_ppo_connect_four")
     path = options.out / "maskable_ppo_connect_four.png"
     draw(path, course.steps, course.curves, "MaskablePPO in connect_four")
-    print(ludex.rate(policy_of(model), GAME, anchors=[1, 2, 3], games=options.games, url=url))
+    print(ludex.rate(policy_of(model), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 
 
 if __name__ == "__main__":

@@ -185,9 +185,8 @@ def draw(path: Path, steps: list[int], curves: dict[str, list[float]], title: st
         axes.plot(steps, values, marker=".", label=name)
     axes.set(xlabel="steps", ylabel="share of wins", ylim=(0, 1), title=title)
     axes.grid(alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     pyplot.close(figure)
     print(f"curves: {path}")
 
@@ -247,7 +246,7 @@ def main() -> None:
     url = options.url or ludex.serve().url  # which ends with this program
     network = train(options, url)
     # The match plane: one seat, nothing but its own view, a clock.
-    print(ludex.rate(policy_of(network), GAME, anchors=[1, 2, 3], games=options.games, url=url))
+    print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 
 
 if __name__ == "__main__":

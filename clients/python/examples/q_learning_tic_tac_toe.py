@@ -105,9 +105,8 @@ def draw(path: Path, episodes: list[int], curves: dict[str, list[float]]) -> Non
         axes.plot(episodes, rates, marker=".", label=name)
     axes.set(xlabel="episodes", ylim=(0, 1), title="Q-learning in tic_tac_toe")
     axes.grid(alpha=0.3)
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     print(f"curves: {path}")
 
 

@@ -75,7 +75,7 @@ def main() -> None:
     options = options_of(__doc__, 600_000)
     url = options.url or ludex.serve().url  # which ends with this program
     network = train(options, url)
-    print(ludex.rate(policy_of(network), GAME, anchors=[1, 2, 3], games=options.games, url=url))
+    print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 
 
 if __name__ == "__main__":

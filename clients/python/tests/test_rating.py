@@ -126,8 +126,19 @@ def first_legal(obs: Array, mask: Array) -> Any:
 
 
 def test_win_rates_where_anchors_have_no_rating(url: str) -> None:
-    rating = ludex.rate(first_legal, "connect_four", anchors=[0, 1], games=9, url=url)
+    rating = ludex.rate(first_legal, "connect_four", anchors=[1], games=2, url=url)
     assert rating.estimate is None
+    assert "no rating" in str(rating)
+
+
+def test_every_scale_begins_at_random(url: str) -> None:
+    rating = ludex.rate(first_legal, "connect_four", anchors=[0, 1], games=9, url=url)
+    assert [score.rating for score in rating.anchors] == [0.0, None]
+    found = rating.estimate
+    assert found is not None
+    assert found.low <= found.high
+    if rating.anchors[0].score != 0.5:
+        assert (found.rating > 0) == (rating.anchors[0].score > 0.5)
     assert [score.anchor for score in rating.anchors] == ["anchor level=0", "anchor level=1"]
     assert [s.wins + s.draws + s.losses for s in rating.anchors] == [10, 10], "on both seats"
     assert [result.seat for result in rating.results].count(0) == 10
@@ -136,7 +147,7 @@ def test_win_rates_where_anchors_have_no_rating(url: str) -> None:
     assert first.mean_return == (first.wins - first.losses) / 10
     text = str(rating)
     assert text.startswith("connect_four(rows=6")
-    assert "no rating" in text
+    assert f"rating {found.rating:.0f}, 95 %" in text
 
 
 def test_agents_of_the_match_plane_are_rated_too(url: str) -> None:

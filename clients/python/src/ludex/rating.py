@@ -116,11 +116,12 @@ def rate(
 ) -> Rating:
     """Play matches against anchors, seats alternating, and say how strong the policy is.
 
-    Where the game's ladder is calibrated, its anchors have ratings. The policy's rating is then
-    that of greatest likelihood under Davidson's model of wins, draws and losses with these ratings
-    held constant, and half a win and half a loss added; the interval is the 95 % of a bootstrap
-    over pairs of matches (one on each seat). Anchors without a rating are played and reported, but
-    do not count in it; where no anchor has one, the win rate at each level is all there is.
+    Level 0 of every ladder is ``random``, rated 0; the others have ratings where the ladder is
+    calibrated. The policy's rating is that of greatest likelihood under Davidson's model of wins,
+    draws and losses with these ratings held constant, and half a win and half a loss added; the
+    interval is the 95 % of a bootstrap over pairs of matches (one on each seat). Anchors without a
+    rating are played and reported, but do not count in it; where none of those chosen has one, the
+    rate at each level is all there is.
 
     The matches are played by :func:`ludex.play` and are not rated by the server: their seeds are
     drawn apart, so pairs share an opponent, not a seed. To quote a rating, play rated matches, and
@@ -188,7 +189,8 @@ def _ladder(spec: Spec) -> dict[str, float | None]:
     for entry in spec.raw.get("anchors") or []:
         bot = entry.get("bot") or 1
         name = f"anchor level={entry['level']}" + (f" bot={bot}" if bot > 1 else "")
-        ladder[name] = entry.get("rating")
+        # Every scale begins at random, before and after a ladder is calibrated.
+        ladder[name] = 0.0 if entry["level"] == 0 else entry.get("rating")
     return ladder
 
 
