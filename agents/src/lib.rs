@@ -6,6 +6,7 @@
 pub mod agent;
 mod anchor;
 pub mod bots;
+pub mod cfr;
 pub mod error;
 mod external;
 pub mod human;

@@ -1,0 +1,257 @@
+//! Equilibria of small games by counterfactual regret minimisation, and the agent that plays them.
+//!
+//! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information* (2007); CFR+:
+//! Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never fall below 0, seats
+//! are updated one after the other, and the average weighs round t with t. In a zero-sum game of two the average policy
+//! comes as close to an equilibrium as is wanted; in other games it is a policy without such a promise.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Instant;
+
+use ludex_env::{Ask, GameRef, Seat};
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::tree::{Kind as NodeKind, Node, Tree};
+
+/// Games with more nodes are not solved when they are asked for, nor in more rounds than the agent takes: it would keep a
+/// server waiting.
+const MOST_NODES: usize = 100_000;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "cfr",
+    kind: Kind::Builtin,
+    doc: "plays the average policy of CFR+ over the whole tree: for games as small as Kuhn and Leduc poker",
+    args: &[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")],
+    free: false,
+    build,
+};
+
+/// CFR+ on one tree. Policies are as in [`Tree`]: one probability for every action of every information set.
+pub struct Cfr<'t> {
+    tree: &'t Tree,
+    regrets: Vec<f64>,
+    /// The policy of the next round, by regret matching.
+    policy: Vec<f64>,
+    /// Sum of the policies so far, by the reach of the seat itself and the number of the round.
+    sums: Vec<f64>,
+    rounds: u32,
+    // By node, and kept to be written over: how likely the seat's own choices, and those of all others, lead there; worth.
+    own: Vec<f64>,
+    others: Vec<f64>,
+    value: Vec<f64>,
+}
+
+impl<'t> Cfr<'t> {
+    /// Before the first round, with the uniform policy.
+    pub fn new(tree: &'t Tree) -> Self {
+        let (policy, nodes) = (tree.uniform(), tree.nodes().len());
+        let (none, blank) = (vec![0.0; policy.len()], vec![1.0; nodes]);
+        Cfr {
+            tree,
+            regrets: none.clone(),
+            sums: none,
+            policy,
+            rounds: 0,
+            own: blank.clone(),
+            others: blank.clone(),
+            value: blank,
+        }
+    }
+
+    /// Plays so many rounds more.
+    pub fn run(&mut self, rounds: u32) {
+        for _ in 0..rounds {
+            self.rounds += 1;
+            (0..self.tree.players()).for_each(|seat| self.update(seat));
+        }
+    }
+
+    /// The average of all rounds: the policy to play. Where a seat never came to, every action is as likely.
+    pub fn average(&self) -> Vec<f64> {
+        self.shares(&self.sums)
+    }
+
+    /// What each action has of the sum over its set; the same for all where there is nothing.
+    fn shares(&self, of: &[f64]) -> Vec<f64> {
+        let mut out = self.tree.uniform();
+        for set in self.tree.sets() {
+            let sum: f64 = of[set.places()].iter().sum();
+            if sum > 0.0 {
+                out[set.places()].iter_mut().zip(&of[set.places()]).for_each(|(out, part)| *out = part / sum);
+            }
+        }
+        out
+    }
+
+    /// The set of a node at which `seat` chooses.
+    fn own_set(&self, node: &Node, seat: Seat) -> Option<usize> {
+        match node.kind {
+            NodeKind::Choice(set) if self.tree.sets()[set as usize].seat == seat => Some(set as usize),
+            _ => None,
+        }
+    }
+
+    /// How likely each child of a node is.
+    fn likely(&self, node: &Node, child: usize, k: usize) -> f64 {
+        match node.kind {
+            NodeKind::Choice(set) => self.policy[self.tree.sets()[set as usize].places().start + k],
+            _ => self.tree.probability(child),
+        }
+    }
+
+    /// One seat's half of a round: what it regrets against the others' policies, and its next policy.
+    fn update(&mut self, seat: Seat) {
+        let tree = self.tree;
+        let mut summed = vec![false; tree.sets().len()];
+        for (i, node) in tree.nodes().iter().enumerate() {
+            let set = self.own_set(node, seat);
+            if let Some(set) = set
+                && !std::mem::replace(&mut summed[set], true)
+            {
+                // Views have perfect recall: the seat's own reach is the same at every node of a set.
+                let weight = f64::from(self.rounds) * self.own[i];
+                tree.sets()[set].places().for_each(|place| self.sums[place] += weight * self.policy[place]);
+            }
+            for (k, child) in node.children().enumerate() {
+                let p = self.likely(node, child, k);
+                let (mine, theirs) = if set.is_some() { (p, 1.0) } else { (1.0, p) };
+                self.own[child] = self.own[i] * mine;
+                self.others[child] = self.others[i] * theirs;
+            }
+        }
+        for (i, node) in tree.nodes().iter().enumerate().rev() {
+            self.value[i] = match node.kind {
+                NodeKind::Over(end) => tree.returns(end)[seat],
+                _ => {
+                    let children = node.children().enumerate();
+                    children.map(|(k, child)| self.likely(node, child, k) * self.value[child]).sum()
+                }
+            };
+            if let Some(set) = self.own_set(node, seat) {
+                for (place, child) in tree.sets()[set].places().zip(node.children()) {
+                    self.regrets[place] += self.others[i] * (self.value[child] - self.value[i]);
+                }
+            }
+        }
+        for set in tree.sets().iter().filter(|set| set.seat == seat) {
+            self.regrets[set.places()].iter_mut().for_each(|regret| *regret = regret.max(0.0));
+        }
+        self.policy = self.shares(&self.regrets);
+    }
+}
+
+/// A solved game.
+struct Solved {
+    tree: Tree,
+    policy: Vec<f64>,
+}
+
+/// Solved games by game string and rounds.
+type Known = HashMap<(String, u64), Arc<Solved>>;
+
+/// Solving takes a moment, and a server builds an agent for every match.
+static SOLVED: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let rounds = spec.int("rounds").unwrap_or(1);
+    let key = (game.spec().string.clone(), rounds);
+    let mut known = SOLVED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(solved) = known.get(&key) {
+        return Ok(Arc::new(Player(solved.clone())));
+    }
+    let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
+    let tree = Tree::build(game, MOST_NODES)
+        .map_err(|why| AgentError::unfit(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
+    let mut cfr = Cfr::new(&tree);
+    cfr.run(rounds as u32);
+    let policy = cfr.average();
+    let solved = Arc::new(Solved { tree, policy });
+    known.insert(key, solved.clone());
+    Ok(Arc::new(Player(solved)))
+}
+
+struct Player(Arc<Solved>);
+
+impl Agent for Player {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let Solved { tree, policy } = &*self.0;
+        let set = tree.set(ask.seat, &*ask.view());
+        let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
+        let mut left = ask.stream().unit();
+        let drawn = policy[tree.sets()[set].places()].iter().position(|&p| {
+            left -= p;
+            left < 0.0
+        });
+        // Probabilities that sum to a little less than 1 may leave nothing drawn.
+        let actions = tree.actions(set);
+        Ok(Answer::id(actions[drawn.unwrap_or(actions.len() - 1)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::AgentKey;
+
+    use super::*;
+
+    fn tree(game: &str) -> (GameRef, Tree) {
+        let game = ludex_env::load(game).unwrap();
+        let tree = Tree::build(&game, MOST_NODES).unwrap();
+        (game, tree)
+    }
+
+    /// Kuhn (1950): the first seat loses 1/18 a hand.
+    #[test]
+    fn kuhn_poker_is_worth_an_eighteenth_to_the_second_seat() {
+        let (_, tree) = tree("kuhn_poker");
+        let mut cfr = Cfr::new(&tree);
+        cfr.run(2_000);
+        let policy = cfr.average();
+        let value = tree.values(&policy)[0];
+        assert!((value + 1.0 / 18.0).abs() < 1e-4, "{value}");
+        assert!(tree.exploitability(&policy) < 1e-3, "{}", tree.exploitability(&policy));
+    }
+
+    #[test]
+    fn leduc_poker_is_hardly_exploitable() {
+        let (_, tree) = tree("leduc_poker");
+        let mut cfr = Cfr::new(&tree);
+        cfr.run(300);
+        let found = tree.exploitability(&cfr.average());
+        assert!(found < 0.005, "{found} antes a hand");
+        assert!(tree.exploitability(&tree.uniform()) > 1.0, "the uniform policy is much worse");
+    }
+
+    #[test]
+    fn the_agent_draws_from_the_policy() {
+        let (game, tree) = tree("kuhn_poker");
+        let agent = crate::build("cfr rounds=2000", &game).unwrap();
+        let mut cfr = Cfr::new(&tree);
+        cfr.run(2_000);
+        let policy = cfr.average();
+        // The holder of the queen, who faces a bet after a pass, calls sometimes.
+        let mut s = game.start();
+        [1, 2].iter().for_each(|&card| s.play_chance(card).unwrap());
+        s.play(0, 0).unwrap();
+        s.play(1, 1).unwrap();
+        let set = tree.set(0, &*s.view(ludex_env::Viewer::Seat(0))).unwrap();
+        let wanted = policy[tree.sets()[set].places()][1];
+        let calls = (0..2_000u32).filter(|&turn| {
+            let ask = Ask::on_state(&*s, 0, turn, &[0, 1], AgentKey::Own(&[7; 32]));
+            agent.act(&ask, None).unwrap() == Answer::id(1)
+        });
+        let share = calls.count() as f64 / 2_000.0;
+        assert!(wanted > 0.2 && (share - wanted).abs() < 0.05, "{share} of {wanted}");
+    }
+
+    #[test]
+    fn large_games_are_refused() {
+        let game = ludex_env::load("connect_four").unwrap();
+        let error = crate::build("cfr", &game).err().unwrap();
+        assert!(error.message.contains("100000 nodes"), "{}", error.message);
+    }
+}
