@@ -6,7 +6,7 @@
 //! comes as close to an equilibrium as is wanted; in other games it is a policy without such a promise.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use ludex_env::{Ask, GameRef, Seat};
@@ -17,9 +17,10 @@ use crate::roster::{Entry, Kind};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 use crate::tree::{Kind as NodeKind, Node, Tree};
 
-/// Games with more nodes are not solved when they are asked for, nor in more rounds than the agent takes: it would keep a
-/// server waiting.
-const MOST_NODES: usize = 100_000;
+/// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
+const MOST_NODES: usize = 20_000;
+/// So many games are kept: clients name parameters, and so games, as they like.
+const MOST_KEPT: usize = 16;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "cfr",
@@ -144,32 +145,43 @@ impl<'t> Cfr<'t> {
     }
 }
 
-/// A solved game.
+/// A game that is solved when the first move is asked for.
 struct Solved {
     tree: Tree,
-    policy: Vec<f64>,
+    rounds: u32,
+    policy: OnceLock<Vec<f64>>,
 }
 
-/// Solved games by game string and rounds.
+impl Solved {
+    fn policy(&self) -> &[f64] {
+        self.policy.get_or_init(|| {
+            let mut cfr = Cfr::new(&self.tree);
+            cfr.run(self.rounds);
+            cfr.average()
+        })
+    }
+}
+
+/// Games by game string and rounds.
 type Known = HashMap<(String, u64), Arc<Solved>>;
 
-/// Solving takes a moment, and a server builds an agent for every match.
-static SOLVED: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+/// A server builds an agent for every match.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let rounds = spec.int("rounds").unwrap_or(1);
     let key = (game.spec().string.clone(), rounds);
-    let mut known = SOLVED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(solved) = known.get(&key) {
         return Ok(Arc::new(Player(solved.clone())));
     }
     let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
     let tree = Tree::build(game, MOST_NODES)
         .map_err(|why| AgentError::unfit(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
-    let mut cfr = Cfr::new(&tree);
-    cfr.run(rounds as u32);
-    let policy = cfr.average();
-    let solved = Arc::new(Solved { tree, policy });
+    if known.len() >= MOST_KEPT {
+        known.clear();
+    }
+    let solved = Arc::new(Solved { tree, rounds: rounds as u32, policy: OnceLock::new() });
     known.insert(key, solved.clone());
     Ok(Arc::new(Player(solved)))
 }
@@ -178,7 +190,7 @@ struct Player(Arc<Solved>);
 
 impl Agent for Player {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let Solved { tree, policy } = &*self.0;
+        let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
         let mut left = ask.stream().unit();
@@ -252,6 +264,6 @@ mod tests {
     fn large_games_are_refused() {
         let game = ludex_env::load("connect_four").unwrap();
         let error = crate::build("cfr", &game).err().unwrap();
-        assert!(error.message.contains("100000 nodes"), "{}", error.message);
+        assert!(error.message.contains("20000 nodes"), "{}", error.message);
     }
 }
