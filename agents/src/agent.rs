@@ -104,12 +104,7 @@ pub(crate) struct Keyed {
 
 impl Agent for Keyed {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let own = AgentKey::Own(&self.key);
-        if let Some(state) = ask.peek() {
-            return self.agent.act(&Ask::on_state(&*state, ask.seat, ask.turn, ask.legal, own).with_peek(), deadline);
-        }
-        let view = ask.view();
-        self.agent.act(&Ask::on_view(&*view, ask.seat, ask.turn, ask.legal, own), deadline)
+        self.agent.act(&ask.keyed(AgentKey::Own(&self.key)), deadline)
     }
 
     fn peeks(&self) -> bool {

@@ -11,7 +11,7 @@ use ludex_protocol::spec::{Spec, TensorSpec};
 
 use crate::batch::{Batch, BatchConfig, BatchError, DynBatch};
 use crate::draw::Stream;
-use crate::game::{Action, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Issue, Mover, Outcomes, Seat, Seen, Turn, Unit, Viewer};
 
 /// A game with its parameters fixed.
 pub trait DynGame: Send + Sync {
@@ -21,6 +21,8 @@ pub trait DynGame: Send + Sync {
     fn page(&self) -> &'static str;
     /// The id as a static string, as seeds need it.
     fn id(&self) -> &'static str;
+    /// What two agents of the ladder are compared by.
+    fn unit(&self) -> Unit;
     /// The first position.
     fn start(&self) -> Box<dyn DynState>;
     /// A view from its serde form, as a remote agent receives it.
@@ -179,6 +181,8 @@ pub trait DynView: Send + Sync {
     fn world(&self, rng: &mut Stream) -> Box<dyn DynState>;
     /// A copy.
     fn boxed(&self) -> Box<dyn DynView>;
+    /// The game's own [`View`](Game::View), for bots of that game.
+    fn as_any(&self) -> &dyn Any;
 }
 
 /// A game and its spec, shared by its states and views.
@@ -211,6 +215,10 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn id(&self) -> &'static str {
         G::ID
+    }
+
+    fn unit(&self) -> Unit {
+        G::UNIT
     }
 
     fn start(&self) -> Box<dyn DynState> {
@@ -542,6 +550,10 @@ impl<G: Game> DynView for Seeing<G> {
 
     fn boxed(&self) -> Box<dyn DynView> {
         Box::new(Seeing { of: self.of.clone(), view: self.view.clone() })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.view
     }
 }
 

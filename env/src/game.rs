@@ -331,6 +331,18 @@ pub struct Facts {
     pub proposals: Option<std::collections::BTreeMap<String, Value>>,
 }
 
+/// What is played to compare two agents of a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One episode: won, drawn or lost.
+    Episode,
+    /// Episodes on so many seeds, on each of which the agents take each other's seats: won by the greater sum of returns.
+    /// Long enough for skill to show through the luck.
+    Duplicate(u32),
+    /// No duel: each agent's mean return in the company of these agents, one after the other.
+    Field(&'static [&'static str]),
+}
+
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
@@ -363,6 +375,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     const PRESETS: &'static [PresetText] = &[];
     /// The ladder: `(level, bot, agent spec)`, level 0 = random.
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+    /// What agents of the ladder are compared by.
+    const UNIT: Unit = Unit::Episode;
 
     /// The game with these parameters.
     ///

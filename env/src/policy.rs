@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::draw::{Draw, Key, Stream};
 use crate::erased::{DynState, DynView};
-use crate::game::{Action, Seat, Viewer};
+use crate::game::{Action, Mover, Seat, Viewer};
 
 /// Where an agent's randomness comes from.
 #[derive(Clone, Copy)]
@@ -22,6 +22,15 @@ enum Sight<'a> {
     View(&'a dyn DynView),
 }
 
+/// One move or outcome of the episode so far, as the asked seat knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// Whose it was.
+    pub by: Mover,
+    /// The action or outcome; `None` where the seat may not know it, and for what was said.
+    pub action: Option<Action>,
+}
+
 /// A question to an agent: one seat, its own turn counter, its legal actions and its view.
 ///
 /// The answer is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
@@ -36,23 +45,51 @@ pub struct Ask<'a> {
     key: AgentKey<'a>,
     sight: Sight<'a>,
     peek: bool,
+    past: Option<&'a [Past]>,
 }
 
 impl<'a> Ask<'a> {
     /// A question about a state of the host's; the agent gets the seat's view of it, made when it looks.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask { seat, turn, legal, key, sight: Sight::State(state), peek: false }
+        Ask { seat, turn, legal, key, sight: Sight::State(state), peek: false, past: None }
     }
 
     /// A question about a view, as remote agents get it.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false }
+        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false, past: None }
     }
 
     /// Lets the agent see the true state, for studies of what hidden information is worth; never in rated matches.
     pub fn with_peek(mut self) -> Self {
         self.peek = true;
         self
+    }
+
+    /// The same question under another key.
+    pub fn keyed<'k>(&self, key: AgentKey<'k>) -> Ask<'k>
+    where
+        'a: 'k,
+    {
+        Ask {
+            seat: self.seat,
+            turn: self.turn,
+            legal: self.legal,
+            key,
+            sight: self.sight,
+            peek: self.peek,
+            past: self.past,
+        }
+    }
+
+    /// Tells the agent how the episode came here, for programs that want to hear every move.
+    pub fn with_past(mut self, past: &'a [Past]) -> Self {
+        self.past = Some(past);
+        self
+    }
+
+    /// All moves and outcomes that the seat saw, oldest first; `None` where the host keeps none (batches).
+    pub fn past(&self) -> Option<&'a [Past]> {
+        self.past
     }
 
     /// What the seat knows.

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use ludex_agents::{Agent, AgentSpec, Answer, Kind, Move};
 use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
 use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, GameRef, Seat};
+use ludex_env::{AgentKey, GameRef, Past, Seat};
 use ludex_protocol::record::{AgentKind, Notes};
-use ludex_protocol::server::MatchStart;
+use ludex_protocol::server::{Event, MatchFrame, MatchStart, Resync};
 use serde_json::Value;
 
 use crate::catalogue;
+use crate::matches::frames::past_of;
 
 /// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
 const WIRE: Duration = Duration::from_millis(200);
@@ -35,6 +36,8 @@ pub struct RemoteAgent {
 struct Tables {
     begun: u64,
     running: HashMap<String, Table>,
+    /// What each match has told so far.
+    past: HashMap<String, Vec<Past>>,
     /// By canonical game string and parameters.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
 }
@@ -108,22 +111,40 @@ impl Handler for RemoteAgent {
             println!("{} ({} tries left)", refusal.message, refusal.tries_left);
         }
         let table = self.table(&ask.start)?;
-        let answer = tokio::task::spawn_blocking(move || think(&table, &ask)).await??;
+        let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
+        let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past)).await??;
         Ok(act(answer))
     }
 
+    fn event(&self, event: &Event) {
+        if let Some(past) = past_of(&event.kind) {
+            self.tables().past.entry(event.match_id.clone()).or_default().push(past);
+        }
+    }
+
+    fn resync(&self, resync: &Resync) {
+        let kinds = resync.events.iter().filter_map(|frame| match frame {
+            MatchFrame::Event(event) => past_of(&event.kind),
+            _ => None,
+        });
+        self.tables().past.insert(resync.match_id.clone(), kinds.collect());
+    }
+
     fn ended(&self, played: &Played) {
-        self.tables().running.remove(&played.start.match_id);
+        let mut tables = self.tables();
+        tables.running.remove(&played.start.match_id);
+        tables.past.remove(&played.start.match_id);
+        drop(tables);
         (self.told)(played);
     }
 }
 
-fn think(table: &Table, ask: &Ask) -> Result<Answer, Failure> {
+fn think(table: &Table, ask: &Ask, past: &[Past]) -> Result<Answer, Failure> {
     let view = ask.view.structure.as_ref().ok_or("the turn shows no `struct` view")?;
     let view = table.game.read_view(view).map_err(|why| format!("the view is not understood: {why}"))?;
     let legal: Vec<u32> = ask.legal.iter().collect();
     let question = ludex_env::Ask::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
-    Ok(table.agent.act(&question, deadline(ask))?)
+    Ok(table.agent.act(&question.with_past(past), deadline(ask))?)
 }
 
 fn deadline(ask: &Ask) -> Option<Instant> {

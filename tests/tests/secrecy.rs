@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ludex_env::batch::BatchError;
 use ludex_env::check::scaled;
 use ludex_env::{
-    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, Turn, Viewer, games, load,
+    BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, Turn, Unit, Viewer, games, load,
 };
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
@@ -39,6 +39,10 @@ impl DynGame for Continued {
 
     fn id(&self) -> &'static str {
         self.game.id()
+    }
+
+    fn unit(&self) -> Unit {
+        self.game.unit()
     }
 
     fn start(&self) -> Box<dyn DynState> {

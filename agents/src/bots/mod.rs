@@ -1,8 +1,29 @@
 //! Bots of single games: one file per game, named after it.
 
+use ludex_env::{Ask, GameRef};
+
+use crate::error::AgentError;
 use crate::roster::Entry;
+use crate::spec::AgentSpec;
 
 pub mod iterated_prisoners_dilemma;
 
 /// The entries of all bots, game by game.
 pub(crate) const BOTS: &[&[Entry]] = &[iterated_prisoners_dilemma::BOTS];
+
+/// Refuses every game but `id`.
+pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {
+    let asked = &game.spec().game;
+    if asked == id {
+        return Ok(());
+    }
+    Err(AgentError::unfit(spec.name(), asked, "it is a bot of another game", &format!("it plays {id}")))
+}
+
+/// The asked seat's view in the game's own type `V`.
+pub(crate) fn view<V: Clone + 'static>(ask: &Ask<'_>) -> Result<V, AgentError> {
+    let view = ask.view();
+    let own: Option<&V> = view.as_any().downcast_ref();
+    own.cloned()
+        .ok_or_else(|| AgentError::failed(format!("a view of {}, which this bot cannot read", view.spec().game)))
+}

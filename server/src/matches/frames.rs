@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ludex_env::batch::Layout;
 use ludex_env::erased::legal_list;
-use ludex_env::{DynGame, DynState, Seat, Viewer};
+use ludex_env::{DynGame, DynState, Mover, Past, Seat, Viewer};
 use ludex_protocol::client::MatchView;
 use ludex_protocol::record::RecordEvent;
 use ludex_protocol::server::{Event, EventKind, Legal, MatchEnd, MatchFrame, MatchStart, SeatView};
@@ -113,6 +113,15 @@ impl Logs {
         self.all(to).into_iter().filter(|f| matches!(f, MatchFrame::Event(_))).collect()
     }
 
+    /// The moves and outcomes that a watcher was told.
+    pub(super) fn past(&self, to: Watcher) -> Vec<Past> {
+        let events = self.log(to).told.iter().filter_map(|told| match &told.frame {
+            MatchFrame::Event(event) => Some(&event.kind),
+            _ => None,
+        });
+        events.filter_map(past_of).collect()
+    }
+
     /// Start, events and end, as a `resync` carries them.
     pub(super) fn parts(&self, to: Watcher) -> (Option<Box<MatchStart>>, Vec<MatchFrame>, Option<Box<MatchEnd>>) {
         let (mut start, mut events, mut end) = (None, Vec::new(), None);
@@ -145,6 +154,15 @@ impl Logs {
             frames.push(frame);
         }
         frames
+    }
+}
+
+/// What an event tells an agent about the moves of the episode.
+pub(crate) fn past_of(event: &EventKind) -> Option<Past> {
+    match *event {
+        EventKind::Move { seat, action, .. } => Some(Past { by: Mover::Seat(seat as Seat), action }),
+        EventKind::Chance { action, .. } => Some(Past { by: Mover::Chance, action }),
+        _ => None,
     }
 }
 

@@ -151,7 +151,8 @@ impl Match {
         let place = self.places.get(seat).filter(|p| p.asked)?;
         let legal = ludex_env::erased::legal_list(&*self.state, seat);
         let (state, draw) = (self.state.boxed(), self.draw.clone());
-        Some(Question { seat, turn: place.issued.saturating_sub(1), legal, state, draw, peek })
+        let past = self.logs.past(Watcher::Seat(seat));
+        Some(Question { seat, turn: place.issued.saturating_sub(1), legal, state, draw, peek, past })
     }
 
     /// For `welcome`: where a seat stands.

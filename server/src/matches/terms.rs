@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, Move};
-use ludex_env::{AgentKey, Ask, Draw, DynState, GameRef, Given, Seat};
+use ludex_env::{AgentKey, Ask, Draw, DynState, GameRef, Given, Past, Seat};
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::server::{MatchFrame, Refused, ServerMessage};
@@ -206,12 +206,14 @@ pub struct Question {
     pub(super) state: Box<dyn DynState>,
     pub(super) draw: Draw,
     pub(super) peek: bool,
+    pub(super) past: Vec<Past>,
 }
 
 impl Question {
     /// The question as agents take it.
     pub fn ask(&self) -> Ask<'_> {
         let ask = Ask::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Episode(&self.draw));
+        let ask = ask.with_past(&self.past);
         if self.peek { ask.with_peek() } else { ask }
     }
 }
