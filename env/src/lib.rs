@@ -13,6 +13,7 @@ pub mod draw;
 pub mod erased;
 pub mod game;
 pub mod games;
+pub mod ladder;
 pub mod params;
 pub mod playthrough;
 pub mod policy;

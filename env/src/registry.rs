@@ -11,6 +11,7 @@ use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
 use crate::erased::{GameRef, Loaded, Shared};
 use crate::game::{Game, PresetText};
 use crate::games::GAMES;
+use crate::ladder;
 use crate::params::{ParamError, canonical, split, typed};
 
 /// Another name of a game, and what its parameters mean in ours.
@@ -165,6 +166,8 @@ fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
         _ => Params::new(),
     };
     let string = canonical(G::ID, &params);
+    let mut anchors: Vec<Anchor> = G::LADDER.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect();
+    ladder::rate(&mut anchors, G::PAGE, &string, G::RULES);
     let one = |t: Option<(&'static str, _)>| t.map(|(name, spec)| BTreeMap::from([(name.to_owned(), spec)]));
     let mut layouts = Vec::new();
     if f.tensor.is_some() {
@@ -209,7 +212,7 @@ fn spec_of<G: Game>(game: &G, params_schema: Value) -> Spec {
         proposals: f.proposals,
         params_schema,
         presets: presets.collect(),
-        anchors: G::LADDER.iter().map(|&(level, bot, agent)| anchor(level, bot, agent)).collect(),
+        anchors,
         text: None,
         params,
     }

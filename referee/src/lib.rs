@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod digest;
+pub mod ladder;
 pub mod metric;
 pub mod outcome;
 pub mod rating;

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ludex_env::ladder;
+use ludex_protocol::Spec;
 use ludex_protocol::record::AgentKind;
-use ludex_protocol::spec::Utility;
+use ludex_protocol::spec::{Anchor, Utility};
 use serde::Serialize;
-use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use crate::metric::{METRICS, Measure, Sample};
 use crate::rating::Played;
@@ -23,8 +23,9 @@ use crate::verify::Verified;
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
-    /// Agents whose rating is a constant, by name or spec; in Elo points. The default is `random` at 0.
-    pub fixed: BTreeMap<String, f64>,
+    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server played, as
+    /// the game's [ladder](ludex_env::ladder) has them, and `random` at 0.
+    pub fixed: Option<BTreeMap<String, f64>>,
     /// Resamples for the intervals.
     pub resamples: usize,
     /// Seed of the resampling.
@@ -40,8 +41,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         let Elo { start, k } = Elo::default();
-        let fixed = BTreeMap::from([("random".to_owned(), 0.0)]);
-        Options { fixed, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
+        Options { fixed: None, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
     }
 }
 
@@ -80,6 +80,8 @@ pub struct Scale {
     pub blocks: usize,
     /// Estimated share of draws between equals.
     pub draws: f64,
+    /// Whose rating is a constant, and which; agents that did not play are left out.
+    pub constants: BTreeMap<String, f64>,
     /// Points by seat, whoever sat there.
     pub seats: Vec<SeatRow>,
     /// The agents, best rating first.
@@ -192,7 +194,10 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
         })
         .collect();
     let spec = games[0].spec();
-    let fixed = constants(&agents, labels, options);
+    let fixed = match &options.fixed {
+        Some(given) => constants(&agents, labels, given),
+        None => ladder_constants(&agents, labels, spec),
+    };
     let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &all };
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
     let ratings = anchored(agents.len(), contested, &settings);
@@ -235,7 +240,7 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
     let order: Vec<usize> = rows.iter().map(|(k, _)| *k).collect();
     let unpaired = all.iter().filter(|g| g.pair.is_none()).count();
     Scale {
-        name: format!("{}@{}/{}", spec.string, spec.rules, ladder_digest(spec, &agents, &fixed)),
+        name: name(spec, options),
         game: spec.game.clone(),
         title: spec.title.clone(),
         string: spec.string.clone(),
@@ -244,13 +249,14 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
         games: games.len(),
         blocks: pairs.len() + unpaired,
         draws: ratings.draws,
+        constants: fixed.iter().map(|&(k, r)| (labels[&agents[k]].clone(), r)).collect(),
         seats: seat_rows(spec, contested),
         agents: rows.into_iter().map(|(_, row)| row).collect(),
         crosstable: order.iter().map(|&a| order.iter().map(|&b| table[a][b]).collect()).collect(),
     }
 }
 
-fn seat_rows(spec: &ludex_protocol::Spec, games: &[Played]) -> Vec<SeatRow> {
+fn seat_rows(spec: &Spec, games: &[Played]) -> Vec<SeatRow> {
     let seats = spec.players as usize;
     let by_seat: Vec<Played> = games.iter().map(|g| Played { seats: (0..seats).collect(), ..g.clone() }).collect();
     let table = crosstable(seats, &by_seat);
@@ -258,10 +264,27 @@ fn seat_rows(spec: &ludex_protocol::Spec, games: &[Played]) -> Vec<SeatRow> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
+/// The rungs of a game's ladder that the server played, as anchors or as the agents that they are, and `random`: whoever
+/// plays at random is as strong as level 0.
+fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
+    let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
+    for a in spec.anchors.iter().filter(|a| a.level > 0) {
+        let Some(rating) = a.rating else { continue };
+        let bot = if a.bot == 1 { String::new() } else { format!(" bot={}", a.bot) };
+        let names = [Some(format!("anchor level={}{bot}", a.level)), Some(a.agent.clone())];
+        out.extend(agents.iter().enumerate().filter(|(_, key)| names.contains(&key.1)).map(|(k, _)| (k, rating)));
+    }
+    out
+}
+
 /// Which agents are constants: named by label, spec or name; of several the server's own.
-fn constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, options: &Options) -> Vec<(usize, f64)> {
+fn constants(
+    agents: &[AgentKey],
+    labels: &BTreeMap<AgentKey, String>,
+    given: &BTreeMap<String, f64>,
+) -> Vec<(usize, f64)> {
     let mut out = Vec::new();
-    for (wanted, &rating) in &options.fixed {
+    for (wanted, &rating) in given {
         let named = |key: &&AgentKey| labels[*key] == *wanted || key.1.as_ref() == Some(wanted) || key.0 == *wanted;
         let able: Vec<&AgentKey> = agents.iter().filter(named).collect();
         let served = able.iter().any(|key| key.1.is_some());
@@ -271,13 +294,20 @@ fn constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, options: 
     out
 }
 
-/// First 8 hex digits of SHA-256 over canonical JSON of the game's ladder and the constants that were used.
-fn ladder_digest(spec: &ludex_protocol::Spec, agents: &[AgentKey], fixed: &[(usize, f64)]) -> String {
-    let constants: BTreeMap<&str, f64> =
-        fixed.iter().map(|&(k, r)| (agents[k].1.as_deref().unwrap_or(&agents[k].0), r)).collect();
-    let ladder: Vec<_> = spec.anchors.iter().map(|a| json!([a.level, a.bot, a.agent, a.rating])).collect();
-    let text = crate::digest::canonical(&json!({"ladder": ladder, "constants": constants})).unwrap_or_default();
-    hex::encode(&Sha256::digest(text)[..4])
+/// `game@rules/digest`: the digest is the ladder's, or that of the constants that were given instead.
+fn name(spec: &Spec, options: &Options) -> String {
+    let Some(given) = &options.fixed else {
+        return ladder::scale(&spec.string, spec.rules, &spec.anchors);
+    };
+    let rung = |(bot, (agent, &rating)): (u32, (&String, &f64))| Anchor {
+        level: 0,
+        bot,
+        agent: agent.clone(),
+        rating: Some(rating),
+        low: None,
+        high: None,
+    };
+    ladder::scale(&spec.string, spec.rules, &(0..).zip(given).map(rung).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -313,6 +313,53 @@ fn ratings_and_reports() {
     assert!(html.contains("alphabeta depth=6"));
 }
 
+/// Figures of a ladder, without times.
+fn figures(document: &Value) -> Vec<Value> {
+    let rungs = document[0]["rungs"].as_array().unwrap();
+    rungs.iter().map(|r| json!([r["agent"], r["found"], r["found_low"], r["rating"], r["high"]])).collect()
+}
+
+#[test]
+fn ladders_are_measured_kept_and_written() {
+    let at = folder();
+    let measure = |units: &str, data: &str| {
+        ludex(at.path(), &["ladder", "kuhn_poker", "--units", units, "--seed", "3", "--data", data, "--json"]).json()
+    };
+    let once = measure("6", "whole");
+    assert_eq!((&once[0]["units"], &once[0]["rungs"][0]["agent"]), (&json!(6), &json!("random")));
+    assert!(once[0]["rungs"][1]["found"].is_number() && once[0]["rungs"][1]["micros"].as_f64().unwrap() > 0.0);
+    // In two pieces, the first of them torn off in the middle of a line.
+    measure("3", "parts");
+    let kept = at.path().join("parts/ladders");
+    let file = std::fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() - 20]).unwrap();
+    assert_eq!(figures(&measure("6", "parts")), figures(&once));
+    let again = measure("6", "parts");
+    assert_eq!((figures(&again), &again[0]["rungs"][0]["micros"]), (figures(&once), &Value::Null), "nothing was played");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 6 * text.lines().count() / 3);
+
+    let page = at.path().join("kuhn_poker.md");
+    std::fs::write(&page, "# Kuhn\n\n## Anchors\n\nSome.\n\n## Versions\n").unwrap();
+    let write = ["ladder", "kuhn_poker", "--units", "6", "--seed", "3", "--data", "parts", "--write", "."];
+    for _ in 0..2 {
+        let shown = ludex(at.path(), &write).well();
+        assert!(shown.contains(once[0]["scale"].as_str().unwrap()), "{shown}");
+    }
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("`ludex ladder kuhn_poker --units 6 --seed 3`") && written.ends_with("## Versions\n"));
+    assert_eq!(written.matches("| 0 | 1 | `random` |").count(), 1, "{written}");
+
+    for (args, said) in [
+        (&["ladder", "kuhn"][..], "kuhn_poker"),
+        (&["ladder", "kuhn_poker", "--units", "1"], "2.."),
+        (&["ladder", "kuhn_poker", "--units", "2", "--write", "none"], "--write takes the folder"),
+    ] {
+        let err = ludex(at.path(), args).fails();
+        assert!(err.contains(said), "{err}");
+    }
+}
+
 #[test]
 fn replays_show_any_position() {
     let at = folder();

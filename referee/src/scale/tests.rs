@@ -54,7 +54,7 @@ fn scales_are_never_mixed() {
     // Other parameters are another game, other constants another ladder.
     let other = verified(pairs("kuhn_poker(players=2)", 1));
     assert_eq!(rate(&other, &quick())[0].name, scales[0].name);
-    let constants = Options { fixed: BTreeMap::from([("a".into(), 100.0)]), ..quick() };
+    let constants = Options { fixed: Some(BTreeMap::from([("a".into(), 100.0)])), ..quick() };
     let moved = &rate(&games, &constants)[0];
     assert_ne!(moved.name, scales[0].name);
     let best = moved.agents.iter().find(|r| r.name == "a").unwrap();

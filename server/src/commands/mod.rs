@@ -8,6 +8,7 @@ mod demo;
 mod export;
 mod games;
 mod join;
+mod ladder;
 mod r#match;
 mod play;
 mod print;
@@ -46,6 +47,8 @@ enum Command {
     Play(play::Args),
     /// Play agents against each other, in pairs with seats swapped
     Match(r#match::Args),
+    /// Measure the anchors of games against each other: scores, ratings, and the tables of the games' pages
+    Ladder(ladder::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
     /// Verify episodes and rate the agents
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Replay(args) => replay::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Ladder(args) => ladder::run(args),
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),

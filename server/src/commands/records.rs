@@ -1,5 +1,6 @@
 //! What commands over records share: files, else the store; the game that is meant; what counts.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -149,8 +150,8 @@ pub(super) struct Rated {
     /// Count unrated records too, such as those of `ludex match`
     #[arg(long)]
     unrated: bool,
-    /// An agent whose rating is a constant; several times for several
-    #[arg(long = "anchor", value_name = "NAME=RATING", default_value = "random=0")]
+    /// An agent whose rating is a constant; several times for several [default: the anchors of each game's ladder]
+    #[arg(long = "anchor", value_name = "NAME=RATING")]
     anchors: Vec<String>,
 }
 
@@ -165,8 +166,8 @@ impl Rated {
                 _ => anyhow::bail!("--anchor {text:?} is not NAME=RATING, such as \"mcts sims=100=450\""),
             }
         };
-        let fixed = self.anchors.iter().map(anchor).collect::<anyhow::Result<_>>()?;
-        Ok(Options { fixed, unrated: self.unrated, ..Options::default() })
+        let fixed = self.anchors.iter().map(anchor).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+        Ok(Options { fixed: (!fixed.is_empty()).then_some(fixed), unrated: self.unrated, ..Options::default() })
     }
 
     /// The records that were found true and what was refused; an error if nothing counts.
@@ -201,9 +202,7 @@ impl Rated {
             out.extend(["--game".to_owned(), game.clone()]);
         }
         out.extend(self.unrated.then(|| "--unrated".to_owned()));
-        if self.anchors != ["random=0"] {
-            out.extend(self.anchors.iter().flat_map(|a| ["--anchor".to_owned(), a.clone()]));
-        }
+        out.extend(self.anchors.iter().flat_map(|a| ["--anchor".to_owned(), a.clone()]));
         out
     }
 }
