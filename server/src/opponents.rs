@@ -25,8 +25,8 @@ impl Default for SearchLimits {
     }
 }
 
-/// The agents that clients may seat: every one that plays in-process within the limits, and those that the operator
-/// named, whatever they start or call.
+/// The agents that clients may seat: every one that plays in-process within the limits, the anchors of the game, and
+/// those that the operator named, whatever they start or call.
 #[derive(Clone, Debug, Default)]
 pub struct Opponents {
     /// Specs by the names that the operator gave them.
@@ -57,7 +57,8 @@ impl Opponents {
         let spec = AgentSpec::parse(offered.map_or(text, String::as_str)).map_err(|e| self.unknown(e))?;
         let resolved = spec.resolve(game).map_err(|e| self.unknown(e))?;
         if offered.is_none() {
-            if !matches!(resolved.kind(), Kind::Builtin) {
+            // The rungs of a game's ladder are the house's own, engines among them.
+            if resolved.kind() != Kind::Builtin && spec.kind() != Kind::Anchor {
                 return Err(self.not_offered(spec.name()));
             }
             self.within_limits(&resolved)?;
