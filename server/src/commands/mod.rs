@@ -68,6 +68,7 @@ enum Command {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
+    ludex_agents::sandbox::run_if_asked();
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
