@@ -13,6 +13,9 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
+/// Which libc names on some machines alone; the number is the same on all.
+const FCHMODAT2: c_long = 452;
+
 /// Denied whatever the arguments.
 #[rustfmt::skip]
 const NEVER: &[c_long] = &[
@@ -34,7 +37,7 @@ const NEVER: &[c_long] = &[
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_lookup_dcookie,
     SYS_fanotify_init, SYS_name_to_handle_at, SYS_open_by_handle_at,
     // What Landlock does not see of files: whose they are, and what may be done with them.
-    SYS_fchmod, SYS_fchmodat, SYS_fchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat,
+    SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
     // Memory that is nobody's, or stays when its maker is gone.
     SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
