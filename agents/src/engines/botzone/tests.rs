@@ -239,7 +239,7 @@ fn chess_names_squares() {
             castled += usize::from(moves.last().is_some_and(|m| m == "e1g1" || m == "e8g8"));
             // All pairs of squares, with and without a piece: just the legal moves are read.
             let square = |k: usize| format!("{}{}", char::from(b'a' + (k % 8) as u8), k / 8 + 1);
-            if ask.turn % 8 != 0 {
+            if ask.turn != 20 {
                 return;
             }
             let mut found = Vec::new();
