@@ -12,6 +12,7 @@ pub mod error;
 mod external;
 pub mod human;
 pub mod process;
+pub mod programs;
 pub mod random;
 pub mod roster;
 pub mod sandbox;

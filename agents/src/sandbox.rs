@@ -1,49 +1,135 @@
-//! What a program may not do.
+//! What a program may not do: the programs of strangers play here.
+//!
+//! The host starts its own executable again ([`run_if_asked`]), which takes from itself whatever a player needs not, for
+//! good, and then becomes the program. What is left:
+//!
+//! - one process with threads: no other program beside it, no new group or session, no signal to anybody else;
+//! - no network, no socket that reaches anybody;
+//! - to read: the system's programs and libraries, the program's own folder, and the files and folders that its command
+//!   line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`, and is removed afterwards;
+//! - an environment of `PATH` and little else; limits of memory, of files, and a far one of CPU time; no privileges;
+//! - it does not outlive the host.
+//!
+//! It can see that files exist which it may not open, and fill its folder file by file. Linux 5.13 or newer is needed, with
+//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a program that one trusts unprotected.
 
-use std::env;
-use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+mod confine;
+mod reach;
+#[cfg(target_os = "linux")]
+mod syscalls;
+
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
+
+pub(crate) use reach::find;
 
 use crate::process::Program;
 
+/// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
+const ASKED: &str = "__sandboxed";
+/// What the helper says before why it starts nothing, and the code that it ends with.
+const MARK: &str = "ludex sandbox: ";
+const REFUSED: i32 = 125;
+/// What every refusal ends with.
+const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
+
+/// Whether this executable is a helper if it is asked.
+static READY: AtomicBool = AtomicBool::new(false);
+/// Another executable that is one.
+static HELPER: OnceLock<PathBuf> = OnceLock::new();
+
+/// What the helper needs to know; the program's command line follows it.
+#[derive(Serialize, Deserialize)]
+struct Orders {
+    /// The host's process.
+    host: u32,
+    /// The fresh folder.
+    folder: PathBuf,
+    /// What else may be read.
+    read: Vec<PathBuf>,
+    /// Bytes of memory that it may write to, touched or not.
+    data: u64,
+    /// Bytes of a file.
+    file: u64,
+}
+
+/// To be called first in `main`: if this process was started to become a sandboxed program, it does, and this does not
+/// return.
+pub fn run_if_asked() {
+    READY.store(true, Ordering::Relaxed);
+    let mut args = std::env::args();
+    if args.nth(1).as_deref() != Some(ASKED) {
+        return;
+    }
+    let orders = args.next().unwrap_or_default();
+    let why = become_program(&orders, &args.collect::<Vec<_>>());
+    eprintln!("{MARK}{why}");
+    std::process::exit(REFUSED);
+}
+
+/// For hosts whose own `main` does not call [`run_if_asked`], such as tests: an executable whose `main` does. The first
+/// call counts.
+pub fn set_helper(path: impl Into<PathBuf>) {
+    let _ = HELPER.set(path.into());
+}
+
+/// Returns why it did not.
+#[cfg(target_os = "linux")]
+fn become_program(orders: &str, argv: &[String]) -> String {
+    match (serde_json::from_str(orders), argv) {
+        (Ok(orders), [program, args @ ..]) => confine::exec(&orders, program, args),
+        _ => format!("{ASKED} is for the program itself, not for people"),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn become_program(_: &str, _: &[String]) -> String {
+    format!("the sandbox needs Linux; {WAY_OUT}")
+}
+
+/// The helper's command that becomes `program`, and the folder that it will work in; or why there is none.
 pub(crate) fn command(program: &Program) -> Result<(Command, TempDir), String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let mut command = Command::new(find(&program.argv[0])?);
-    command.args(&program.argv[1..]);
+    #[cfg(target_os = "linux")]
+    confine::available()?;
+    if cfg!(not(target_os = "linux")) {
+        return Err(format!("the sandbox needs Linux; {WAY_OUT}"));
+    }
+    let helper = match HELPER.get() {
+        Some(path) => path.clone(),
+        // The running file, also when another has taken its place.
+        None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
+        None => return Err(format!("this host cannot make a sandbox: its main must call run_if_asked; {WAY_OUT}")),
+    };
+    let folder = tempfile::Builder::new().prefix("ludex-").tempdir();
+    let folder = folder.map_err(|e| format!("no folder to work in can be made: {e}"))?;
+    let (argv, read) = reach::of(&program.argv)?;
+    let orders = Orders {
+        host: std::process::id(),
+        folder: folder.path().to_owned(),
+        read,
+        // What is used is looked at; this bounds what is asked for at once, and runtimes ask for more than they use.
+        data: program.limits.memory.saturating_mul(2).saturating_add(512 << 20),
+        file: program.limits.file,
+    };
+    let mut command = Command::new(helper);
+    let orders = serde_json::to_string(&orders).map_err(|e| e.to_string())?;
+    command.arg(ASKED).arg(orders).args(argv).current_dir(folder.path());
+    command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.envs([("LANG", "C.UTF-8"), ("LC_ALL", "C.UTF-8")]);
+    command.env("HOME", folder.path()).env("TMPDIR", folder.path());
     Ok((command, folder))
 }
 
-/// The file that a program's name means: a path if it has a slash, else the first on PATH.
-pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
-    let runs = |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && executable(&m));
-    if name.contains('/') {
-        let path = Path::new(name);
-        return match (path.is_file(), runs(path)) {
-            (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
-            (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
-            (false, _) => Err(format!("there is no file {name} here")),
-        };
+/// Why the helper did not become the program, if that is how it ended.
+pub(crate) fn refusal(code: Option<i32>, errors: impl FnOnce() -> String) -> Option<String> {
+    if code != Some(REFUSED) {
+        return None;
     }
-    // Debian keeps engines where not every PATH leads.
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(["/usr/local/games", "/usr/games"].map(PathBuf::from));
-    let found = folders.map(|folder| folder.join(name)).find(|path| runs(path));
-    found.ok_or_else(|| format!("there is no program {name} on PATH; install it, or name it by its path"))
-}
-
-#[cfg(unix)]
-fn executable(meta: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    meta.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn executable(_: &std::fs::Metadata) -> bool {
-    true
-}
-
-pub(crate) fn refusal(_code: Option<i32>, _errors: impl FnOnce() -> String) -> Option<String> {
-    None
+    errors().strip_prefix(MARK).map(|why| why.trim_end().to_owned())
 }

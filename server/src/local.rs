@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Kind};
+use ludex_agents::{Agent, AgentError, AgentSpec, Kind, Move};
 use ludex_env::GameRef;
 use ludex_env::draw::{Key, key};
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, Record, RecordSeat, VERSION};
@@ -119,16 +119,30 @@ pub fn play(setup: Setup, players: &[&Player], mut told: impl FnMut(&Match, &Out
         if !player.agent.reproducible() {
             now += begun.elapsed().as_millis() as u64;
         }
-        if let Err(error) = &answer {
-            failure = Some(error.to_string());
-        }
+        let said = match &answer {
+            Ok(answer) => format!("an illegal move: {}", text_of(&answer.mv)),
+            Err(error) => error.to_string(),
+        };
         due.extend(machine.on(now, Input::of_agent(seat, question.turn, answer)));
+        if machine.record().is_some_and(|record| record.footer.reason == Some(Reason::AgentError)) {
+            failure.get_or_insert(said);
+        }
     }
     if !machine.over() {
         // Nobody is asked and it is not over: no rule leads here, and a record must say so.
         machine.on(now, Input::Abort(Reason::InfraError));
     }
     Played { record: machine.record().cloned().unwrap_or_default(), failure }
+}
+
+/// A move as its agent gave it.
+fn text_of(mv: &Move) -> String {
+    match mv {
+        Move::Id(a) => a.to_string(),
+        Move::Text(text) => format!("{text:?}"),
+        Move::Said(value) => value.to_string(),
+        Move::Resign => "resignation".to_owned(),
+    }
 }
 
 /// Matches to be played by a plan.
@@ -185,6 +199,28 @@ impl Series {
             Ok(())
         })
     }
+}
+
+/// Lets an agent play a match against itself, and one against random on each seat.
+///
+/// # Errors
+/// What went wrong in the first match that its fault ended.
+pub fn check(player: Player, game: &GameRef) -> Result<(), String> {
+    let random = Player::new("random", game).map_err(|e| e.to_string())?;
+    let seats = game.spec().players as usize;
+    let alone = (0..seats).map(|seat| (0..seats).map(|s| usize::from(s != seat)).collect());
+    let tables: Vec<Vec<usize>> = [vec![0; seats]].into_iter().chain(alone).collect();
+    let plan = tables.into_iter().zip(0..).map(|(seats, pair)| Planned { pair, turn: 0, seats }).collect();
+    let series = Series { game: game.clone(), players: vec![player, random], plan, seeds: Seeds::Open(0) };
+    for (k, planned) in series.plan.iter().enumerate() {
+        let played = series.play(k);
+        let Some(why) = played.failure else { continue };
+        let seat = played.record.footer.at_fault.unwrap_or_default();
+        let against = if k == 0 { "itself" } else { "random" };
+        let (seats, events) = (planned.seats.len(), played.record.events.len());
+        return Err(format!("{why} (on seat {seat} of {seats} against {against}, after {events} events)"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

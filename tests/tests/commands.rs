@@ -477,3 +477,46 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     assert_eq!(fresh(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 1);
     server.stop().stopped().await;
 }
+
+#[test]
+fn agents_are_listed() {
+    let here = folder();
+    let text = ludex(here.path(), &["agents"]).well();
+    assert!(text.lines().any(|line| line.starts_with("random ") && line.contains("builtin")), "{text}");
+    assert_eq!(text, ludex(here.path(), &["agents", "list"]).well());
+    let all = ludex(here.path(), &["agents", "--json"]).json();
+    let agents = all["agents"].as_array().unwrap();
+    assert_eq!(agents.len(), text.lines().count());
+    let uci = agents.iter().find(|a| a["name"] == "uci").unwrap();
+    assert_eq!((&uci["kind"], &uci["args"][0]["required"]), (&json!("external"), &json!(true)));
+}
+
+#[test]
+fn agents_are_checked() {
+    let here = folder();
+    let text = ludex(here.path(), &["agents", "check", "mcts sims=20", "--game", "tic_tac_toe"]).well();
+    assert_eq!(text, "passed  mcts sims=20\n");
+    let nobody = ludex(here.path(), &["agents", "check", "no_such_agent", "--game", "tic_tac_toe", "--json"]);
+    let document: Value = serde_json::from_str(&nobody.out).unwrap();
+    assert_eq!((nobody.code, &document["failed"]), (1, &json!(1)));
+    assert!(document["agents"][0]["why"].as_str().unwrap().contains("no_such_agent"), "{document}");
+    assert_eq!(ludex(here.path(), &["agents", "check", "random", "--game", "no_such_game"]).code, 2);
+}
+
+#[test]
+fn folders_of_bots_are_checked() {
+    let here = folder();
+    let bots = here.path().join("bots");
+    std::fs::create_dir(&bots).unwrap();
+    let empty = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe"]);
+    assert!(empty.code == 2 && empty.err.contains("holds none"), "{}", empty.err);
+    std::fs::write(bots.join("bad.c"), "int main() { return nothing_of_this_name; }").unwrap();
+    std::fs::write(bots.join(".hidden.py"), "").unwrap();
+    std::fs::write(bots.join("notes.txt"), "").unwrap();
+    let ran = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe", "--json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!((ran.code, document["agents"].as_array().unwrap().len()), (1, 1));
+    // Where there is no compiler, that is said.
+    let why = document["agents"][0]["why"].as_str().unwrap();
+    assert!(why.contains("nothing_of_this_name") || why.contains("there is no program cc"), "{why}");
+}

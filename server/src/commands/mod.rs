@@ -1,5 +1,6 @@
 //! The command line: one file for each command.
 
+mod agents;
 mod analyze;
 mod check_client;
 mod checks;
@@ -40,6 +41,8 @@ enum Command {
     Demo(demo::Args),
     /// List the games, or explain one
     Games(games::Args),
+    /// List the agents, or check programs that play
+    Agents(agents::Args),
     /// Answer questions about a game's rules: JSON lines in, answers out
     Analyze(analyze::Args),
     /// Play at this terminal
@@ -68,11 +71,13 @@ enum Command {
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
+    ludex_agents::sandbox::run_if_asked();
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Demo(args) => demo::run(&args),
         Command::Games(args) => games::run(args),
+        Command::Agents(args) => return agents::run(args),
         Command::Analyze(args) => analyze::run(&args),
         Command::Play(args) => play::run(args),
         Command::Match(args) => r#match::run(args),

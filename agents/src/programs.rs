@@ -1,0 +1,213 @@
+//! Folders of bots: which files are programs that play, how each is made ready, and the command line that runs it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::{Allowance, Fault, Limits, Program};
+use crate::sandbox::find;
+
+/// How long a compiler may take.
+const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
+/// How much of what a compiler says is told.
+const FIRST_LINES: usize = 5;
+
+/// How a bot's source becomes a running program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Python,
+    JavaScript,
+    Cpp,
+    C,
+    JavaSource,
+    Jar,
+    /// It runs as it is.
+    Executable,
+}
+
+/// A program that plays, as its author handed it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bot {
+    /// The file's name, or the folder's.
+    pub name: String,
+    kind: Kind,
+    /// What is run or compiled.
+    path: PathBuf,
+    /// The files to compile: one, or all of a folder.
+    sources: Vec<PathBuf>,
+}
+
+impl Bot {
+    /// The bot that `path` is, if it is one: a file of a language that is known, or an executable; or a folder with
+    /// `__main__.py`, `index.js`, or sources of C++ or C.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn at(path: &Path) -> io::Result<Option<Self>> {
+        let path = std::path::absolute(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_file() {
+            let kind = kind_of_file(&path);
+            return Ok(kind.map(|kind| Bot { name, kind, sources: vec![path.clone()], path }));
+        }
+        let files = visible(&path)?;
+        let has = |name: &str| files.contains(&path.join(name));
+        let of = |ending: Kind| files.iter().filter(|f| kind_of_file(f) == Some(ending)).cloned().collect::<Vec<_>>();
+        let (kind, sources) = if has("__main__.py") {
+            (Kind::Python, Vec::new())
+        } else if has("index.js") {
+            (Kind::JavaScript, Vec::new())
+        } else if let sources = of(Kind::Cpp)
+            && !sources.is_empty()
+        {
+            (Kind::Cpp, sources)
+        } else if let sources = of(Kind::C)
+            && !sources.is_empty()
+        {
+            (Kind::C, sources)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Bot { name, kind, path, sources }))
+    }
+
+    /// Makes it ready, with what is compiled in the folder `into`, and says the command line that runs it. Compilers are
+    /// not confined: they are asked about sources of people who are let in.
+    ///
+    /// # Errors
+    /// The compiler's first words, or which one is missing.
+    pub fn make(&self, into: &Path) -> Result<String, String> {
+        let path = self.path.to_string_lossy().into_owned();
+        let at = |name: &str| into.join(name).to_string_lossy().into_owned();
+        let sources = self.sources.iter().map(|s| s.to_string_lossy().into_owned());
+        let argv: Vec<String> = match self.kind {
+            Kind::Python => vec!["python3".into(), path],
+            Kind::JavaScript => vec!["node".into(), path],
+            Kind::Executable => vec![path],
+            Kind::Jar => java(["-jar".into(), path]),
+            Kind::Cpp | Kind::C => {
+                let (compiler, standard) =
+                    if self.kind == Kind::Cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
+                let program = at("bot");
+                let flags = [compiler, "-O2", standard, "-w", "-fmax-errors=3", "-pthread", "-o", &program];
+                let line = flags.map(str::to_owned).into_iter().chain(sources);
+                // Mathematics come last, behind what asks for them.
+                compile(line.chain(["-lm".to_owned()]).collect())?;
+                vec![program]
+            }
+            Kind::JavaSource => {
+                let class = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let classes = at("classes");
+                let line = ["javac", "-nowarn", "-encoding", "UTF-8", "-d", &classes].map(str::to_owned);
+                compile(line.into_iter().chain(sources).collect())?;
+                java(["-cp".into(), classes, class])
+            }
+        };
+        find(&argv[0])?;
+        shlex::try_join(argv.iter().map(String::as_str))
+            .map_err(|e| format!("{:?} cannot be written as a command: {e}", self.path))
+    }
+}
+
+/// All bots in a folder, by name; hidden files and what is no bot are left out.
+///
+/// # Errors
+/// What cannot be read.
+pub fn bots(folder: &Path) -> io::Result<Vec<Bot>> {
+    let found = visible(folder)?.into_iter().map(|path| Bot::at(&path));
+    found.filter_map(Result::transpose).collect()
+}
+
+/// What a folder holds, by name, without hidden files.
+fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| !path.file_name().unwrap_or_default().to_string_lossy().starts_with('.'));
+    paths.sort();
+    Ok(paths)
+}
+
+fn kind_of_file(path: &Path) -> Option<Kind> {
+    match path.extension().unwrap_or_default().to_string_lossy().as_ref() {
+        "py" => Some(Kind::Python),
+        "js" | "mjs" | "cjs" => Some(Kind::JavaScript),
+        "cpp" | "cc" | "cxx" => Some(Kind::Cpp),
+        "c" => Some(Kind::C),
+        "java" => Some(Kind::JavaSource),
+        "jar" => Some(Kind::Jar),
+        _ => (path.is_file() && find(&path.to_string_lossy()).is_ok()).then_some(Kind::Executable),
+    }
+}
+
+/// A virtual machine that keeps to one folder and to what a player may hold.
+fn java<const N: usize>(args: [String; N]) -> Vec<String> {
+    let flags = ["java", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx256m"].map(str::to_owned);
+    flags.into_iter().chain(args).collect()
+}
+
+fn compile(argv: Vec<String>) -> Result<(), String> {
+    let limits = Limits { memory: 4 << 30, ..Limits::default() };
+    let compiler = argv[0].clone();
+    let mut process = Program { argv, sandboxed: false, limits }.start().map_err(|fault| match fault {
+        Fault::NotStarted { why, .. } => why,
+        fault => fault.to_string(),
+    })?;
+    process.close_input();
+    process.rest(&COMPILING).map(drop).map_err(|fault| {
+        let said = process.errors();
+        let first: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(FIRST_LINES).collect();
+        if first.is_empty() { format!("{compiler}: {fault}") } else { first.join("\n") }
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_bots_is_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            path
+        };
+        for file in
+            ["a.py", ".hidden.py", "README.md", "d/__main__.py", "e/one.cpp", "e/two.cpp", "f/notes.txt", "b c.js"]
+        {
+            write(file, "");
+        }
+        let program = write("run", "#!/bin/sh\n");
+        assert_eq!(bots(folder.path()).unwrap().len(), 4, "what is not executable is no program");
+        fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let found = bots(folder.path()).unwrap();
+        let names: Vec<&str> = found.iter().map(|bot| bot.name.as_str()).collect();
+        assert_eq!(names, ["a.py", "b c.js", "d", "e", "run"]);
+        let into = tempfile::tempdir().unwrap();
+        let line = found[0].make(into.path()).unwrap();
+        assert_eq!(
+            Program::new(&line).unwrap().argv,
+            ["python3".to_owned(), folder.path().join("a.py").display().to_string()]
+        );
+        assert_eq!(found[4].make(into.path()).unwrap(), program.display().to_string());
+        assert_eq!(found[3].sources.len(), 2);
+    }
+
+    #[test]
+    fn what_does_not_compile_says_why() {
+        if find("cc").is_err() {
+            eprintln!("cc is missing: skipped");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bad.c");
+        fs::write(&path, "int main() { return nothing_of_this_name; }").unwrap();
+        let why = Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap_err();
+        assert!(why.contains("nothing_of_this_name") && why.lines().count() <= FIRST_LINES, "{why}");
+        fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
+        let line = Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap();
+        let program = Program { sandboxed: false, ..Program::new(&line).unwrap() };
+        assert_eq!(program.start().unwrap().rest(&COMPILING).unwrap(), "ready\n");
+    }
+}

@@ -1,0 +1,101 @@
+//! The helper: it gives everything up, then becomes the program.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, Signal, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::{Orders, WAY_OUT, reach, syscalls};
+
+/// Far beyond what a host lets pass, in seconds: for programs whose host does not look.
+const CPU: u64 = 24 * 3600;
+/// Files open at a time.
+const FILES: u64 = 256;
+
+/// The least that Landlock must be able to do.
+const LEAST: ABI = ABI::V1;
+/// The newest of it that is known here; what the kernel lacks of it is left out.
+const MOST: ABI = ABI::V6;
+
+/// Says whether this kernel can do it, before anything is started.
+pub(super) fn available() -> Result<(), String> {
+    let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
+    made.map(drop).map_err(|_| format!("the sandbox needs Landlock, which this kernel lacks (Linux 5.13); {WAY_OUT}"))
+}
+
+/// Becomes the program; returns why not.
+pub(super) fn exec(orders: &Orders, program: &str, args: &[String]) -> String {
+    match confine(orders) {
+        Ok(()) => format!("{program} cannot be run: {}", Command::new(program).args(args).exec()),
+        Err(why) => format!("the sandbox cannot be made: {why}; {WAY_OUT}"),
+    }
+}
+
+fn confine(orders: &Orders) -> Result<(), String> {
+    let to = |what: &'static str| move |e: rustix::io::Errno| format!("{what}: {e}");
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(to("parent-death signal"))?;
+    // It may have died before that was set.
+    if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get() as u32) != Some(orders.host) {
+        return Err("the host is gone".to_owned());
+    }
+    // If memory runs out, the program goes and not its host. A kernel without this has no need of it.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let limits = [
+        (Resource::Core, 0),
+        (Resource::Cpu, CPU),
+        (Resource::Data, orders.data),
+        (Resource::Fsize, orders.file),
+        (Resource::Nofile, FILES),
+    ];
+    // No limit of processes: the system counts all that the user has, and denies root none. New processes are denied by
+    // the call that makes them, and the host counts threads.
+    for (resource, limit) in limits {
+        // What is less already stays so.
+        let limit = rustix::process::getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
+        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) }).map_err(to("resource limits"))?;
+    }
+    rustix::thread::set_no_new_privs(true).map_err(to("no_new_privs"))?;
+    let none = CapabilitySet::empty();
+    let nothing = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, nothing).map_err(to("capabilities"))?;
+    files(orders).map_err(|e| format!("Landlock: {e}"))?;
+    syscalls::deny().map_err(|e| format!("seccomp: {e}"))
+}
+
+/// Leaves the files that a program needs.
+fn files(orders: &Orders) -> Result<(), RulesetError> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
+    let write: BitFlags<AccessFs> = AccessFs::ReadFile
+        | AccessFs::ReadDir
+        | AccessFs::WriteFile
+        | AccessFs::Truncate
+        | AccessFs::RemoveFile
+        | AccessFs::RemoveDir
+        | AccessFs::MakeReg
+        | AccessFs::MakeDir
+        | AccessFs::MakeSym
+        | AccessFs::Refer;
+    let sink = AccessFs::ReadFile | AccessFs::WriteFile;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(LEAST))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(MOST))?
+        .handle_access(AccessNet::from_all(MOST))?
+        .scope(Scope::from_all(MOST))?
+        .create()?
+        // What is not there needs no rule.
+        .add_rules(path_beneath_rules(reach::SYSTEM, read))?
+        .add_rules(path_beneath_rules(&orders.read, read))?
+        .add_rules(path_beneath_rules([&orders.folder], write))?
+        .add_rules(path_beneath_rules([Path::new("/dev/null")], sink))?
+        .restrict_self()?;
+    Ok(())
+}

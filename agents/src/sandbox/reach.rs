@@ -1,0 +1,171 @@
+//! Which files a command line means, and which a program needs to run.
+
+use std::env;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folders that every program may read, and files that runtimes ask about the machine.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/nix/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/java-17-openjdk",
+    "/etc/java-21-openjdk",
+    "/etc/java-25-openjdk",
+    "/etc/ssl/openssl.cnf",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/vm",
+    "/proc/version",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm",
+    "/dev/null",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// The command line with files by their full paths, and what must be readable for it beyond [`SYSTEM`].
+pub(super) fn of(argv: &[String]) -> Result<(Vec<String>, Vec<PathBuf>), String> {
+    let [name, args @ ..] = argv else { return Err("its command line is empty".to_owned()) };
+    let program = behind_shim(name, find(name)?);
+    let mut read = own(&program);
+    let mut full = vec![program.to_string_lossy().into_owned()];
+    for arg in args {
+        let path = Path::new(arg);
+        // A folder must look like one: `gtp` may be a word and a folder's name.
+        let named = !arg.starts_with('-') && (path.is_file() || arg.contains('/') && path.is_dir());
+        match std::path::absolute(path) {
+            Ok(path) if named => {
+                full.push(path.to_string_lossy().into_owned());
+                if path.is_file() || !holds_much(&path) {
+                    read.push(path);
+                }
+            }
+            _ => full.push(arg.clone()),
+        }
+    }
+    Ok((full, read))
+}
+
+/// The file that a program's name means: a path if it has a slash, else the first on PATH.
+pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
+    let runs = |path: &Path| path.metadata().is_ok_and(|m| m.is_file() && executable(&m));
+    if name.contains('/') {
+        let path = Path::new(name);
+        return match (path.is_file(), runs(path)) {
+            (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
+            (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
+            (false, _) => Err(format!("there is no file {name} here")),
+        };
+    }
+    // Debian keeps engines where not every PATH leads.
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(["/usr/local/games", "/usr/games"].map(PathBuf::from));
+    let found = folders.map(|folder| folder.join(name)).find(|path| runs(path));
+    found.ok_or_else(|| format!("there is no program {name} on PATH; install it, or name it by its path"))
+}
+
+#[cfg(unix)]
+fn executable(meta: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    meta.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Version managers put scripts on PATH that start the program proper, which one process alone cannot: the interpreter is
+/// asked which file it is.
+fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
+    let question: &[&str] = match name {
+        _ if name.starts_with("python") && !name.contains('/') => &["-c", "import sys; print(sys.executable)"],
+        "node" => &["-p", "process.execPath"],
+        _ => return found,
+    };
+    let mut start = [0; 2];
+    if !File::open(&found).is_ok_and(|mut file| file.read_exact(&mut start).is_ok() && &start == b"#!") {
+        return found;
+    }
+    let answer = Command::new(&found).args(question).output().ok().filter(|out| out.status.success());
+    let path = answer.and_then(|out| String::from_utf8(out.stdout).ok()).map(|text| PathBuf::from(text.trim_end()));
+    path.filter(|path| path.is_file()).unwrap_or(found)
+}
+
+/// The folder of a program, and the libraries that an installation of its own keeps beside it; of both the program and the
+/// file that it is a link to.
+fn own(program: &Path) -> Vec<PathBuf> {
+    let mut read = vec![program.to_owned()];
+    for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
+        let Some(folder) = file.parent() else { continue };
+        if !holds_much(folder) {
+            read.push(folder.to_owned());
+        }
+        if let Some(installation) = folder.parent().filter(|_| folder.ends_with("bin")) {
+            let parts = ["lib", "lib64", "conf", "pyvenv.cfg"].map(|part| installation.join(part));
+            read.extend(parts.into_iter().filter(|part| part.exists()));
+        }
+    }
+    read.dedup();
+    read
+}
+
+/// Whether a folder holds all that a person has, or what other programs work on.
+fn holds_much(folder: &Path) -> bool {
+    let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let folder = whole(folder.to_owned());
+    let homes = env::home_dir().into_iter().chain([env::temp_dir()]);
+    homes.map(whole).any(|home| home.starts_with(&folder))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_names_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bot.py").to_string_lossy().into_owned();
+        std::fs::write(&file, "").unwrap();
+        let argv = ["sh", "--mode", "gtp", &file, "src/lib.rs"].map(str::to_owned);
+        let (full, read) = of(&argv).unwrap();
+        let here = env::current_dir().unwrap().join("src/lib.rs");
+        assert!(full[0].ends_with("/sh") && full[0].starts_with('/'));
+        assert_eq!(full[1..3], ["--mode", "gtp"]);
+        assert_eq!(full[3], file);
+        assert_eq!(Path::new(&full[4]), here);
+        assert!(read.contains(&PathBuf::from(file)) && read.contains(&here));
+        assert!(!read.contains(&folder.path().to_owned()), "what lies beside a named file is not named");
+    }
+
+    #[test]
+    fn home_is_never_a_programs_own_folder() {
+        let home = env::home_dir().unwrap();
+        assert!(holds_much(&home) && holds_much(Path::new("/")) && holds_much(&env::temp_dir()));
+        assert!(!own(&home.join("bot")).contains(&home));
+        assert!(own(Path::new("/opt/bots/bot")).contains(&"/opt/bots".into()));
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_explained() {
+        let why = find("./no/such/bot").unwrap_err();
+        assert!(why.contains("no file ./no/such/bot"), "{why}");
+        let why = find("./Cargo.toml").unwrap_err();
+        assert!(why.contains("chmod +x"), "{why}");
+    }
+}

@@ -1,0 +1,110 @@
+//! System calls that a player has no use for.
+//!
+//! What is listed is denied, not the rest: a list of what runtimes need would break with their next release. The call
+//! fails in the program as if it lacked the permission; nothing is ended for it.
+
+use std::collections::BTreeMap;
+
+use libc::{c_long, *};
+use seccompiler::SeccompCmpArgLen::{Dword, Qword};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::{
+    BackendError, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+/// Which libc names on some machines alone; the number is the same on all.
+const FCHMODAT2: c_long = 452;
+
+/// Denied whatever the arguments.
+#[rustfmt::skip]
+const NEVER: &[c_long] = &[
+    // Sockets. A pair of them reaches nobody, as long as it cannot be named or connected anew.
+    SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendmsg, SYS_sendmmsg,
+    // A second kernel interface, which this filter does not see.
+    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    // Other processes and their groups.
+    SYS_setsid, SYS_setpgid, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
+    SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_tkill, SYS_migrate_pages, SYS_move_pages,
+    SYS_setpriority, SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+    // Namespaces, mounts, the machine.
+    SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_open_tree, SYS_move_mount,
+    SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_swapon, SYS_swapoff, SYS_quotactl,
+    SYS_reboot, SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_acct,
+    SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
+    SYS_syslog, SYS_vhangup, SYS_personality,
+    // Parts of the kernel where holes were found.
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_lookup_dcookie,
+    SYS_fanotify_init, SYS_name_to_handle_at, SYS_open_by_handle_at,
+    // What Landlock does not see of files: whose they are, and what may be done with them.
+    SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat,
+    SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
+    // Memory that is nobody's, or stays when its maker is gone.
+    SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
+];
+
+/// Older forms of the same, which newer machines do without.
+#[cfg(target_arch = "x86_64")]
+#[rustfmt::skip]
+const NEVER_HERE: &[c_long] = &[
+    SYS_fork, SYS_vfork, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_iopl, SYS_ioperm,
+    SYS_modify_ldt,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const NEVER_HERE: &[c_long] = &[];
+
+/// Denies all of it to this process, for good.
+pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
+    let me = u64::from(std::process::id());
+    let mut denied: BTreeMap<c_long, Vec<SeccompRule>> =
+        NEVER.iter().chain(NEVER_HERE).map(|&call| (call, Vec::new())).collect();
+    let mut when = |call: c_long, conditions: Vec<Condition>| -> Result<(), BackendError> {
+        let conditions = conditions.into_iter().map(|(arg, len, op, value)| SeccompCondition::new(arg, len, op, value));
+        let rule = SeccompRule::new(conditions.collect::<Result<_, _>>()?)?;
+        denied.entry(call).or_default().push(rule);
+        Ok(())
+    };
+    // A new process, but not a new thread.
+    when(SYS_clone, vec![(0, Qword, MaskedEq(CLONE_THREAD as u64), 0)])?;
+    // A message to an address.
+    when(SYS_sendto, vec![(4, Qword, Ne, 0)])?;
+    // Signals to anybody else.
+    for call in [SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo] {
+        when(call, vec![(0, Dword, Ne, me)])?;
+    }
+    // Limits of anybody else.
+    when(SYS_prlimit64, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
+    // Outliving the host.
+    when(SYS_prctl, vec![(0, Dword, Eq, PR_SET_PDEATHSIG as u64)])?;
+    apply(denied, EPERM)?;
+    // Its arguments lie in memory, where a filter cannot look. Libraries that are told it does not exist call `clone`.
+    apply(BTreeMap::from([(SYS_clone3, Vec::new())]), ENOSYS)?;
+    #[cfg(target_arch = "x86_64")]
+    apply_filter(&x32())?;
+    Ok(())
+}
+
+/// Which argument, how much of it, how it is compared, with what.
+type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
+
+fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(), Box<dyn std::error::Error>> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let denied = denied.into_iter().map(|(call, rules)| (call as i64, rules)).collect();
+    let filter = SeccompFilter::new(denied, SeccompAction::Allow, SeccompAction::Errno(errno as u32), arch)?;
+    apply_filter(&seccompiler::BpfProgram::try_from(filter)?)?;
+    Ok(())
+}
+
+/// Denies the calls of the x32 interface, which are the same calls under other numbers.
+#[cfg(target_arch = "x86_64")]
+fn x32() -> seccompiler::BpfProgram {
+    const X32: u32 = 0x4000_0000;
+    let step = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
+    vec![
+        // The call's number is the first word of what a filter sees.
+        step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
+        step(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS as u32),
+        step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+    ]
+}
