@@ -211,6 +211,32 @@ impl Process {
         }
     }
 
+    /// Everything up to a line that is `mark`, which is not part of it, or up to the end of its output as in
+    /// [`rest`](Process::rest); and whether the mark came.
+    ///
+    /// # Errors
+    /// As [`line`](Process::line).
+    pub fn until(&mut self, mark: &str, allowance: &Allowance) -> Result<(String, bool), Fault> {
+        let marks = |line: &[u8]| line.trim_ascii() == mark.as_bytes();
+        let text = self.read(allowance, |bytes, ended| {
+            let mut lines = bytes.split_inclusive(|&b| b == b'\n');
+            let whole = |line: &&[u8]| ended || line.ends_with(b"\n");
+            let marked = lines
+                .by_ref()
+                .take_while(whole)
+                .try_fold(0, |end, line| if marks(line) { Err(end + line.len()) } else { Ok(end + line.len()) });
+            marked.err().or(ended.then_some(bytes.len()))
+        })?;
+        let end = text.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
+        if marks(text[end..].as_bytes()) {
+            return Ok((text[..end].to_owned(), true));
+        }
+        match self.farewell() {
+            Fault::Exited { code: Some(0), .. } | Fault::Closed => Ok((text, false)),
+            fault => Err(self.end(fault)),
+        }
+    }
+
     /// What it wrote on standard error: the end of it, for the program's owner only.
     pub fn errors(&mut self) -> String {
         if self.fault.is_some() || system::ended(&mut self.child).is_some() {

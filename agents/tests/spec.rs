@@ -57,7 +57,7 @@ fn bad_specs_are_told_what_is_allowed() {
 
 #[test]
 fn external_agents_are_recognised_and_have_no_adapter() {
-    for text in ["uci cmd=stockfish skill=3", "gtp cmd=gnugo", "botzone cmd=./bot", "llm model=m prompting=cot"] {
+    for text in ["uci cmd=stockfish skill=3", "gtp cmd=gnugo", "llm model=m prompting=cot"] {
         let spec = AgentSpec::parse(text).unwrap();
         assert_eq!(spec.kind(), Kind::External);
         assert!(!spec.reproducible());

@@ -1,0 +1,69 @@
+//! Ataxx: (x0, y0) is left or cloned from, (x1, y1) moved to; x to the right and y down from 0.
+
+use serde_json::{Value, json};
+
+use ludex_env::{Action, Ask};
+
+use super::codec::{Codec, Talk, in_turn, moves, numbers};
+use crate::error::AgentError;
+
+const FIELDS: [&str; 4] = ["x0", "y0", "x1", "y1"];
+const SIZE: i64 = 7;
+
+pub(super) const CODEC: Codec = Codec {
+    game: "ataxx(preset=botzone)",
+    free: &["max_plies", "repetition"],
+    simple: &FIELDS,
+    fallback: None,
+    talk,
+    read,
+};
+
+/// Column and row from the top left.
+type Cell = [i64; 2];
+
+/// How far apart cells are.
+fn distance(a: Cell, b: Cell) -> i64 {
+    (a[0] - b[0]).abs().max((a[1] - b[1]).abs())
+}
+
+/// `a7` for the top left.
+fn name([x, y]: Cell) -> Option<String> {
+    let on = |n: i64| (0..SIZE).contains(&n);
+    (on(x) && on(y)).then(|| format!("{}{}", char::from(b'a' + x as u8), SIZE - y))
+}
+
+fn cell(name: &[u8]) -> Option<Cell> {
+    let &[column, row] = name else { return None };
+    Some([i64::from(column) - i64::from(b'a'), SIZE - (i64::from(row) - i64::from(b'0'))])
+}
+
+/// A move's id names the piece that jumps, but none that clones: the board tells of one that can.
+fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+    let (moves, view) = (moves(ask, 0, None)?, ask.view());
+    let mut pieces: [Vec<Cell>; 2] = [vec![[0, 0], [6, 6]], vec![[6, 0], [0, 6]]];
+    let mut messages = Vec::new();
+    for (ply, &a) in moves.iter().enumerate() {
+        let (me, text) = (ply % 2, view.action_text(ply % 2, a));
+        let (from, to) = text.as_bytes().split_at(text.len().saturating_sub(2));
+        let to = cell(to).unwrap_or([-1; 2]);
+        let from = cell(from).or_else(|| pieces[me].iter().copied().filter(|&c| distance(c, to) == 1).min());
+        let from = from.unwrap_or([-1; 2]);
+        messages.push(json!({ "x0": from[0], "y0": from[1], "x1": to[0], "y1": to[1] }));
+        if distance(from, to) == 2 {
+            pieces[me].retain(|&c| c != from);
+        }
+        let (flipped, rest) = pieces[1 - me].iter().partition(|&&c| distance(c, to) == 1);
+        pieces[1 - me] = rest;
+        pieces[me].extend::<Vec<Cell>>(flipped);
+        pieces[me].push(to);
+    }
+    let none = json!({ "x0": -1, "y0": -1, "x1": -1, "y1": -1 });
+    Ok(in_turn(ask, 0, &moves, &messages, none))
+}
+
+fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+    let [x0, y0, x1, y1] = numbers(response, FIELDS)?;
+    let text = name([x0, y0])? + &name([x1, y1])?;
+    ask.view().parse(ask.seat, ask.legal, &text)
+}

@@ -1,0 +1,49 @@
+//! Chess: squares by name, the promotion a letter or `*`. White moves first, and is seat 1 in both worlds.
+
+use serde_json::{Value, json};
+
+use ludex_env::games::chess::View;
+use ludex_env::{Action, Ask};
+
+use super::codec::{Codec, Talk, in_turn, moves};
+use crate::bots::view;
+use crate::error::AgentError;
+
+const WHITE: usize = 1;
+
+pub(super) const CODEC: Codec = Codec {
+    game: "chess(preset=botzone)",
+    free: &["draw_after", "repetition", "insufficient_material", "max_plies"],
+    simple: &[],
+    fallback: None,
+    talk,
+    read,
+};
+
+fn message(uci: &str) -> Value {
+    let part = |from: usize, to: usize| uci.get(from..to).unwrap_or("-1");
+    let promotion = uci.get(4..).filter(|p| !p.is_empty()).unwrap_or("*");
+    json!({ "source": part(0, 2), "target": part(2, 4), "promotion": promotion })
+}
+
+fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+    let (moves, seen) = (moves(ask, WHITE, None)?, view::<View>(ask)?);
+    if moves.len() != seen.moves.len() {
+        let why = format!("botzone: {} moves were heard of {} that were made", moves.len(), seen.moves.len());
+        return Err(AgentError::failed(why));
+    }
+    let messages: Vec<Value> = seen.moves.iter().map(|uci| message(uci)).collect();
+    Ok(in_turn(ask, WHITE, &moves, &messages, message("")))
+}
+
+fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+    let text = |field: &str| response.get(field)?.as_str();
+    let square = |s: &&str| matches!(s.as_bytes(), [b'a'..=b'h', b'1'..=b'8']);
+    let (source, target) = (text("source").filter(square)?, text("target").filter(square)?);
+    let promotion = match text("promotion").unwrap_or("*") {
+        "*" => "",
+        piece @ ("q" | "r" | "b" | "n") => piece,
+        _ => return None,
+    };
+    ask.view().parse(ask.seat, ask.legal, &format!("{source}{target}{promotion}"))
+}

@@ -1,0 +1,155 @@
+//! What a game's moves are in Botzone's messages, and which parameters a game must have for them.
+
+use serde_json::Value;
+
+use ludex_env::{Action, Ask, GameRef, Mover, Seat, load};
+
+use super::{ataxx, chess, fight_the_landlord, go, gomoku, reversi, texas_holdem, tic_tac_toe};
+use crate::error::AgentError;
+use crate::spec::AgentSpec;
+
+/// One game of Botzone's in terms of ours.
+pub(super) struct Codec {
+    /// The game as Botzone has it: the string that loads it here.
+    pub game: &'static str,
+    /// Parameters that may have any value, because no message depends on them.
+    pub free: &'static [&'static str],
+    /// The fields of a message in the order in which simplified interaction has them; none where it has no such form.
+    pub simple: &'static [&'static str],
+    /// What Botzone plays for a program that fails; `None` where that loses the match.
+    pub fallback: Option<Action>,
+    /// All messages of the asked seat so far.
+    pub talk: fn(&Ask<'_>) -> Result<Talk, AgentError>,
+    /// The legal action that a response means.
+    pub read: fn(&Ask<'_>, &Value) -> Option<Action>,
+}
+
+/// All codecs.
+const CODECS: &[Codec] = &[
+    tic_tac_toe::CODEC,
+    gomoku::CODEC,
+    reversi::CODEC,
+    ataxx::CODEC,
+    go::CODEC,
+    chess::CODEC,
+    texas_holdem::CODEC,
+    fight_the_landlord::PLAIN,
+    fight_the_landlord::BIDDING,
+];
+
+impl Codec {
+    fn id(&self) -> &'static str {
+        self.game.split('(').next().unwrap_or_default()
+    }
+
+    /// The first parameter of `game` that Botzone has otherwise.
+    fn amiss(&self, game: &GameRef) -> Option<String> {
+        let (own, asked) = (load(self.game).ok()?, &game.spec().params);
+        let own = &own.spec().params;
+        let mut names = asked.keys().chain(own.keys()).filter(|n| !self.free.contains(&n.as_str()));
+        let name = names.find(|n| asked.get(*n) != own.get(*n))?;
+        Some(match asked.get(name) {
+            Some(value) => format!("Botzone does not have {name}={value}"),
+            None => format!("Botzone has a {name}"),
+        })
+    }
+}
+
+/// The codec for a game.
+///
+/// # Errors
+/// A game or parameters that Botzone does not have, with those that fit.
+pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, AgentError> {
+    let (asked, id) = (&game.spec().string, &game.spec().game);
+    let known: Vec<&Codec> = CODECS.iter().filter(|c| c.id() == id).collect();
+    if known.is_empty() {
+        let all: Vec<&str> = CODECS.iter().map(|c| c.game).collect();
+        let fits = format!("it plays {}", all.join(", "));
+        return Err(AgentError::unfit(spec.name(), asked, "its messages have no form for this game", &fits));
+    }
+    let mut why = String::new();
+    for codec in &known {
+        match codec.amiss(game) {
+            None => return Ok(codec),
+            Some(flaw) => why = flaw,
+        }
+    }
+    let fits: Vec<&str> = known.iter().map(|c| c.game).collect();
+    Err(AgentError::unfit(spec.name(), asked, &why, &format!("it plays {}", fits.join(" and "))))
+}
+
+/// What was asked of one seat and answered in a match so far, and what is asked now.
+#[derive(Debug)]
+pub(super) struct Talk {
+    /// The turns that are over.
+    pub turns: Vec<Turn>,
+    /// The request of this turn.
+    pub now: Value,
+}
+
+/// One turn that is over.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub request: Value,
+    /// What the seat did.
+    pub action: Action,
+    /// The same as a response.
+    pub response: Value,
+}
+
+/// The moves of a board game so far, one after the other from `first` on. A seat that was passed over without being asked is
+/// taken to have played `pass`, where there is such an action: Botzone asks it.
+///
+/// # Errors
+/// A host that keeps no moves.
+pub(super) fn moves(ask: &Ask<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
+    let Some(past) = ask.past() else {
+        let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";
+        return Err(AgentError::failed(why));
+    };
+    let mut all = Vec::new();
+    let due = |all: &Vec<Action>| (all.len() + first) % 2;
+    for one in past {
+        let (Mover::Seat(seat), Some(action)) = (one.by, one.action) else { continue };
+        if due(&all) != seat {
+            all.extend(pass);
+        }
+        all.push(action);
+    }
+    if due(&all) != ask.seat {
+        all.extend(pass);
+    }
+    if due(&all) != ask.seat {
+        let why = format!("botzone: {} moves do not lead to a turn of seat {}", all.len(), ask.seat);
+        return Err(AgentError::failed(why));
+    }
+    Ok(all)
+}
+
+/// The messages of a game in which each side hears the other's last move, `start` at first. `messages` are those of `moves`.
+pub(super) fn in_turn(ask: &Ask<'_>, first: Seat, moves: &[Action], messages: &[Value], start: Value) -> Talk {
+    let request = |ply: usize| ply.checked_sub(1).and_then(|k| messages.get(k)).unwrap_or(&start).clone();
+    let own = (usize::from(ask.seat != first)..moves.len()).step_by(2);
+    let turn = |ply: usize| Turn { request: request(ply), action: moves[ply], response: messages[ply].clone() };
+    Talk { turns: own.map(turn).collect(), now: request(moves.len()) }
+}
+
+/// The whole numbers of a message's fields.
+pub(super) fn numbers<const N: usize>(message: &Value, fields: [&str; N]) -> Option<[i64; N]> {
+    let all: Vec<i64> = fields.iter().map_while(|f| message.get(*f)?.as_i64()).collect();
+    all.try_into().ok()
+}
+
+/// A whole number as lenient judges read it: fractions are cut, and digits may be text.
+pub(super) fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(n) => n.as_i64().or_else(|| n.as_f64().map(|x| x as i64)),
+        _ => None,
+    }
+}
+
+/// The action, if it is legal.
+pub(super) fn legal(ask: &Ask<'_>, action: Option<Action>) -> Option<Action> {
+    action.filter(|a| ask.legal.binary_search(a).is_ok())
+}

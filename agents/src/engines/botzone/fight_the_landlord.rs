@@ -1,0 +1,78 @@
+//! FightTheLandlord, and FightTheLandlord2, where the seats bid first. A play is a list of card numbers, a pass the empty one.
+//!
+//! Our rules put the lowest cards of the ranks named on the table, and messages tell of those: a program that counts its cards
+//! by what it is told never goes wrong, and one that goes by its own answers still names the right ranks.
+
+use serde_json::{Map, Value, json};
+
+use ludex_env::games::fight_the_landlord::{Phase, View};
+use ludex_env::{Action, Ask};
+
+use super::codec::{Codec, Talk, Turn, legal, whole};
+use crate::bots::view;
+use crate::error::AgentError;
+
+pub(super) const PLAIN: Codec = Codec {
+    game: "fight_the_landlord(preset=botzone)",
+    free: &[],
+    simple: &[],
+    fallback: None,
+    talk: |ask| talk(ask, false),
+    read,
+};
+
+pub(super) const BIDDING: Codec =
+    Codec { game: "fight_the_landlord(preset=botzone2)", talk: |ask| talk(ask, true), ..PLAIN };
+
+/// The cards that `me` was dealt; in the game without bids the landlord's three are among them.
+fn dealt(view: &View, me: u8, bidding: bool) -> Vec<u8> {
+    let played = view.plays.iter().filter(|p| p.seat == me).flat_map(|p| &p.cards);
+    let taken = |c: &u8| bidding && view.landlord == Some(me) && view.bottom.contains(c);
+    let mut cards: Vec<u8> = view.hand.iter().chain(played).copied().filter(|c| !taken(c)).collect();
+    cards.sort_unstable();
+    cards
+}
+
+fn talk(ask: &Ask<'_>, bidding: bool) -> Result<Talk, AgentError> {
+    let (view, me) = (view::<View>(ask)?, ask.seat as u8);
+    let own = dealt(&view, me, bidding);
+    let mut turns = Vec::new();
+    let bid = |made: &[u8]| json!({ "own": own, "bid": made });
+    if view.phase == Phase::Bid {
+        return Ok(Talk { turns, now: bid(&view.bids) });
+    }
+    // Seats bid in their order, once each.
+    if let Some(&own) = view.bids.get(ask.seat) {
+        turns.push(Turn { request: bid(&view.bids[..ask.seat]), action: own.into(), response: own.into() });
+    }
+    let cards = |play: Option<usize>| play.and_then(|k| view.plays.get(k)).map_or(&[][..], |p| &p.cards);
+    let play = |k: usize| {
+        let last = [2, 1].map(|back| cards(k.checked_sub(back)));
+        let mut request = Map::from_iter([("history".to_owned(), json!(last))]);
+        if k < 3 {
+            request.insert("own".into(), json!(own));
+            request.insert("publiccard".into(), json!(view.bottom));
+        }
+        if k < 3 && bidding {
+            let bid = view.bids.iter().copied().max().unwrap_or(0).max(1);
+            request.extend(
+                [("landlord", json!(view.landlord)), ("pos", json!(me)), ("finalbid", json!(bid))]
+                    .map(|(name, value)| (name.to_owned(), value)),
+            );
+        }
+        Value::Object(request)
+    };
+    for (k, put) in view.plays.iter().enumerate().filter(|(_, p)| p.seat == me) {
+        turns.push(Turn { request: play(k), action: put.action, response: json!(put.cards) });
+    }
+    Ok(Talk { now: play(view.plays.len()), turns })
+}
+
+fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+    let seen = view::<View>(ask).ok()?;
+    if seen.phase == Phase::Bid {
+        return legal(ask, whole(response).and_then(|bid| Action::try_from(bid).ok()));
+    }
+    let cards = response.as_array()?;
+    ask.view().parse(ask.seat, ask.legal, &json!(cards).to_string())
+}

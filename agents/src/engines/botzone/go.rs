@@ -1,0 +1,45 @@
+//! Go: points count from 1, (1, 1) at the top left; a pass is (-1, -1). Botzone's board is 8x8; programs for other sizes speak
+//! the same.
+
+use serde_json::{Value, json};
+
+use ludex_env::games::go::View;
+use ludex_env::{Action, Ask};
+
+use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
+use super::grid::FIELDS;
+use crate::bots::view;
+use crate::error::AgentError;
+
+pub(super) const CODEC: Codec = Codec {
+    game: "go(preset=botzone)",
+    free: &["board_size", "komi", "superko", "max_game_length"],
+    simple: &[],
+    fallback: None,
+    talk,
+    read,
+};
+
+fn size(ask: &Ask<'_>) -> Result<Action, AgentError> {
+    Ok(view::<View>(ask)?.board.len() as Action)
+}
+
+/// Our row 0 is the lowest, Botzone's 1 the highest.
+fn message(size: Action, a: Action) -> Value {
+    if a < size * size { json!({ "x": a % size + 1, "y": size - a / size }) } else { json!({ "x": -1, "y": -1 }) }
+}
+
+fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+    let (moves, size) = (moves(ask, 0, None)?, size(ask)?);
+    let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
+    Ok(in_turn(ask, 0, &moves, &messages, json!({ "x": -2, "y": -2 })))
+}
+
+fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+    let (point, size) = (numbers(response, FIELDS)?, size(ask).ok()?);
+    if point == [-1, -1] {
+        return legal(ask, Some(size * size));
+    }
+    let [x, y] = point.map(|n| Action::try_from(n).ok().filter(|n| (1..=size).contains(n)));
+    legal(ask, Some((size - y?) * size + x? - 1))
+}

@@ -1,0 +1,33 @@
+//! Games in which a move is one point: `{"x", "y"}` from 0, x to the right and y down.
+
+use serde_json::{Value, json};
+
+use ludex_env::{Action, Ask};
+
+use super::codec::{Talk, in_turn, legal, moves, numbers};
+use crate::error::AgentError;
+
+/// The fields of a message.
+pub(super) const FIELDS: [&str; 2] = ["x", "y"];
+
+/// The message of the id `y * size + x`; that of a pass, or of no move, beyond the board.
+fn message(size: Action, a: Action) -> Value {
+    if a < size * size { json!({ "x": a % size, "y": a / size }) } else { json!({ "x": -1, "y": -1 }) }
+}
+
+/// All messages on a board of `size` lines; seat 0 moves first.
+pub(super) fn talk(ask: &Ask<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
+    let moves = moves(ask, 0, pass)?;
+    let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
+    Ok(in_turn(ask, 0, &moves, &messages, message(size, Action::MAX)))
+}
+
+/// The legal action of a response.
+pub(super) fn read(ask: &Ask<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
+    let [x, y] = numbers(response, FIELDS)?;
+    if x == -1 {
+        return legal(ask, pass);
+    }
+    let on = |n: i64| Action::try_from(n).ok().filter(|&n| n < size);
+    legal(ask, Some(on(y)? * size + on(x)?))
+}

@@ -1,0 +1,75 @@
+//! What is remembered between turns: data that programs asked to be kept, and programs that kept running.
+//!
+//! All of it is a cache. What belongs to a match is found by the match's course so far, so that one agent can play several
+//! at once; when it is gone, the program begins anew with the whole course.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use ludex_env::Seat;
+
+use super::codec::Talk;
+use crate::process::Process;
+
+/// Most matches whose data is kept.
+const MATCHES: usize = 64;
+/// Most programs that are kept while they wait for their turn. A match that ended is not told: its program goes when
+/// others need the place, or with the agent.
+const PROGRAMS: usize = 16;
+
+/// The course of a match as one seat was told of it, and what the seat did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Course(String);
+
+impl Course {
+    /// Before the request of this turn.
+    pub fn before(seat: Seat, talk: &Talk) -> Self {
+        let turns = talk.turns.iter().map(|turn| line(&turn.request, turn.action));
+        Course(turns.fold(format!("{seat}\n"), |all, line| all + &line))
+    }
+
+    /// After `action` in answer to the request of this turn.
+    pub fn after(&self, talk: &Talk, action: u32) -> Self {
+        Course(format!("{}{}", self.0, line(&talk.now, action)))
+    }
+}
+
+fn line(request: &Value, action: u32) -> String {
+    format!("{request} {action}\n")
+}
+
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Oldest first.
+    data: VecDeque<(Course, Value)>,
+    programs: VecDeque<(Course, Process)>,
+    /// For all matches.
+    pub globaldata: Option<Value>,
+}
+
+impl Memory {
+    /// The data that was kept for this point of a match. It stays: the question may come again.
+    pub fn data(&self, course: &Course) -> Option<&Value> {
+        self.data.iter().rfind(|(c, _)| c == course).map(|(_, data)| data)
+    }
+
+    pub fn keep_data(&mut self, course: Course, data: Value) {
+        self.data.push_back((course, data));
+        if self.data.len() > 2 * MATCHES {
+            self.data.pop_front();
+        }
+    }
+
+    /// The program that waits at this point of a match.
+    pub fn program(&mut self, course: &Course) -> Option<Process> {
+        let at = self.programs.iter().position(|(c, _)| c == course)?;
+        self.programs.remove(at).map(|(_, program)| program)
+    }
+
+    /// Keeps a program; the one that has waited longest may have to go for it, and is handed back.
+    pub fn keep_program(&mut self, course: Course, program: Process) -> Option<Process> {
+        self.programs.push_back((course, program));
+        if self.programs.len() > PROGRAMS { self.programs.pop_front().map(|(_, oldest)| oldest) } else { None }
+    }
+}

@@ -1,0 +1,197 @@
+//! What a program reads and writes: JSON, or simplified interaction.
+
+use serde_json::{Map, Value, json};
+
+use super::codec::Talk;
+
+/// What a program prints when it wants to keep running, on a line of its own.
+pub(super) const KEEP: &str = ">>>BOTZONE_REQUEST_KEEP_RUNNING<<<";
+/// Bytes of `debug` that are kept.
+const DEBUG: usize = 1 << 10;
+/// Bytes of `data` and of `globaldata` that are kept.
+const DATA: usize = 100 << 10;
+
+/// How a program speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One line of JSON each way.
+    Json,
+    /// Lines of plain text; a message is the values of these fields.
+    Simple(&'static [&'static str]),
+}
+
+/// What a program answered.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Reply {
+    pub response: Value,
+    /// For the record.
+    pub debug: Option<String>,
+    /// For the next turn of the match.
+    pub data: Option<Value>,
+    /// For all matches to come.
+    pub globaldata: Option<Value>,
+}
+
+impl Form {
+    /// The input of a program that begins: all messages so far, and what it asked to be kept.
+    pub fn history(self, talk: &Talk, data: Option<&Value>, globaldata: Option<&Value>) -> String {
+        let requests = talk.turns.iter().map(|t| &t.request).chain([&talk.now]);
+        match self {
+            Form::Json => {
+                let requests: Vec<&Value> = requests.collect();
+                let responses: Vec<&Value> = talk.turns.iter().map(|t| &t.response).collect();
+                let mut input = Map::new();
+                input.insert("requests".into(), json!(requests));
+                input.insert("responses".into(), json!(responses));
+                for (name, kept) in [("data", data), ("globaldata", globaldata)] {
+                    input.extend(kept.map(|kept| (name.to_owned(), kept.clone())));
+                }
+                input.extend(["time_limit", "memory_limit"].map(|name| (name.to_owned(), "".into())));
+                format!("{}\n", Value::Object(input))
+            }
+            Form::Simple(fields) => {
+                let mut lines = vec![(talk.turns.len() + 1).to_string()];
+                for turn in &talk.turns {
+                    lines.extend([&turn.request, &turn.response].map(|message| values(fields, message)));
+                }
+                lines.push(values(fields, &talk.now));
+                let text = |kept: Option<&Value>| kept.and_then(Value::as_str).unwrap_or_default().to_owned();
+                lines.extend([text(data), text(globaldata)]);
+                lines.join("\n") + "\n"
+            }
+        }
+    }
+
+    /// The input of a program that kept running.
+    pub fn request(self, request: &Value) -> String {
+        match self {
+            Form::Json => format!("{request}\n"),
+            Form::Simple(fields) => values(fields, request) + "\n",
+        }
+    }
+
+    /// Reads an output; `None` where it is not of this form.
+    pub fn reply(self, output: &str) -> Option<Reply> {
+        match self {
+            Form::Json => {
+                let mut output: Value = serde_json::from_str(output.trim()).ok()?;
+                let Some(parts) = output.as_object_mut().filter(|parts| parts.contains_key("response")) else {
+                    return Some(Reply { response: output, ..Reply::default() });
+                };
+                let mut part = |name: &str| parts.remove(name).filter(|v| !v.is_null());
+                let response = part("response").unwrap_or_default();
+                let debug = part("debug").map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+                let [data, globaldata] = ["data", "globaldata"].map(part);
+                Some(Reply { response, debug, data, globaldata }.within())
+            }
+            Form::Simple(fields) => {
+                let mut lines = output.trim_start().lines();
+                let first = lines.next()?.trim();
+                let numbers: Vec<i64> = first.split_whitespace().map_while(|n| n.parse().ok()).collect();
+                let named = fields.iter().zip(&numbers).map(|(f, n)| ((*f).to_owned(), (*n).into()));
+                let fits = numbers.len() == fields.len() && numbers.len() == first.split_whitespace().count();
+                let response = if fits { Value::Object(named.collect()) } else { first.into() };
+                let mut part = || lines.next().filter(|line| !line.is_empty());
+                let (debug, data) = (part().map(str::to_owned), part().map(Value::from));
+                let rest = lines.collect::<Vec<_>>().join("\n");
+                let globaldata = (!rest.is_empty()).then(|| rest.into());
+                Some(Reply { response, debug, data, globaldata }.within())
+            }
+        }
+    }
+}
+
+impl Reply {
+    /// With what is longer than Botzone keeps it cut, or left out where a part would mean nothing.
+    fn within(mut self) -> Self {
+        if let Some(debug) = &mut self.debug {
+            debug.truncate(debug.floor_char_boundary(DEBUG));
+        }
+        let small = |kept: &Value| kept.as_str().map_or_else(|| kept.to_string().len(), str::len) <= DATA;
+        self.data = self.data.filter(small);
+        self.globaldata = self.globaldata.filter(small);
+        self
+    }
+}
+
+fn values(fields: &[&str], message: &Value) -> String {
+    fields.iter().map(|f| message[*f].to_string()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::codec::Turn;
+    use super::*;
+
+    const POINT: Form = Form::Simple(&["x", "y"]);
+
+    fn talk() -> Talk {
+        let point = |x: i64, y: i64| json!({ "x": x, "y": y });
+        let turn = Turn { request: point(-1, -1), action: 4, response: point(1, 1) };
+        Talk { turns: vec![turn], now: point(0, 2) }
+    }
+
+    #[test]
+    fn a_program_that_begins_gets_everything() {
+        let line = Form::Json.history(&talk(), None, None);
+        assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
+        let expected = json!({
+            "requests": [{"x": -1, "y": -1}, {"x": 0, "y": 2}], "responses": [{"x": 1, "y": 1}],
+            "time_limit": "", "memory_limit": "",
+        });
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), expected);
+        let line = Form::Json.history(&talk(), Some(&"a\nb".into()), Some(&json!({"n": 1})));
+        let input: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&input["data"], &input["globaldata"]), (&"a\nb".into(), &json!({"n": 1})));
+        assert_eq!(POINT.history(&talk(), None, None), "2\n-1 -1\n1 1\n0 2\n\n\n");
+        assert_eq!(POINT.history(&talk(), Some(&"d".into()), Some(&"g\nh".into())), "2\n-1 -1\n1 1\n0 2\nd\ng\nh\n");
+    }
+
+    #[test]
+    fn a_program_that_kept_running_gets_the_request() {
+        assert_eq!(Form::Json.request(&talk().now), "{\"x\":0,\"y\":2}\n");
+        assert_eq!(POINT.request(&talk().now), "0 2\n");
+    }
+
+    #[test]
+    fn replies_in_json() {
+        let reply = |text: &str| Form::Json.reply(text);
+        let full = reply(r#" {"response":{"x":1},"debug":"d","data":"e","globaldata":[1],"more":0} "#).unwrap();
+        let expected = Reply {
+            response: json!({"x": 1}),
+            debug: Some("d".into()),
+            data: Some("e".into()),
+            globaldata: Some(json!([1])),
+        };
+        assert_eq!(full, expected);
+        // What has no response is the response itself.
+        for (text, response) in [("-2", json!(-2)), ("{\"x\":1}", json!({"x": 1})), ("[]", json!([]))] {
+            assert_eq!(reply(text), Some(Reply { response, ..Reply::default() }), "{text}");
+        }
+        assert_eq!(reply("{\"response\":null}").unwrap().response, Value::Null);
+        assert_eq!(reply("{\"response\":3,\"debug\":{\"a\":1}}").unwrap().debug, Some("{\"a\":1}".into()));
+        for text in ["", "hello", "{\"response\":1", "{\"response\":1}\n{\"response\":2}"] {
+            assert_eq!(reply(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn replies_in_lines() {
+        let reply = POINT.reply("1 2\n\nkept\nfor\never\n").unwrap();
+        assert_eq!((reply.response, reply.debug), (json!({"x": 1, "y": 2}), None));
+        assert_eq!((reply.data, reply.globaldata), (Some("kept".into()), Some("for\never".into())));
+        for text in ["1", "1 2 3", "1 b"] {
+            assert_eq!(POINT.reply(text).unwrap().response, json!(text));
+        }
+        assert_eq!(POINT.reply(" \n"), None);
+    }
+
+    #[test]
+    fn what_is_too_long_is_not_kept() {
+        let (long, short) = ("ä".repeat(60_000), "b".repeat(100 << 10));
+        let text = json!({ "response": 0, "debug": long, "data": long, "globaldata": short }).to_string();
+        let reply = Form::Json.reply(&text).unwrap();
+        assert_eq!(reply.debug.unwrap().len(), 1024);
+        assert_eq!((reply.data, reply.globaldata), (None, Some(short.into())));
+    }
+}

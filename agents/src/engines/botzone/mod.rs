@@ -1,0 +1,286 @@
+//! `botzone`: a program that was written for botzone.org.cn.
+//!
+//! Such a program is run once for every turn: it reads all requests that it got in the match and all responses that it gave,
+//! in one line of JSON, and writes its next response. One that prints a certain line keeps running instead and reads one
+//! request per turn. What the messages of a game are, the game's own file here says.
+
+mod ataxx;
+mod chess;
+mod codec;
+mod fight_the_landlord;
+mod go;
+mod gomoku;
+mod grid;
+mod limits;
+mod memory;
+mod message;
+mod reversi;
+#[cfg(test)]
+mod tests;
+mod texas_holdem;
+mod tic_tac_toe;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use ludex_env::{Ask, GameRef};
+
+use crate::agent::{Agent, Answer, Move};
+use crate::error::AgentError;
+use crate::process::{Allowance, Fault, Limits, Process, Program};
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+use codec::{Codec, Talk, codec};
+use limits::Times;
+use memory::{Course, Memory};
+use message::{Form, KEEP, Reply};
+
+/// So many empty answers of a program that keeps running are passed over.
+const BLANKS: usize = 8;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "botzone",
+    kind: Kind::External,
+    doc: "a program that speaks Botzone's JSON or its simplified interaction",
+    args: &[
+        ArgDef::new("cmd", ArgKind::Text, "the command line").required(),
+        ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
+        ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
+            .default("false"),
+        ArgDef::new(
+            "cpu",
+            ArgKind::Number { min: 0.1, max: 3600.0 },
+            "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
+        ),
+        ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
+        ArgDef::new("sandbox", ArgKind::Flag, "whether it runs in the sandbox").default("true"),
+    ],
+    free: false,
+    build,
+};
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let codec = codec(spec, game)?;
+    let form = match spec.text("io").unwrap_or_default().as_str() {
+        "json" => Form::Json,
+        "simple" if !codec.simple.is_empty() => Form::Simple(codec.simple),
+        "simple" => {
+            let why = "Botzone has no simplified interaction for it";
+            return Err(AgentError::unfit("botzone io=simple", &game.spec().string, why, "io=json does"));
+        }
+        other => return Err(AgentError::value("io", other, "json or simple".into())),
+    };
+    let program = Program::new(&spec.text("cmd").unwrap_or_default())?;
+    let limits = Limits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..Limits::default() };
+    let times = spec.number("cpu").map_or_else(|| Times::of(&program.argv), |s| Times::all(Duration::from_secs_f64(s)));
+    let program = Program { sandboxed: spec.flag("sandbox"), limits, ..program };
+    Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, memory: Mutex::default() }))
+}
+
+/// A program in Botzone's terms.
+struct Botzone {
+    codec: &'static Codec,
+    form: Form,
+    /// Whether the program reads to the end of its input before it answers.
+    eof: bool,
+    program: Program,
+    times: Times,
+    memory: Mutex<Memory>,
+}
+
+impl Agent for Botzone {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let talk = (self.codec.talk)(ask)?;
+        let course = Course::before(ask.seat, &talk);
+        let (reply, program) = match self.ask(&course, &talk, deadline) {
+            Ok(answered) => answered,
+            Err(failure) => return self.failed(failure),
+        };
+        let Some(action) = (self.codec.read)(ask, &reply.response) else {
+            return self.refused(ask, &reply.response, course, &talk, program);
+        };
+        let mut answer = Answer::id(action);
+        if let Some(debug) = reply.debug {
+            answer = answer.note("debug", debug);
+        }
+        let after = course.after(&talk, action);
+        let mut memory = self.memory();
+        if let Some(data) = reply.data {
+            memory.keep_data(after.clone(), data);
+        }
+        if reply.globaldata.is_some() {
+            memory.globaldata = reply.globaldata;
+        }
+        drop(memory);
+        self.keep(after, program);
+        Ok(answer)
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+}
+
+/// Why there is no response.
+enum Failure {
+    /// The program, or what it did.
+    Fault(Fault),
+    /// It answered in another form than it should.
+    Form(String),
+}
+
+impl Failure {
+    /// Botzone's word for it, and a sentence. A program that never ran gets no verdict.
+    fn words(&self) -> (Option<&'static str>, String) {
+        let fault = match self {
+            Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
+            Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Fault(fault) => fault,
+        };
+        let word = match fault {
+            Fault::NotStarted { .. } => None,
+            Fault::Cpu { .. } | Fault::Wall { .. } => Some("TLE"),
+            Fault::Memory { .. } => Some("MLE"),
+            Fault::Flood { .. } => Some("OLE"),
+            Fault::NotText => Some("NJ"),
+            Fault::Exited { .. } | Fault::Threads { .. } | Fault::Closed => Some("RE"),
+        };
+        (word, fault.to_string())
+    }
+}
+
+/// What failed, and the end of what the program wrote on standard error.
+struct Failed {
+    failure: Failure,
+    errors: String,
+}
+
+impl Botzone {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program's reply to the request of this turn, and the program itself if it keeps running.
+    fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<(Reply, Option<Process>), Failed> {
+        let waiting = self.memory().program(course);
+        let allowance = |kept_running: bool| {
+            let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            Allowance { wall: left.map_or(own.wall, |left| left.min(own.wall)), ..own }
+        };
+        let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
+        if let Some(mut program) = waiting {
+            program.send(&self.form.request(&talk.now));
+            return match later_reply(self.form, &mut program, &allowance(true)) {
+                Ok(reply) => Ok((reply, Some(program))),
+                Err(failure) => Err(failed(failure, program)),
+            };
+        }
+        let input = {
+            let memory = self.memory();
+            self.form.history(talk, memory.data(course), memory.globaldata.as_ref())
+        };
+        let started = self.program.start();
+        let mut program = started.map_err(|fault| Failed { failure: Failure::Fault(fault), errors: String::new() })?;
+        program.send(&input);
+        if self.eof {
+            program.close_input();
+        }
+        match first_reply(self.form, &mut program, &allowance(false)) {
+            Ok((reply, keeps_running)) => Ok((reply, (keeps_running && !self.eof).then_some(program))),
+            Err(failure) => Err(failed(failure, program)),
+        }
+    }
+
+    /// Keeps a program that runs for the turn after `course`.
+    fn keep(&self, course: Course, program: Option<Process>) {
+        let Some(mut program) = program else { return };
+        program.stop();
+        let oldest = self.memory().keep_program(course, program);
+        // It is ended here, where nobody waits for the lock.
+        drop(oldest);
+    }
+
+    /// What becomes of a turn without a response.
+    fn failed(&self, failed: Failed) -> Result<Answer, AgentError> {
+        let (word, why) = failed.failure.words();
+        let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
+        if let (Some(action), Some(_)) = (self.codec.fallback, word) {
+            return Ok(Answer::id(action).note("botzone", said));
+        }
+        let hint = match failed.failure {
+            Failure::Fault(Fault::Wall { .. }) if !self.eof => {
+                ". A program that reads to the end of its input needs eof=true"
+            }
+            _ => "",
+        };
+        let errors = last_lines(&failed.errors);
+        let errors = if errors.is_empty() { errors } else { format!(". Its last errors: {errors}") };
+        Err(AgentError::failed(format!("botzone: {said}{hint}{errors}")))
+    }
+
+    /// What becomes of a response that is no legal action: an illegal move, in words that are no move of any game; or what
+    /// Botzone plays instead.
+    fn refused(
+        &self,
+        ask: &Ask<'_>,
+        response: &Value,
+        course: Course,
+        talk: &Talk,
+        program: Option<Process>,
+    ) -> Result<Answer, AgentError> {
+        let said = format!("botzone answered {}", short(&response.to_string()));
+        if let Some(action) = self.codec.fallback {
+            // The match goes on, and so does the program.
+            self.keep(course.after(talk, action), program);
+            return Ok(Answer::id(action).note("botzone", format!("{said}, which is not legal")));
+        }
+        if ask.view().parse(ask.seat, ask.legal, &said).is_some() {
+            return Err(AgentError::failed(format!("{said}, which is no legal response")));
+        }
+        Ok(Answer::new(Move::Text(said)))
+    }
+}
+
+/// The reply of a program that was just started, and whether it keeps running.
+fn first_reply(form: Form, program: &mut Process, allowance: &Allowance) -> Result<(Reply, bool), Failure> {
+    let (output, keeps_running) = program.until(KEEP, allowance).map_err(Failure::Fault)?;
+    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+    Ok((reply, keeps_running))
+}
+
+/// The reply of a program that kept running. Some print the line that says so again each time, some do not: in JSON, where
+/// a reply is a line, that line is waited for only by who skips it.
+fn later_reply(form: Form, program: &mut Process, allowance: &Allowance) -> Result<Reply, Failure> {
+    let mut output = String::new();
+    for _ in 0..BLANKS {
+        output = match form {
+            Form::Json => program.line(allowance).map_err(Failure::Fault)?.replace(KEEP, ""),
+            Form::Simple(_) => program.until(KEEP, allowance).map_err(Failure::Fault)?.0,
+        };
+        if !output.trim().is_empty() {
+            break;
+        }
+    }
+    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+    // Data of programs that keep running is theirs to keep.
+    Ok(Reply { data: None, globaldata: None, ..reply })
+}
+
+/// At most 200 characters, on one line.
+fn short(text: &str) -> String {
+    let line = text.trim().replace(['\n', '\r'], " ");
+    match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}
+
+/// The last three lines, as one.
+fn last_lines(errors: &str) -> String {
+    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    short(&lines[lines.len().saturating_sub(3)..].join(" | "))
+}

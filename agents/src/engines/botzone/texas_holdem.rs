@@ -1,0 +1,128 @@
+//! TexasHoldem2p: a response is a whole number, -1 fold, 0 call or check, -2 all-in, else the chips put in now.
+
+use serde_json::{Value, json};
+
+use ludex_env::games::texas_holdem::{HandView, MoveView, View};
+use ludex_env::{Action, Ask};
+
+use super::codec::{Codec, Talk, Turn, legal, whole};
+use crate::bots::view;
+use crate::error::AgentError;
+
+const FOLD: Action = 0;
+/// By position: who does not deal has the small one.
+const BLINDS: [u32; 2] = [50, 100];
+const STACK: u32 = 20_000;
+
+pub(super) const CODEC: Codec = Codec {
+    game: "texas_holdem(preset=botzone)",
+    free: &["hands", "randomSeats", "score"],
+    simple: &[],
+    fallback: Some(FOLD),
+    talk,
+    read,
+};
+
+fn number(a: Action) -> i64 {
+    match a {
+        FOLD => -1,
+        1 => 0,
+        2 => -2,
+        more => i64::from(more) - 2,
+    }
+}
+
+/// `4 * rank + suit` from the two of hearts up; suits are hearts, diamonds, spades, clubs.
+fn card(name: &String) -> Option<usize> {
+    let (rank, suit) = name.split_at_checked(1)?;
+    Some(4 * "23456789TJQKA".find(rank)? + "hdsc".find(suit)?)
+}
+
+fn cards(names: &[String]) -> Vec<usize> {
+    names.iter().filter_map(card).collect()
+}
+
+/// What a match has come to before a hand.
+#[derive(Default)]
+struct Score {
+    hands: usize,
+    chips: [f64; 2],
+    won: [u32; 2],
+}
+
+impl Score {
+    fn add(&mut self, hand: &HandView) {
+        self.hands += 1;
+        for (seat, &won) in hand.won.iter().enumerate().take(2) {
+            self.chips[seat] += won;
+            self.won[seat] += u32::from(won > 0.0);
+        }
+    }
+}
+
+/// Whole sums without a point, for readers that want integers.
+fn sum(chips: f64) -> Value {
+    if chips.fract() == 0.0 { (chips as i64).into() } else { chips.into() }
+}
+
+/// What `me` is asked after the first `made` moves of a hand, in the betting round `round`.
+fn request(view: &View, me: usize, before: &Score, hand: &HandView, made: usize, round: u8) -> Value {
+    let mut spent = [0; 2];
+    for (&seat, blind) in hand.positions.iter().zip(BLINDS) {
+        spent[usize::from(seat) % 2] = blind;
+    }
+    let entry = |m: &MoveView| {
+        let own = &mut spent[usize::from(m.seat) % 2];
+        let (put, action) = (m.to.saturating_sub(*own), number(m.action));
+        *own = m.to;
+        let kind = match (action, put) {
+            (-1, _) => "fold",
+            (-2, _) => "allin",
+            (0, 0) => "check",
+            (0, _) => "call",
+            _ => "raise",
+        };
+        json!({ "round": m.round, "player_id": m.seat, "action": action, "action_type": kind })
+    };
+    let history: Vec<Value> = hand.moves.iter().take(made).map(entry).collect();
+    let board = [0, 3, 4, 5].get(usize::from(round)).map_or(0, |&n| hand.board.len().min(n));
+    json!({
+        "num_players": 2,
+        "dealer_id": hand.positions.last(),
+        "my_id": me,
+        "my_chips": STACK.saturating_sub(spent[me % 2]),
+        "my_cards": cards(&hand.hole),
+        "public_cards": cards(&hand.board[..board]),
+        "history": history,
+        "hand": before.hands,
+        "max_hand": view.hands,
+        "total_win_chips": before.chips.map(sum),
+        "total_win_games": before.won,
+    })
+}
+
+fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
+    let (view, me) = (view::<View>(ask)?, ask.seat);
+    let (mut turns, mut score) = (Vec::new(), Score::default());
+    for hand in view.past.iter().chain([&view.now]) {
+        for (made, m) in hand.moves.iter().enumerate().filter(|(_, m)| usize::from(m.seat) == me) {
+            let request = request(&view, me, &score, hand, made, m.round);
+            turns.push(Turn { request, action: m.action, response: number(m.action).into() });
+        }
+        if !hand.won.is_empty() {
+            score.add(hand);
+        }
+    }
+    let now = request(&view, me, &score, &view.now, view.now.moves.len(), view.now.round);
+    Ok(Talk { turns, now })
+}
+
+fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {
+    let action = match whole(response)? {
+        -1 => FOLD,
+        0 => 1,
+        -2 => 2,
+        chips => Action::try_from(chips).ok()?.checked_add(2)?,
+    };
+    legal(ask, Some(action))
+}

@@ -1,0 +1,3 @@
+//! Agents that are programs of their own: one file or folder for each way of speaking.
+
+pub(crate) mod botzone;

@@ -1,0 +1,241 @@
+//! Programs that speak Botzone's JSON: the sample bots, and programs that do everything wrong.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::game;
+use ludex_agents::{Agent, AgentError, Answer, ErrorKind, Move, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, Draw, GameRef, Mover, Outcomes, Past, Turn};
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone")
+}
+
+/// The spec of a sample bot, outside of the sandbox.
+fn sample(file: &str, more: &str) -> String {
+    format!("botzone cmd=\"python3 {}\" sandbox=false {more}", samples().join(file).display())
+}
+
+/// A program in Python, and the spec that runs it.
+fn script(folder: &tempfile::TempDir, name: &str, text: &str, more: &str) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    format!("botzone cmd=\"python3 {}\" sandbox=false {more}", path.display())
+}
+
+/// Plays a match; the moves, the notes and the returns.
+fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<Answer>, Vec<f64>) {
+    let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), seed, 0), Outcomes::new());
+    let (mut past, mut turns, mut moves, mut answers) = (Vec::new(), vec![0; agents.len()], Vec::new(), Vec::new());
+    loop {
+        match state.turn() {
+            Turn::Over => return (moves, answers, state.returns()),
+            Turn::Chance => {
+                state.chance(&mut outcomes);
+                state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+                past.push(Past { by: Mover::Chance, action: None });
+            }
+            Turn::Seat(seat) => {
+                let legal = legal_list(&*state, seat);
+                let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw)).with_past(&past);
+                let answer = agents[seat].act(&ask, None).unwrap();
+                let Move::Id(a) = answer.mv else { panic!("{answer:?}") };
+                answers.push(answer);
+                turns[seat] += 1;
+                moves.push(a);
+                past.push(Past { by: Mover::Seat(seat), action: Some(a) });
+                state.play(seat, a).unwrap();
+            }
+            Turn::Together(_) => unreachable!(),
+        }
+    }
+}
+
+fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
+    specs.iter().map(|spec| build(spec, game).unwrap()).collect()
+}
+
+/// The answer to the first question of a game.
+fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<Answer, AgentError> {
+    let game = game(name);
+    let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
+    while state.turn() == Turn::Chance {
+        state.chance(&mut outcomes);
+        state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+    }
+    let seat = state.turn().seat().unwrap();
+    let legal = legal_list(&*state, seat);
+    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw)).with_past(&[]);
+    build(spec, &game)?.act(&ask, wait.map(|wait| Instant::now() + wait))
+}
+
+#[test]
+fn the_samples_play() {
+    let g = game("tic_tac_toe");
+    for swap in [false, true] {
+        let mut agents = seats(&g, &[&sample("tic_tac_toe.py", ""), "random"]);
+        if swap {
+            agents.reverse();
+        }
+        let (_, answers, returns) = play(&g, &agents, 3);
+        assert!(returns[usize::from(swap)] >= 0.0, "{returns:?}");
+        assert_eq!(answers[usize::from(swap)].notes["debug"], format!("{} stones of theirs", u8::from(swap)));
+    }
+    let g = game("texas_holdem(preset=botzone,hands=3)");
+    let bot = sample("texas_holdem.py", "");
+    play(&g, &seats(&g, &[&bot, &bot]), 1).1.iter().for_each(|a| assert!(a.notes.is_empty(), "{a:?}"));
+    let bot = sample("fight_the_landlord.py", "");
+    for (rules, seat) in [("botzone", 0), ("botzone", 2), ("botzone2", 1)] {
+        let g = game(&format!("fight_the_landlord(preset={rules})"));
+        let mut specs = ["random"; 3];
+        specs[seat] = &bot;
+        play(&g, &seats(&g, &specs), 5);
+    }
+}
+
+#[test]
+fn keeping_running_changes_nothing() {
+    let g = game("gomoku");
+    let (kept, once) = (sample("gomoku.py", ""), sample("gomoku.py", "eof=true"));
+    let games: Vec<_> = [&kept, &once].iter().map(|spec| play(&g, &seats(&g, &[spec, "random"]), 7).0).collect();
+    assert_eq!(games[0], games[1]);
+    assert!(games[0].len() < 60, "it knows how to win: {games:?}");
+    // One agent on both seats, and in two matches at once: programs are told apart.
+    let bot = build(&kept, &g).unwrap();
+    let one = play(&g, &[bot.clone(), bot.clone()], 0).0;
+    assert_eq!(play(&g, &[bot.clone(), bot], 0).0, one);
+}
+
+#[test]
+fn simplified_interaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (samples().join("reversi.cpp"), folder.path().join("reversi"));
+    match Command::new("g++").arg("-O1").arg("-o").args([&program, &source]).status() {
+        Err(why) => println!("SKIPPED: the sample in C++ needs g++ on PATH: {why}"),
+        Ok(status) => {
+            assert!(status.success());
+            let spec = format!("botzone cmd={} io=simple sandbox=false", program.display());
+            let mut won = 0.0;
+            for (name, seed) in [("reversi", 2), ("reversi(auto_pass=true)", 2), ("reversi", 4)] {
+                let g = game(name);
+                won += play(&g, &seats(&g, &[&spec, "random"]), seed).2[0];
+                won += play(&g, &seats(&g, &["random", &spec]), seed).2[1];
+            }
+            assert!(won >= 2.0, "{won} of 6");
+        }
+    }
+    // Keeping running, in lines.
+    let text = "import sys\nn = int(input())\nlines = [input() for _ in range(2 * n + 1)]\ntaken = lines[:-2]\n\
+        while True:\n    for k in range(9):\n        cell = '%d %d' % (k % 3, k // 3)\n        if cell not in taken: break\n    \
+        taken.append(cell)\n    print(cell)\n    print('debug')\n    \
+        print('>>>BOTZONE_REQUEST_KEEP_RUNNING<<<', flush=True)\n    taken.append(input())\n";
+    let g = game("tic_tac_toe");
+    let moves = |more: &str| {
+        let spec = script(&folder, "lines.py", text, more);
+        play(&g, &seats(&g, &[&spec, "random"]), 1).0
+    };
+    assert_eq!(moves("io=simple"), moves("io=simple eof=true cpu=5").as_slice());
+}
+
+#[test]
+fn failures_have_botzone_s_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let fails = |text: &str, more: &str, wait: Option<u64>| {
+        let spec = script(&folder, "bad.py", text, more);
+        let error = first(&spec, "gomoku", wait.map(Duration::from_millis)).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Failed);
+        error.message
+    };
+    let crash = fails("import sys\nprint('{\"x\":1,\"y\":1}')\nsys.exit('no idea')", "", None);
+    assert!(crash.starts_with("botzone: RE: ") && crash.contains("code 1") && crash.ends_with("no idea"), "{crash}");
+    let silent = fails("import time\ntime.sleep(60)", "", Some(300));
+    assert!(silent.contains("TLE: ") && silent.contains("eof=true"), "{silent}");
+    let busy = fails("while True: pass", "cpu=0.1", None);
+    assert!(busy.contains("TLE: ") && busy.contains("200ms"), "{busy}");
+    let greedy = fails("import time\nx = bytes(range(256)) * (1 << 19)\ntime.sleep(60)", "memory=64", None);
+    assert!(greedy.contains("MLE: "), "{greedy}");
+    let loud = fails("while True: print('x' * 100000)", "", None);
+    assert!(loud.contains("OLE: "), "{loud}");
+    for garbage in ["hello, world", "{\"response\": ", ""] {
+        let said = fails(&format!("print('{garbage}')"), "", None);
+        assert!(said.contains("NJ: ") && said.contains(garbage.trim()), "{said}");
+    }
+    // No program, no verdict.
+    let error = first("botzone cmd=./no-such-bot sandbox=false", "gomoku", None).unwrap_err();
+    assert!(error.message.contains("no-such-bot") && !error.message.contains("RE"), "{error}");
+}
+
+#[test]
+fn an_illegal_answer_is_an_illegal_move() {
+    let folder = tempfile::tempdir().unwrap();
+    for answer in ["{\"x\": 15, \"y\": 0}", "{\"response\": 5}", "\"h8\""] {
+        let spec = script(&folder, "odd.py", &format!("print('{answer}')"), "");
+        let Move::Text(said) = first(&spec, "gomoku", None).unwrap().mv else { panic!() };
+        assert!(said.starts_with("botzone answered "), "{said}");
+    }
+    let spec = script(&folder, "odd.py", "print('{\"x\":7,\"y\":15}')", "");
+    assert_eq!(first(&spec, "gomoku", None).unwrap().mv, Move::Text("botzone answered {\"x\":7,\"y\":15}".into()));
+}
+
+#[test]
+fn hold_em_goes_on_with_a_fold() {
+    let folder = tempfile::tempdir().unwrap();
+    let folds = |text: &str, word: &str| {
+        let spec = script(&folder, "fold.py", text, "");
+        let answer = first(&spec, "texas_holdem(preset=botzone)", None).unwrap();
+        assert_eq!(answer.mv, Move::Id(0));
+        assert!(answer.notes["botzone"].as_str().unwrap().contains(word), "{answer:?}");
+    };
+    folds("print('{\"response\": 1}')", "botzone answered 1, which is not legal");
+    folds("raise SystemExit(3)", "RE: ");
+    folds("print('fold')", "NJ: ");
+    let error = first("botzone cmd=./no-such-bot sandbox=false", "texas_holdem(preset=botzone)", None).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Failed);
+}
+
+#[test]
+fn data_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    // Plays the first free cell, and says what it was told to remember.
+    let text = "import json\nm = json.loads(input())\n\
+        taken = [(p['x'], p['y']) for p in m['requests'] + m['responses']]\n\
+        x, y = [(k % 3, k // 3) for k in range(9) if (k % 3, k // 3) not in taken][0]\n\
+        n, total = m.get('data', 0), m.get('globaldata', '')\n\
+        print(json.dumps({'response': {'x': x, 'y': y}, 'debug': '%s %s' % (n, total), 'data': n + 1, \
+        'globaldata': total + 'a'}))\n";
+    let g = game("tic_tac_toe");
+    let agents = seats(&g, &[&script(&folder, "data.py", text, ""), "random"]);
+    let mut said = Vec::new();
+    for seed in 0..2 {
+        let answers = play(&g, &agents, seed).1;
+        said.extend(answers.iter().step_by(2).map(|a| a.notes["debug"].as_str().unwrap().to_owned()));
+    }
+    for (turn, debug) in said.iter().enumerate() {
+        let (n, total) = debug.split_once(' ').unwrap();
+        assert_eq!(total.len(), turn, "globaldata outlives the match: {said:?}");
+        assert!(n == "0" || n == turn.to_string() || turn > 2, "data belongs to the match: {said:?}");
+    }
+    assert_eq!(said.iter().filter(|s| s.starts_with("0 ")).count(), 2, "{said:?}");
+}
+
+#[test]
+fn arguments_are_checked() {
+    for (spec, on, why) in [
+        ("botzone cmd=x io=xml", "gomoku", "json or simple"),
+        ("botzone cmd=x io=simple", "gomoku", "io=json"),
+        ("botzone cmd=x io=simple", "texas_holdem(preset=botzone)", "io=json"),
+        ("botzone cmd=x", "connect_four", "it plays tic_tac_toe"),
+        ("botzone cmd=\"x 'y\"", "gomoku", "quoted as in a shell"),
+        ("botzone cmd=x cpu=0", "gomoku", "cpu"),
+        ("botzone", "gomoku", "cmd"),
+        ("botzone cmd=x turbo=9", "gomoku", "turbo"),
+    ] {
+        let error = build(spec, &game(on)).err().unwrap();
+        assert!(error.message.contains(why), "{spec}: {error}");
+    }
+}
