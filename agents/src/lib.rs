@@ -13,6 +13,7 @@ pub mod human;
 pub mod random;
 pub mod roster;
 pub mod search;
+pub mod solve;
 pub mod spec;
 pub mod tree;
 
