@@ -136,12 +136,15 @@ impl Game for Pig {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "hold at=8"),
-        (2, 1, "hold at=20"),
-        (2, 2, "expectiminimax depth=2"),
-        (3, 1, "solver"),
+        (1, 1, "hold at=2"),
+        (2, 1, "hold at=3"),
+        (3, 1, "hold at=4"),
+        (4, 1, "hold at=6"),
+        (5, 1, "hold at=9"),
+        (6, 1, "solver"),
+        (6, 2, "hold at=20"),
     ];
-    const UNIT: Unit = Unit::Duplicate(10);
+    const UNIT: Unit = Unit::Duplicate(1);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, winscore, diceoutcomes, horizon, .. } = params;

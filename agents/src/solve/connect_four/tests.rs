@@ -145,7 +145,9 @@ fn the_book_begins_in_the_centre_and_follows_itself() {
         };
         let mut search = Search::new(200_000);
         if let Some(Some(found)) = first(p, &mut search) {
-            assert_eq!(found, cell);
+            // Not always the same move: the book may have met the mirror image first.
+            let value = |cell, search: &mut Search| [1, 0].map(|score| search.holds(p.after(cell), score));
+            assert_eq!(value(found, &mut Search::new(u64::MAX)), value(cell, &mut Search::new(u64::MAX)));
             checked += 1;
         }
     }
