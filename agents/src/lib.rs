@@ -17,6 +17,7 @@ pub mod random;
 pub mod roster;
 pub mod sandbox;
 pub mod search;
+pub mod solve;
 pub mod spec;
 pub mod tree;
 

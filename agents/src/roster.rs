@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, cfr, engines, external, human, search};
+use crate::{anchor, bots, cfr, engines, external, human, search, solve};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,9 @@ const AGENTS: &[Entry] = &[
         build: |_, _| Ok(Arc::new(Random)),
     },
     search::alphabeta::ENTRY,
+    search::expectiminimax::ENTRY,
     search::mcts::ENTRY,
+    solve::ENTRY,
     cfr::ENTRY,
     human::ENTRY,
     Entry {

@@ -130,10 +130,10 @@ impl Game for Nim {
     const PAGE: &'static str = include_str!("nim.md");
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=2"),
-        (2, 1, "alphabeta depth=4"),
-        (2, 2, "mcts sims=100"),
-        (3, 1, "alphabeta depth=16"),
+        (1, 1, "solver blunder=0.5"),
+        (2, 1, "solver blunder=0.2"),
+        (3, 1, "solver"),
+        (3, 2, "alphabeta depth=16"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Outcomes, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Outcomes, PresetText, Seat, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
 use crate::tensor::stretches;
@@ -95,6 +95,16 @@ impl Pig {
         s.scores[usize::from(s.seat)].saturating_add(s.total) >= self.goal
     }
 
+    /// How near `seat` is to the goal: the inverse square of the points that it misses, this turn's included. Points at
+    /// risk count in full, so that who looks one roll ahead rolls as long as the die gives more than it takes.
+    fn nearness(&self, s: &State, seat: usize) -> f64 {
+        let total = if usize::from(s.seat) == seat { s.total } else { 0 };
+        let missing = self.goal.saturating_sub(s.scores[seat].saturating_add(total));
+        // Who misses nothing has still to bank it.
+        let missing = if missing == 0 { 0.5 } else { f64::from(missing) };
+        1.0 / (missing * missing)
+    }
+
     fn pass_on(&self, s: &mut State) {
         s.total = 0;
         s.seat = if usize::from(s.seat) + 1 >= self.n { 0 } else { s.seat + 1 };
@@ -124,8 +134,17 @@ impl Game for Pig {
         ("openspiel", "{}", "the default: first to 100, as people play it"),
         ("gtbench", r#"{"winscore":20}"#, "GTBench's game: first to 20"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "hold at=2"),
+        (2, 1, "hold at=3"),
+        (3, 1, "hold at=4"),
+        (4, 1, "hold at=6"),
+        (5, 1, "hold at=9"),
+        (6, 1, "solver"),
+        (6, 2, "hold at=20"),
+    ];
+    const UNIT: Unit = Unit::Duplicate(1);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, winscore, diceoutcomes, horizon, .. } = params;
@@ -306,6 +325,19 @@ impl Game for Pig {
         STOP
     }
 
+    /// As if the chances to win were as the seats' nearness to the goal.
+    fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
+        let seat = seat % self.n;
+        if self.turn(s) == Turn::Over {
+            let mut returns = [0.0; MOST];
+            self.returns(s, &mut returns[..self.n]);
+            return Some(returns[seat]);
+        }
+        let sum: f64 = (0..self.n).map(|p| self.nearness(s, p)).sum();
+        let chance = self.nearness(s, seat) / sum;
+        Some(chance - (1.0 - chance) / (self.n as f64 - 1.0))
+    }
+
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         let me = match who {
             Viewer::Seat(p) => p % self.n,
@@ -388,6 +420,23 @@ mod tests {
     fn three_seats_share_the_loss() {
         let s = played("pig(players=3,winscore=5)", "r1r5s");
         assert_eq!(s.returns(), [-0.5, 1.0, -0.5]);
+    }
+
+    #[test]
+    fn the_nearer_to_the_goal_the_better_the_guess() {
+        let s = played("pig", "");
+        assert_eq!([0, 1].map(|seat| s.evaluate(seat)), [Some(0.0); 2]);
+        let s = played("pig", "r6r5");
+        let guess = s.evaluate(0).unwrap();
+        assert!(guess > 0.0 && guess < 1.0, "{guess}");
+        assert!((guess + s.evaluate(1).unwrap()).abs() < 1e-12);
+        let s = played("pig", "r6r5s");
+        assert_eq!(s.evaluate(0), Some(guess), "what is at risk counts in full");
+        let s = played("pig(players=3,winscore=5)", "r1r1r5s");
+        assert_eq!([0, 1, 2].map(|seat| s.evaluate(seat)), [-0.5, -0.5, 1.0].map(Some));
+        let s = played("pig(players=3)", "r1r6r6s");
+        let sum: f64 = (0..3).map(|seat| s.evaluate(seat).unwrap()).sum();
+        assert!(sum.abs() < 1e-12 && s.evaluate(1) > s.evaluate(0), "{sum}");
     }
 
     #[test]

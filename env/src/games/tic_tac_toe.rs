@@ -94,7 +94,7 @@ impl Game for TicTacToe {
     const TITLE: &'static str = "Tic-tac-toe";
     const PAGE: &'static str = include_str!("tic_tac_toe.md");
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "alphabeta depth=9"), (1, 2, "mcts sims=1000")];
+        &[(0, 1, "random"), (1, 1, "solver"), (1, 2, "alphabeta depth=9")];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(TicTacToe { params })

@@ -1,0 +1,44 @@
+//! Bots of pig. Ids: 0 roll, 1 stop.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::pig::View;
+use ludex_env::{Ask, GameRef};
+
+use super::{plays_only, view};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+const GAME: &str = "pig";
+
+pub(crate) const BOTS: &[Entry] = &[Entry {
+    name: "hold",
+    kind: Kind::Builtin,
+    doc: "pig: rolls until the turn has so many points",
+    args: &[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")],
+    free: false,
+    build,
+}];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only(GAME, spec, game)?;
+    Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
+}
+
+/// Knizia, *Dice games properly explained* (1999): with 20 points a six-sided die threatens as much as it promises.
+struct Hold {
+    at: u64,
+}
+
+impl Agent for Hold {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        // Rolling is the lower id, and not legal once the points are enough to win.
+        let roll = u64::from(seen.turn_total) < self.at;
+        let choice = if roll { ask.legal.first() } else { ask.legal.last() };
+        choice.map(|&a| Answer::id(a)).ok_or_else(|| AgentError::failed("hold: there is no action id to choose from"))
+    }
+}

@@ -1,0 +1,165 @@
+//! `expectiminimax`: looks a number of decisions ahead, with every chance outcome weighed by its probability.
+//!
+//! For games of any number of seats, each of which is taken to play for its own return. A die costs no depth: what counts
+//! are decisions. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
+//! none; ends count their returns. The depth grows up to `depth`, until nothing is left to look at or a deadline is near.
+//! Of equally good moves it plays the first in an order shuffled by the turn's stream.
+//!
+//! Source: Michie, *Game-playing and game-learning automata* (1966); for more seats, Luckhardt and Irani, *An algorithmic
+//! solution of n-person games* (1986).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::{Action, Ask, DynState, GameRef, Outcomes, Turn};
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "expectiminimax",
+    kind: Kind::Builtin,
+    doc: "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
+    args: &[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")],
+    free: false,
+    build,
+};
+
+/// As many seats as a turn can name.
+const SEATS: usize = 16;
+/// Positions between two looks at the clock.
+const NODES_PER_LOOK: u64 = 256;
+
+/// What every seat gets.
+type Values = [f64; SEATS];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    if let Some(why) = misfit(game.spec()) {
+        let fits = "it plays games of one move at a time, with nothing hidden and chances that can be listed; mcts plays \
+                    this one";
+        return Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+    }
+    Ok(Arc::new(Expectiminimax { depth: spec.int("depth").unwrap_or(1) }))
+}
+
+fn misfit(spec: &Spec) -> Option<&'static str> {
+    [
+        (spec.dynamics != Dynamics::Sequential, "seats move at the same time"),
+        (spec.chance == ChanceMode::Sampled, "its chances cannot be listed"),
+        (spec.information != Information::Perfect, "information is hidden"),
+    ]
+    .into_iter()
+    .find_map(|(wrong, why)| wrong.then_some(why))
+}
+
+struct Expectiminimax {
+    depth: u64,
+}
+
+impl Agent for Expectiminimax {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let mut order = ask.legal.to_vec();
+        match order[..] {
+            [] => return Err(AgentError::failed("expectiminimax: there is no action id to choose from")),
+            [only] => return Ok(Answer::id(only)),
+            _ => {}
+        }
+        let mut rng = ask.stream();
+        let root = ask.view().world(&mut rng);
+        rng.shuffle(&mut order);
+        let mut search = Search { nodes: 0, open: false, deadline, stopped: false };
+        let (mut choice, mut reached) = (order[0], (0, 0.0));
+        for depth in 1..=self.depth {
+            search.open = false;
+            let found = search.best(&*root, ask.seat, &order, depth);
+            if search.stopped && depth > 1 {
+                break;
+            }
+            choice = found.0;
+            reached = (depth, found.1[ask.seat]);
+            if search.stopped || !search.open {
+                break;
+            }
+        }
+        let value = (reached.1 * 1e4).round() / 1e4;
+        let answer = Answer::id(choice).note("depth", reached.0).note("value", value).note("nodes", search.nodes);
+        Ok(if search.stopped { answer.note("cut", true) } else { answer })
+    }
+}
+
+struct Search {
+    nodes: u64,
+    /// Whether this iteration met the horizon.
+    open: bool,
+    deadline: Option<Instant>,
+    stopped: bool,
+}
+
+impl Search {
+    /// The best of `moves` for `seat`, the first of equals, and what it brings everybody.
+    fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
+        let mut best = (0, [f64::NEG_INFINITY; SEATS]);
+        let mut next = state.boxed();
+        for &a in moves {
+            next.copy_from(state);
+            next.play_unchecked(a);
+            let values = self.values(&*next, depth - 1);
+            if values[seat] > best.1[seat] {
+                best = (a, values);
+            }
+        }
+        best
+    }
+
+    /// What a position is worth to every seat, with so many decisions left to look at.
+    fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
+        self.nodes += 1;
+        if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {
+            self.stopped = true;
+        }
+        if self.stopped {
+            return [0.0; SEATS];
+        }
+        match state.turn() {
+            Turn::Chance => self.mean(state, depth),
+            Turn::Seat(seat) if depth > 0 => {
+                let mut moves = Vec::new();
+                state.legal(seat, &mut moves);
+                self.best(state, seat, &moves, depth).1
+            }
+            Turn::Over => so_far(state),
+            _ => {
+                self.open = true;
+                let mut values = so_far(state);
+                for (seat, value) in values.iter_mut().enumerate().take(state.spec().players as usize) {
+                    *value = state.evaluate(seat).unwrap_or(*value);
+                }
+                values
+            }
+        }
+    }
+
+    /// The mean over the outcomes of a chance node.
+    fn mean(&mut self, state: &dyn DynState, depth: u64) -> Values {
+        let mut outcomes = Outcomes::new();
+        state.chance(&mut outcomes);
+        let mut mean = [0.0; SEATS];
+        let mut next = state.boxed();
+        for (a, p) in outcomes.probabilities() {
+            next.copy_from(state);
+            next.play_unchecked(a);
+            let values = self.values(&*next, depth);
+            mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += p * value);
+        }
+        mean
+    }
+}
+
+fn so_far(state: &dyn DynState) -> Values {
+    let mut values = [0.0; SEATS];
+    state.returns_into(&mut values[..state.spec().players as usize]);
+    values
+}

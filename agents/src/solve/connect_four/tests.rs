@@ -1,0 +1,155 @@
+use ludex_env::erased::legal_list;
+use ludex_env::{DynState, Stream, Turn};
+
+use super::*;
+
+/// Random play of so many plies; `None` if that ends the game, or lets the side to move end it.
+fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
+    let mut state = ludex_env::load(GAME).unwrap().start();
+    let mut p = Position::default();
+    for _ in 0..ply {
+        let Turn::Seat(seat) = state.turn() else {
+            return None;
+        };
+        let legal = legal_list(&*state, seat);
+        let a = legal[rng.below(legal.len())];
+        state.play_unchecked(a);
+        p = p.after(p.cell(a));
+    }
+    (state.turn() != Turn::Over && p.wins() == 0).then_some((p, state))
+}
+
+/// The score by plain alpha-beta over the game's own rules.
+fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
+    let Turn::Seat(seat) = state.turn() else {
+        // Only the last mover can have won: what is left to it counts, and the winning stone.
+        let lost = state.returns().iter().any(|&r| r != 0.0);
+        return if lost { -((board::CELLS + 2 - ply) as i32 / 2) } else { 0 };
+    };
+    for a in legal_list(state, seat) {
+        let mut next = state.boxed();
+        next.play_unchecked(a);
+        alpha = alpha.max(-plain(&*next, ply + 1, -beta, -alpha));
+        if alpha >= beta {
+            break;
+        }
+    }
+    alpha
+}
+
+#[test]
+fn scores_are_those_of_plain_alpha_beta() {
+    let mut rng = Stream::named("scores");
+    let mut seen = [0; 3];
+    while seen.iter().sum::<usize>() < 300 {
+        let ply = 28 + rng.below(13) as u32;
+        let Some((p, state)) = random(ply, &mut rng) else {
+            continue;
+        };
+        let score = plain(&*state, ply, -99, 99);
+        let mut search = Search::new(u64::MAX);
+        assert_eq!(search.score(p), Some(score), "{}", state.view(ludex_env::Viewer::Public).text());
+        assert_eq!(Search::new(u64::MAX).score(p.mirrored()), Some(score), "its mirror image");
+        let cells = best(p, &mut search).unwrap();
+        let bests = (0..board::COLUMNS).filter(|&a| p.cell(a) & cells != 0);
+        for a in bests {
+            let mut next = state.boxed();
+            next.play_unchecked(a);
+            assert_eq!(-plain(&*next, ply + 1, -99, 99), score);
+        }
+        seen[(score.signum() + 1) as usize] += 1;
+    }
+    assert!(seen.iter().all(|&n| n > 10), "lost, drawn and won positions: {seen:?}");
+}
+
+#[test]
+fn drawings_and_moves_agree() {
+    let mut rng = Stream::named("drawings");
+    for ply in (0..30).cycle().take(300) {
+        let Some((p, state)) = random(ply, &mut rng) else {
+            continue;
+        };
+        let view = state.view(ludex_env::Viewer::Public);
+        let view: &View = view.as_any().downcast_ref().unwrap();
+        assert_eq!(Position::drawn(&view.board), p);
+        assert_eq!(p.mirrored().mirrored(), p);
+        for seat in [0, 1] {
+            for a in legal_list(&*state, seat) {
+                assert_eq!(p.cell(a).count_ones(), 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn wins_are_seen_and_threats_met() {
+    let played = |columns: &[u32]| columns.iter().fold(Position::default(), |p, &c| p.after(p.cell(c)));
+    let columns = |cells: u64, p: Position| (0..7).filter(|&c| p.cell(c) & cells != 0).collect::<Vec<_>>();
+    // In a row, from both sides and in the middle; in a column; on a diagonal.
+    for (moves, wanted) in [
+        (&[0, 0, 1, 1, 2, 2][..], &[3][..]),
+        (&[2, 2, 3, 3, 4, 4], &[1, 5]),
+        (&[0, 0, 1, 1, 3, 3], &[2]),
+        (&[6, 5, 6, 5, 6, 5], &[6]),
+        (&[0, 1, 1, 2, 2, 3, 2, 3, 3, 6], &[3]),
+    ] {
+        let p = played(moves);
+        assert_eq!(columns(p.wins(), p), wanted, "{moves:?}");
+        assert_eq!(best(p, &mut Search::new(1)), Some(p.wins()));
+    }
+    let p = played(&[2, 2, 3, 3, 4]);
+    assert_eq!((p.safe(), columns(best(p, &mut Search::new(1)).unwrap(), p)), (0, vec![1, 5]), "both, one is enough");
+}
+
+#[test]
+fn a_search_gives_up_where_it_is_told_to() {
+    assert_eq!(best(Position::default(), &mut Search::new(1_000)), None);
+}
+
+#[test]
+fn the_book_begins_in_the_centre_and_follows_itself() {
+    assert_eq!(book::find(Position::default()).map(board::column), Some(3));
+    let mut rng = Stream::named("book");
+    let mut checked = 0;
+    for game in 0..200 {
+        let (mut p, mut last) = (Position::default(), None);
+        loop {
+            let cell = if p.ply % 2 == game % 2 {
+                match book::find(p) {
+                    Some(cell) => cell,
+                    None => break,
+                }
+            } else {
+                let open: Vec<u64> = (0..7).map(|c| p.cell(c)).filter(|&cell| cell != 0).collect();
+                open[rng.below(open.len())]
+            };
+            if cell & p.wins() != 0 {
+                break;
+            }
+            assert_eq!((cell.count_ones(), cell & !p.open()), (1, 0));
+            let mirrored = book::find(p.mirrored()).map(board::column);
+            assert!(
+                book::find(p)
+                    .is_none_or(|cell| mirrored.is_some_and(|c| c == 6 - board::column(cell) || p == p.mirrored()))
+            );
+            if p.ply % 2 == game % 2 {
+                last = Some((p, cell));
+            }
+            p = p.after(cell);
+        }
+        // Nothing but the end or an open win leads out of the book before its last ply.
+        assert!(p.ply > book::LAST || p.wins() != 0 || p.safe() == 0, "out of book at ply {}", p.ply);
+        // Where the search is quick, it agrees with the last move in the book.
+        let Some((p, cell)) = last.filter(|(p, _)| p.ply + 2 > book::LAST && checked < 12) else {
+            continue;
+        };
+        let mut search = Search::new(200_000);
+        if let Some(Some(found)) = first(p, &mut search) {
+            // Not always the same move: the book may have met the mirror image first.
+            let value = |cell, search: &mut Search| [1, 0].map(|score| search.holds(p.after(cell), score));
+            assert_eq!(value(found, &mut Search::new(u64::MAX)), value(cell, &mut Search::new(u64::MAX)));
+            checked += 1;
+        }
+    }
+    assert!(checked > 5, "{checked}");
+}

@@ -1,0 +1,109 @@
+//! Nim by its theory.
+//!
+//! Source: Bouton, *Nim, a game with a complete mathematical theory* (1901). Who leaves piles that xor to zero wins; in misère
+//! play, once no pile holds more than one object, who leaves an odd number of them.
+
+use ludex_env::games::nim::View;
+use ludex_env::{Action, Ask, GameRef};
+use serde_json::Value;
+
+use super::{Solution, Solved};
+use crate::bots::view;
+use crate::error::AgentError;
+
+pub(super) const GAME: &str = "nim";
+
+pub(super) fn solution(game: &GameRef) -> Solved {
+    let is_misere = game.spec().params.get("is_misere") == Some(&Value::Bool(true));
+    Ok(Box::new(Nim { is_misere }))
+}
+
+struct Nim {
+    is_misere: bool,
+}
+
+/// All about the piles that matters for who wins.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    xor: u8,
+    /// Piles of one object.
+    single: u32,
+    /// Piles of more.
+    large: u32,
+}
+
+impl Sum {
+    fn with(mut self, size: u8) -> Sum {
+        self.xor ^= size;
+        self.single += u32::from(size == 1);
+        self.large += u32::from(size > 1);
+        self
+    }
+
+    fn without(mut self, size: u8) -> Sum {
+        self.xor ^= size;
+        self.single -= u32::from(size == 1);
+        self.large -= u32::from(size > 1);
+        self
+    }
+}
+
+impl Nim {
+    /// Whether who must move from here loses.
+    fn lost(&self, sum: Sum) -> bool {
+        if self.is_misere && sum.large == 0 { sum.single % 2 == 1 } else { sum.xor == 0 }
+    }
+
+    /// How many moves there are from here, and how many of them win.
+    fn chances(&self, piles: &[u8], sum: Sum) -> (u32, u32) {
+        let mut chances = (0, 0);
+        for &size in piles {
+            let rest = sum.without(size);
+            for left in 0..size {
+                chances.0 += 1;
+                chances.1 += u32::from(self.lost(rest.with(left)));
+            }
+        }
+        chances
+    }
+}
+
+impl Solution for Nim {
+    /// The moves that win; where there are none, those after which a random reply is least likely to.
+    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+        let mut piles = view::<View>(ask)?.piles;
+        let n = piles.len().max(1);
+        let sum = piles.iter().fold(Sum::default(), |sum, &size| sum.with(size));
+        // Ids are (objects taken - 1) * piles + pile.
+        let after = |piles: &[u8], a: Action| {
+            let (pile, taken) = (a as usize % n, a as usize / n + 1);
+            (pile, piles[pile].saturating_sub(taken as u8))
+        };
+        let wins = |&a: &Action| {
+            let (pile, left) = after(&piles, a);
+            self.lost(sum.without(piles[pile]).with(left))
+        };
+        let winning: Vec<Action> = ask.legal.iter().copied().filter(wins).collect();
+        if !winning.is_empty() {
+            return Ok(winning);
+        }
+        let (mut best, mut least) = (Vec::new(), (0, 1));
+        for &a in ask.legal {
+            let (pile, left) = after(&piles, a);
+            let before = std::mem::replace(&mut piles[pile], left);
+            let (moves, wins) = self.chances(&piles, sum.without(before).with(left));
+            piles[pile] = before;
+            // Shares as products; a move that ends the game lost it already and counts as a sure reply.
+            let (wins, moves) = if moves == 0 { (1, 1) } else { (wins, moves) };
+            let order =
+                if best.is_empty() { std::cmp::Ordering::Less } else { (wins * least.1).cmp(&(least.0 * moves)) };
+            if order.is_lt() {
+                (best, least) = (Vec::new(), (wins, moves));
+            }
+            if order.is_le() {
+                best.push(a);
+            }
+        }
+        Ok(best)
+    }
+}

@@ -1,0 +1,186 @@
+//! Pig of two by value iteration.
+//!
+//! Source: Neller and Presser, *Optimal play of the dice game Pig* (2004). Only the values of the beginnings of turns are kept: a
+//! turn is solved backwards from them, from the total that wins down to nothing. The solution knows no horizon.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+
+use ludex_env::games::pig::View;
+use ludex_env::{Action, Ask, GameRef};
+use serde_json::Value;
+
+use super::{Solution, Solved};
+use crate::bots::view;
+use crate::error::AgentError;
+
+pub(super) const GAME: &str = "pig";
+
+/// The work grows with the third power of the points.
+const MOST_POINTS: u64 = 200;
+/// Games last longer than this times the points only by a miracle, with any usual die.
+const HORIZON: u64 = 8;
+/// So many games are kept: clients name parameters as they like.
+const MOST_KEPT: usize = 16;
+
+const ROLL: Action = 0;
+const STOP: Action = 1;
+
+/// Rules that matter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Rules {
+    goal: usize,
+    sides: usize,
+    piglet: bool,
+}
+
+/// By rules, the value of the beginning of a turn; solved at the first move.
+type Known = HashMap<Rules, Arc<OnceLock<Vec<f64>>>>;
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+pub(super) fn solution(game: &GameRef) -> Solved {
+    let params = &game.spec().params;
+    let number = |name: &str| params.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let goal = number("winscore");
+    if number("players") != 2 {
+        return Err(("more than two play", "it plays pig of two"));
+    }
+    if goal > MOST_POINTS {
+        return Err(("winscore is too high", "it plays pig with a winscore of at most 200"));
+    }
+    if number("horizon") < HORIZON * goal {
+        return Err(("the horizon is near", "it plays pig with a horizon of at least 8 times the winscore"));
+    }
+    let rules = Rules {
+        goal: goal as usize,
+        sides: number("diceoutcomes") as usize,
+        piglet: params.get("piglet") == Some(&Value::Bool(true)),
+    };
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if known.len() >= MOST_KEPT && !known.contains_key(&rules) {
+        known.clear();
+    }
+    Ok(Box::new(Pig { rules, starts: known.entry(rules).or_default().clone() }))
+}
+
+struct Pig {
+    rules: Rules,
+    starts: Arc<OnceLock<Vec<f64>>>,
+}
+
+/// The chances of winning by a roll and by a stop.
+struct Chances {
+    roll: f64,
+    stop: f64,
+}
+
+impl Rules {
+    /// What roll and stop are worth with `total` points of the turn to one who has `mine` against `theirs`, when a turn that
+    /// brings nothing is worth `nothing`. `starts` holds the value of a turn's beginning by own points and the other's.
+    fn chances(self, starts: &[f64], [mine, theirs]: [usize; 2], total: usize, nothing: f64) -> Chances {
+        let missing = self.goal - mine;
+        let sides = self.sides as f64;
+        let mut worth = vec![1.0; missing + self.sides + 2];
+        // The sum of what follows a roll that counts: all won, to begin with.
+        let mut after = sides - 1.0;
+        let mut chances = Chances { roll: 1.0, stop: 1.0 };
+        for k in (total..missing).rev() {
+            after = if self.piglet {
+                (sides - 1.0) * worth[k + 1]
+            } else {
+                after + worth[k + 2] - worth[k + self.sides + 1]
+            };
+            let stop = if k == 0 { nothing } else { 1.0 - starts[theirs * self.goal + mine + k] };
+            chances = Chances { roll: (nothing + after) / sides, stop };
+            worth[k] = chances.roll.max(stop);
+        }
+        chances
+    }
+
+    /// The chance of winning at the beginning of a turn, by own points and the other's.
+    fn solve(self) -> Vec<f64> {
+        let goal = self.goal;
+        let mut starts = vec![0.5; goal * goal];
+        // Points only grow: with those of both together descending, all is known but the two positions that follow
+        // each other while nobody scores.
+        for sum in (0..=2 * (goal - 1)).rev() {
+            for mine in sum.saturating_sub(goal - 1)..=sum / 2 {
+                let theirs = sum - mine;
+                let (here, there) = (mine * goal + theirs, theirs * goal + mine);
+                loop {
+                    let before = starts[here];
+                    for (at, other, points) in [(here, there, [mine, theirs]), (there, here, [theirs, mine])] {
+                        let Chances { roll, stop } = self.chances(&starts, points, 0, 1.0 - starts[other]);
+                        starts[at] = roll.max(stop);
+                    }
+                    if (starts[here] - before).abs() < 1e-13 {
+                        break;
+                    }
+                }
+            }
+        }
+        starts
+    }
+}
+
+impl Solution for Pig {
+    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+        let seen: View = view(ask)?;
+        let points = [ask.seat, 1 - (ask.seat & 1)].map(|seat| seen.scores.get(seat).map_or(0, |&n| usize::from(n)));
+        let [mine, theirs] = points;
+        if points.iter().any(|&n| n >= self.rules.goal) {
+            return Err(AgentError::failed("solver: this game of pig is over"));
+        }
+        let starts = self.starts.get_or_init(|| self.rules.solve());
+        let nothing = 1.0 - starts[theirs * self.rules.goal + mine];
+        let Chances { roll, stop } = self.rules.chances(starts, points, usize::from(seen.turn_total), nothing);
+        Ok(vec![if roll > stop { ROLL } else { STOP }])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(goal: usize, sides: usize, piglet: bool) -> Rules {
+        Rules { goal, sides, piglet }
+    }
+
+    /// Neller and Presser (2004): who goes first wins 53.06 % of the games.
+    #[test]
+    fn the_first_of_two_wins_as_often_as_published() {
+        let starts = rules(100, 6, false).solve();
+        assert!((starts[0] - 0.5306).abs() < 5e-5, "{}", starts[0]);
+    }
+
+    /// The same paper solves piglet to two with a coin by hand.
+    #[test]
+    fn piglet_to_two_is_as_published() {
+        let starts = rules(2, 2, true).solve();
+        for (points, wanted) in [4.0 / 7.0, 2.0 / 5.0, 4.0 / 5.0, 2.0 / 3.0].into_iter().enumerate() {
+            let found = starts[points];
+            assert!((found - wanted).abs() < 1e-12, "{}-{}: {found}", points / 2, points % 2);
+        }
+    }
+
+    /// No single choice of another move is better: the values hold Bellman's equation, written out plainly.
+    #[test]
+    fn values_agree_with_a_plain_look_ahead() {
+        for rules in [rules(20, 6, false), rules(15, 3, false), rules(9, 4, true)] {
+            let (goal, starts) = (rules.goal, rules.solve());
+            let start = |mine: usize, theirs: usize| if mine >= goal { 1.0 } else { starts[mine * goal + theirs] };
+            for (mine, theirs) in (0..goal * goal).map(|n| (n / goal, n % goal)) {
+                let nothing = 1.0 - start(theirs, mine);
+                let mut worth = vec![1.0; goal + rules.sides + 1];
+                for total in (0..goal - mine).rev() {
+                    let roll: f64 =
+                        (2..=rules.sides).map(|face| worth[total + if rules.piglet { 1 } else { face }]).sum();
+                    let roll = (roll + nothing) / rules.sides as f64;
+                    worth[total] = roll.max(1.0 - start(theirs, mine + total));
+                }
+                assert!((worth[0] - start(mine, theirs)).abs() < 1e-9, "{mine}-{theirs}");
+            }
+        }
+    }
+}

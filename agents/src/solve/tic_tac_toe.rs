@@ -1,0 +1,77 @@
+//! Tic-tac-toe by listing all of it: 5,478 positions.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use ludex_env::{Action, Ask, DynState, GameRef, Turn};
+
+use super::{Solution, Solved};
+use crate::error::AgentError;
+
+pub(super) const GAME: &str = "tic_tac_toe";
+
+/// What the side to move gets, by the game's hash, which is a number of its own for every position: 0 for a draw, else the
+/// sooner the end the farther from 0.
+type Table = HashMap<u64, i8>;
+
+/// The farthest: an end.
+const WON: i8 = 10;
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::new();
+    if let Ok(game) = ludex_env::load(GAME) {
+        value(&*game.start(), &mut table);
+    }
+    table
+});
+
+pub(super) fn solution(_game: &GameRef) -> Solved {
+    Ok(Box::new(TicTacToe))
+}
+
+struct TicTacToe;
+
+impl Solution for TicTacToe {
+    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+        let state = ask.view().world(&mut ask.stream());
+        let mut best = (i8::MIN, Vec::new());
+        let mut next = state.boxed();
+        for &a in ask.legal {
+            next.copy_from(&*state);
+            next.play_unchecked(a);
+            let value = next.hash().and_then(|hash| TABLE.get(&hash));
+            let value = -value.ok_or_else(|| AgentError::failed("solver: no position of tic_tac_toe"))?;
+            if value > best.0 {
+                best = (value, Vec::new());
+            }
+            if value == best.0 {
+                best.1.push(a);
+            }
+        }
+        Ok(best.1)
+    }
+}
+
+/// The value of a position for the side to move, which it notes with all that follow.
+fn value(state: &dyn DynState, table: &mut Table) -> i8 {
+    let hash = state.hash().unwrap_or(0);
+    if let Some(&known) = table.get(&hash) {
+        return known;
+    }
+    let found = match state.turn() {
+        Turn::Seat(seat) => {
+            let after = ludex_env::erased::legal_list(state, seat).into_iter().map(|a| {
+                let mut next = state.boxed();
+                next.play_unchecked(a);
+                let value = -value(&*next, table);
+                value - value.signum()
+            });
+            after.max().unwrap_or(0)
+        }
+        // Only the last mover can have won.
+        _ if state.returns().iter().any(|&r| r != 0.0) => -WON,
+        _ => 0,
+    };
+    table.insert(hash, found);
+    found
+}

@@ -1,0 +1,82 @@
+//! `expectiminimax`: exact where it sees to the end, with luck and with more than two seats, and games that it leaves alone.
+
+mod common;
+
+use common::{after, game, near};
+use ludex_agents::{ErrorKind, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{Draw, DynState, Outcomes, Seat, Turn};
+
+/// What every seat gets when all play for themselves, written out plainly.
+fn values(state: &dyn DynState) -> Vec<f64> {
+    let next = |a| {
+        let mut next = state.boxed();
+        next.play_unchecked(a);
+        values(&*next)
+    };
+    match state.turn() {
+        Turn::Seat(seat) => {
+            let mut after = legal_list(state, seat).into_iter().map(next);
+            let first = after.next().unwrap();
+            after.fold(first, |best, values| if values[seat] > best[seat] { values } else { best })
+        }
+        Turn::Chance => {
+            let mut outcomes = Outcomes::new();
+            state.chance(&mut outcomes);
+            let mut mean = vec![0.0; state.returns().len()];
+            for (a, p) in outcomes.probabilities() {
+                mean.iter_mut().zip(next(a)).for_each(|(mean, value)| *mean += p * value);
+            }
+            mean
+        }
+        _ => state.returns(),
+    }
+}
+
+/// The move in each of the positions after `first` keeps what `seat` can get.
+fn keeps_the_value(name: &str, seat: Seat, first: &[u32]) {
+    let g = game(name);
+    let state = after(&g, first);
+    assert_eq!(state.turn(), Turn::Seat(seat));
+    let agent = build("expectiminimax depth=20", &g).unwrap();
+    let wanted = values(&*state)[seat];
+    for turn in 0..4 {
+        let mut next = state.boxed();
+        next.play(seat, near(&*agent, &*state, seat, turn, &Draw::new(g.id(), 0, 0))).unwrap();
+        let found = values(&*next)[seat];
+        assert!((found - wanted).abs() < 1e-12, "{name} after {first:?}: {found}, not {wanted}");
+    }
+}
+
+#[test]
+fn is_exact_to_the_end() {
+    // Short races, so that the whole rest is seen: with time running out one rolls on.
+    for first in [&[][..], &[0, 1], &[0, 2, 1, 0, 1]] {
+        let seat = usize::from(first.len() == 5);
+        keeps_the_value("pig(winscore=6,diceoutcomes=3,horizon=7)", seat, first);
+    }
+    keeps_the_value("pig(players=3,winscore=4,diceoutcomes=3,horizon=6)", 0, &[]);
+    keeps_the_value("pig(players=3,winscore=4,diceoutcomes=3,horizon=6)", 1, &[0, 1, 1]);
+    keeps_the_value("tic_tac_toe", 0, &[0, 1, 2, 3]);
+    keeps_the_value("tic_tac_toe", 1, &[4, 0, 8]);
+}
+
+#[test]
+fn one_roll_ahead_is_to_hold_at_twenty() {
+    // The guess counts points at risk in full, so a roll is worth it while 5/6 (total + 4) is more than the total.
+    let g = game("pig(winscore=1000)");
+    let agent = build("expectiminimax depth=2", &g).unwrap();
+    for (rolls, wanted) in [(&[5, 5, 4][..], 0), (&[5, 5, 5, 4], 1)] {
+        let first: Vec<u32> = rolls.iter().flat_map(|&roll| [0, roll]).collect();
+        let state = after(&g, &first);
+        assert_eq!(near(&*agent, &*state, 0, 9, &Draw::new(g.id(), 0, 0)), wanted, "after {rolls:?}");
+    }
+}
+
+#[test]
+fn games_that_do_not_fit_are_refused() {
+    for (name, why) in [("kuhn_poker", "hidden"), ("iterated_prisoners_dilemma", "same time")] {
+        let e = build("expectiminimax", &game(name)).err().unwrap();
+        assert!(e.kind == ErrorKind::Unfit && e.message.contains(why) && e.message.contains("mcts"), "{e}");
+    }
+}

@@ -1,0 +1,82 @@
+//! `solver`: legal and the same near and far in random positions, and games that it leaves alone. What it plays is tested
+//! beside each solution.
+
+mod common;
+
+use common::{far, game, near, play, seats};
+use ludex_agents::{ErrorKind, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{Draw, Outcomes, Stream, Turn};
+
+/// Asks in every position of random games, from ply `from` on.
+fn wander(spec: &str, name: &str, games: u64, from: usize) {
+    let g = game(name);
+    let agent = build(spec, &g).unwrap();
+    let mut rng = Stream::named(name);
+    for seed in 0..games {
+        let (mut state, mut draw, mut outcomes) = (g.start(), Draw::new(g.id(), seed, 0), Outcomes::new());
+        for ply in 0.. {
+            match state.turn() {
+                Turn::Chance => {
+                    state.chance(&mut outcomes);
+                    state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+                }
+                Turn::Seat(seat) => {
+                    if ply >= from {
+                        let a = near(&*agent, &*state, seat, ply as u32, &draw);
+                        assert!(legal_list(&*state, seat).contains(&a), "{spec} at {name}: {a}");
+                        assert_eq!(far(&*agent, &g, &*state, seat, ply as u32, &draw), a, "{spec} at {name}");
+                    }
+                    let a = state.random_action(seat, &mut rng);
+                    state.play(seat, a).unwrap();
+                }
+                _ => break,
+            }
+        }
+    }
+}
+
+#[test]
+fn solutions_are_legal_and_the_same_near_and_far() {
+    for name in ["tic_tac_toe", "nim", "nim(is_misere=false,pile_sizes=2;0;9)", "nim(pile_sizes=255;255;3)"] {
+        wander("solver", name, 30, 0);
+    }
+    for name in ["pig", "pig(preset=gtbench)", "pig(diceoutcomes=2,piglet=true)"] {
+        wander("solver", name, 5, 0);
+    }
+    wander("solver", "connect_four", 8, 18);
+    wander("solver blunder=0.5", "tic_tac_toe", 30, 0);
+}
+
+#[test]
+fn bots_of_pig_are_legal_and_the_same_near_and_far() {
+    for name in ["pig", "pig(preset=gtbench)", "pig(players=4,winscore=30)"] {
+        for spec in ["hold", "hold at=1", "expectiminimax depth=2"] {
+            wander(spec, name, 3, 0);
+        }
+    }
+}
+
+#[test]
+fn the_first_player_wins_connect_four() {
+    let g = game("connect_four");
+    for seed in 0..4 {
+        let (moves, returns) = play(&g, &seats(&g, &["solver", "random"]), seed);
+        assert_eq!((moves[0], &*returns), (3, &[1.0, -1.0][..]), "{moves:?}");
+    }
+}
+
+#[test]
+fn what_is_not_solved_is_refused() {
+    for (name, why) in [
+        ("reversi", "not been solved"),
+        ("connect_four(columns=8)", "rows=6, columns=7"),
+        ("connect_four(x_in_row=3)", "x_in_row=4"),
+        ("pig(players=3)", "pig of two"),
+        ("pig(winscore=201)", "at most 200"),
+        ("pig(horizon=100)", "8 times"),
+    ] {
+        let e = build("solver", &game(name)).err().unwrap();
+        assert!(e.kind == ErrorKind::Unfit && e.message.contains(why), "{name}: {e}");
+    }
+}
