@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, cfr, external, human, search};
+use crate::{anchor, bots, cfr, equilibrium, external, human, search};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,9 @@ const AGENTS: &[Entry] = &[
     },
     search::alphabeta::ENTRY,
     search::mcts::ENTRY,
+    search::ismcts::ENTRY,
     cfr::ENTRY,
+    equilibrium::ENTRY,
     human::ENTRY,
     Entry {
         name: "anchor",

@@ -1,5 +1,6 @@
 //! Players that look ahead.
 
 pub mod alphabeta;
+pub mod ismcts;
 pub mod mcts;
 mod tree;

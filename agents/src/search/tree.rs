@@ -7,7 +7,7 @@ use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
 /// Nodes at most (640 MB): a tree that is full is searched on without growing.
 const MAX_NODES: usize = 1 << 24;
 /// Steps of a rollout at most, against games that do not end under random play.
-const ROLLOUT_LIMIT: usize = 1_000_000;
+pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
 /// How often a seat tries an arm at random where seats move together.
 const CURIOSITY: f64 = 0.1;
 const NONE: u32 = u32::MAX;
@@ -427,18 +427,18 @@ impl<'a> Tree<'a> {
 
 /// sqrt(ln n) for n = 0, 1, 2, ..., as far as it was asked for. Made with + * / and square roots alone, so that every
 /// machine searches alike.
-struct Logs {
+pub(super) struct Logs {
     roots: Vec<f64>,
     last: f64,
 }
 
 impl Logs {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Logs { roots: vec![0.0, 0.0], last: 0.0 }
     }
 
     /// Makes [`Logs::at`] good for `n`.
-    fn reach(&mut self, n: u32) {
+    pub fn reach(&mut self, n: u32) {
         while self.roots.len() <= n as usize {
             // ln(m + 1) - ln(m) = 2 atanh(1 / (2m + 1)) for the m before the next.
             let x = 1.0 / (2 * self.roots.len() - 1) as f64;
@@ -454,7 +454,7 @@ impl Logs {
     }
 
     #[inline]
-    fn at(&self, n: u32) -> f64 {
+    pub fn at(&self, n: u32) -> f64 {
         self.roots[n as usize]
     }
 }
