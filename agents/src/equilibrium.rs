@@ -50,6 +50,20 @@ fn key(digest: u128) -> u32 {
     digest as u32
 }
 
+/// The weights whose proportions are the nearest to these probabilities.
+fn bytes(shares: &[f64]) -> Vec<u8> {
+    let rounded = |scale: u32| -> Vec<u32> { shares.iter().map(|p| (p * f64::from(scale)).round() as u32).collect() };
+    let error = |weights: &[u32]| -> f64 {
+        let sum = f64::from(weights.iter().sum::<u32>());
+        weights.iter().zip(shares).map(|(&w, p)| (f64::from(w) / sum - p).abs()).sum()
+    };
+    // Some numbers are better denominators than others, and not by their size.
+    let fits =
+        (1..=1_000).map(rounded).filter(|weights| weights.iter().sum::<u32>() > 0 && weights.iter().all(|&w| w < 256));
+    let best = fits.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default();
+    best.into_iter().map(|w| w as u8).collect()
+}
+
 impl Table {
     /// The stored table of a game with exactly these parameters.
     pub fn stored(game: &GameRef) -> Option<&'static Table> {
@@ -57,7 +71,7 @@ impl Table {
         TABLES.iter().find(|(name, _)| name == string).map(|(_, table)| &**table)
     }
 
-    /// Packs a policy of `tree`. Probabilities are rounded to steps of 1/255, and those below half a step are left out.
+    /// Packs a policy of `tree`, as near as bytes come to it.
     ///
     /// # Errors
     /// Two information sets whose keys are the same.
@@ -73,7 +87,7 @@ impl Table {
         for (key, shares) in rows {
             out.extend(key.to_le_bytes());
             out.push(u8::try_from(shares.len()).map_err(|_| "more than 255 actions in one set".to_owned())?);
-            out.extend(shares.iter().map(|p| (p * 255.0).round() as u8));
+            out.extend(bytes(shares));
         }
         Ok(out)
     }

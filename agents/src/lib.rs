@@ -11,6 +11,7 @@ pub mod equilibrium;
 pub mod error;
 mod external;
 pub mod human;
+pub mod mccfr;
 pub mod random;
 pub mod roster;
 pub mod search;
