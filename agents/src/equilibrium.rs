@@ -35,7 +35,7 @@ pub(crate) const ENTRY: Entry = Entry {
 /// One game's stored policy, unpacked when it is first asked for.
 type Stored = LazyLock<Table>;
 
-/// The stored policies by game string.
+/// The stored policies by game.
 static TABLES: [(&str, Stored); 3] = [
     ("kuhn_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/kuhn_poker.policy")))),
     ("leduc_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/leduc_poker.policy")))),
@@ -67,8 +67,9 @@ fn bytes(shares: &[f64]) -> Vec<u8> {
 impl Table {
     /// The stored table of a game with exactly these parameters.
     pub fn stored(game: &GameRef) -> Option<&'static Table> {
-        let string = &game.spec().string;
-        TABLES.iter().find(|(name, _)| name == string).map(|(_, table)| &**table)
+        let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
+        let default = ludex_env::load(game.id()).ok()?;
+        (default.spec().string == game.spec().string).then_some(&**table)
     }
 
     /// Packs a policy of `tree`, as near as bytes come to it.

@@ -3,4 +3,5 @@
 pub mod alphabeta;
 pub mod ismcts;
 pub mod mcts;
+mod reuse;
 mod tree;
