@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, cfr, engines, external, human, search, solve};
+use crate::{anchor, bots, cfr, engines, equilibrium, external, human, search, solve};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,9 @@ const AGENTS: &[Entry] = &[
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,
     solve::ENTRY,
+    search::ismcts::ENTRY,
     cfr::ENTRY,
+    equilibrium::ENTRY,
     human::ENTRY,
     Entry {
         name: "anchor",

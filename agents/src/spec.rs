@@ -268,9 +268,9 @@ impl AgentSpec {
         self.flag("peek")
     }
 
-    /// Whether its moves depend on nothing but (spec, key, turn, view): no clock, no person, no program.
+    /// Whether its moves depend on nothing but (spec, key, turn, view): no clock, no person, no program, no memory.
     pub fn reproducible(&self) -> bool {
-        matches!(self.kind(), Kind::Builtin | Kind::Anchor) && self.budget().ms.is_none()
+        matches!(self.kind(), Kind::Builtin | Kind::Anchor) && self.budget().ms.is_none() && !self.flag("reuse")
     }
 
     /// The key that `seed=N` fixes: SHA-256 of `ludex.v1:agent-seed:N`.

@@ -127,7 +127,7 @@ struct Pending {
 }
 
 /// 128 bits of SHA-256 of a view's JSON: equal for equal views, and never seen equal for others.
-fn digest(view: &dyn DynView) -> u128 {
+pub fn digest(view: &dyn DynView) -> u128 {
     let [low, ..] = *draw::key(&view.value().to_string()).as_chunks::<16>().0 else { return 0 };
     u128::from_le_bytes(low)
 }
@@ -267,6 +267,11 @@ impl Tree {
     /// The information set in which `seat` is to move and sees `view`.
     pub fn set(&self, seat: Seat, view: &dyn DynView) -> Option<usize> {
         self.known.get(&(seat, digest(view))).map(|&set| set as usize)
+    }
+
+    /// Every information set with the [digest] of its view.
+    pub fn digests(&self) -> impl Iterator<Item = (usize, u128)> + '_ {
+        self.known.iter().map(|(&(_, digest), &set)| (set as usize, digest))
     }
 
     /// How many positions there are of each kind.

@@ -5,9 +5,9 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{after, far, game, near, play, seats};
-use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
+use ludex_agents::{AgentSpec, Budget, ErrorKind, Move, build};
 use ludex_env::erased::legal_list;
-use ludex_env::{AgentKey, Ask, Draw, DynState, Viewer};
+use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
 use serde_json::Value;
 
 #[test]
@@ -169,7 +169,7 @@ fn budgets_and_time() {
     assert_eq!(budget("mcts ms=50 sims=7"), Budget { ms: Some(50), sims: Some(7), depth: None });
     let timed = AgentSpec::parse("mcts ms=5").unwrap();
     assert!(!timed.reproducible() && AgentSpec::parse("mcts").unwrap().reproducible());
-    assert_eq!(timed.full(), "mcts ms=5 c=2 solve=true worlds=16 peek=false");
+    assert_eq!(timed.full(), "mcts ms=5 form=uct c=2 solve=true worlds=16 reuse=false peek=false");
     let g = game("connect_four");
     let agent = timed.build(&g).unwrap();
     assert!(!agent.reproducible());
@@ -188,6 +188,100 @@ fn a_deadline_cuts_the_search_and_is_noted() {
         assert_eq!(answer.notes["cut"], true);
         // One that has passed still gets a legal move.
         let answer = agent.act(&ask, Some(Instant::now())).unwrap();
-        assert!(matches!(answer.mv, ludex_agents::Move::Id(a) if legal.contains(&a)));
+        assert!(matches!(answer.mv, Move::Id(a) if legal.contains(&a)));
+    }
+}
+
+#[test]
+fn puct_plays_like_a_searcher() {
+    let g = game("connect_four");
+    let draw = Draw::new(g.id(), 1, 0);
+    for spec in ["mcts sims=400 form=puct", "mcts sims=400 form=puct rollout=0", "mcts sims=400 rollout=4"] {
+        let mcts = build(spec, &g).unwrap();
+        for turn in 0..5 {
+            assert_eq!(near(&*mcts, &*after(&g, &[3, 0, 3, 0, 3, 6]), 0, turn, &draw), 3, "the win: {spec}");
+            assert_eq!(near(&*mcts, &*after(&g, &[3, 0, 3, 0, 3]), 1, turn, &draw), 3, "the block: {spec}");
+        }
+    }
+    // A game that evaluates nothing has the same prior for all moves; proofs are as with UCT.
+    let g = game("tic_tac_toe");
+    assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[0, 1, 2, 3]), "value"), 1.0);
+    assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[4, 0, 8]), "value"), 0.0);
+    // Three seats, chance, returns that are no wins and losses.
+    let g = game("kuhn_poker(players=3)");
+    let (_, r) = play(&g, &seats(&g, &["mcts sims=60 form=puct", "random", "mcts sims=60 form=puct"]), 4);
+    assert_eq!(r.iter().sum::<f64>(), 0.0);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let refused = |text: &str, game_text: &str| build(text, &game(game_text)).err().unwrap();
+    let e = refused("mcts form=alphazero", "tic_tac_toe");
+    assert!(e.kind == ErrorKind::BadValue && e.message.contains("uct or puct"), "{e}");
+    let e = refused("mcts rollout=3", "kuhn_poker");
+    assert!(e.kind == ErrorKind::Unfit && e.message.contains("without rollout"), "{e}");
+    let e = refused("mcts reuse=true", "kuhn_poker");
+    assert!(e.kind == ErrorKind::Unfit && e.message.contains("reuse=false"), "{e}");
+}
+
+/// The answer of `agent` for the seat to move in `state`.
+fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::Answer {
+    let seat = state.turn().seat().unwrap();
+    let legal = legal_list(state, seat);
+    agent.act(&Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32])), None).unwrap()
+}
+
+#[test]
+fn a_position_that_is_not_kept_is_searched_anew() {
+    let g = game("connect_four");
+    let [keeps, forgets] = [true, false].map(|reuse| build(&format!("mcts sims=200 reuse={reuse}"), &g).unwrap());
+    assert!(!keeps.reproducible() && forgets.reproducible());
+    assert!(!AgentSpec::parse("mcts reuse=true").unwrap().reproducible());
+    // Three episodes that have nothing to do with each other.
+    for history in [&[3, 0, 3][..], &[0, 0, 0, 1], &[6]] {
+        let state = after(&g, history);
+        assert_eq!(answer(&*keeps, &*state, 1), answer(&*forgets, &*state, 1));
+    }
+}
+
+#[test]
+fn episodes_do_not_mix_in_kept_trees() {
+    // Two episodes by turns, one agent; each has the proofs of its own position.
+    let g = game("tic_tac_toe");
+    let agent = build("mcts sims=2000 reuse=true", &g).unwrap();
+    let (mut rng, mut lost) = (ludex_env::Stream::named("kept trees"), 0);
+    for _ in 0..20 {
+        let mut states = [g.start(), g.start()];
+        for turn in 0..5 {
+            for s in &mut states {
+                if s.turn() == Turn::Over {
+                    continue;
+                }
+                let Move::Id(a) = answer(&*agent, &**s, turn).mv else { panic!("an action id") };
+                s.play(0, a).unwrap();
+                if s.turn() != Turn::Over {
+                    let legal = legal_list(&**s, 1);
+                    s.play(1, legal[rng.below(legal.len())]).unwrap();
+                }
+            }
+        }
+        lost += states.iter().filter(|s| s.returns()[0] < 0.0).count();
+    }
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn kept_trees_are_worth_simulations() {
+    // Pig pays as it goes, has chance between the turns, and one seat may move several times in a row.
+    for (name, least) in [("connect_four", 0.5), ("pig(winscore=20)", 0.3)] {
+        let g = game(name);
+        let mut score = 0.0;
+        for seed in 0..20 {
+            let keeps = "mcts sims=50 reuse=true";
+            let (first, second) = ([keeps, "mcts sims=50"], ["mcts sims=50", keeps]);
+            score += f64::from(u8::from(play(&g, &seats(&g, &first), seed).1[0] > 0.0));
+            score += f64::from(u8::from(play(&g, &seats(&g, &second), seed).1[1] > 0.0));
+        }
+        assert!(score / 40.0 >= least, "{name}: {score} of 40");
     }
 }

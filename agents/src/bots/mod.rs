@@ -7,10 +7,19 @@ use crate::roster::Entry;
 use crate::spec::AgentSpec;
 
 pub mod iterated_prisoners_dilemma;
+pub mod kuhn_poker;
+pub mod leduc_poker;
+pub mod liars_dice;
 pub mod pig;
 
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[iterated_prisoners_dilemma::BOTS, pig::BOTS];
+pub(crate) const BOTS: &[&[Entry]] = &[
+    iterated_prisoners_dilemma::BOTS,
+    kuhn_poker::BOTS,
+    leduc_poker::BOTS,
+    liars_dice::BOTS,
+    pig::BOTS,
+];
 
 /// Refuses every game but `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {

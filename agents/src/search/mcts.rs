@@ -7,6 +7,18 @@
 //! that the search has met: where winning is 1 and losing -1 that is OpenSpiel's `uct_c`, and elsewhere the same `c` still
 //! means the same. Every seat maximises its own return (max^n). Chance is sampled by its weights.
 //!
+//! `form=puct` chooses by AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) /
+//! (1 + visits)`, where a child that was never visited counts with the middle of the game's bounds for its mean, and is not
+//! visited before its turn comes. There is no network: where the game evaluates positions, the prior of a move is in
+//! proportion to 1 / (1 + d / m), with d how much worse than the best move's the position behind it is for the seat, and m the
+//! mean of that over the moves; elsewhere all moves have the same prior. `c` is AlphaGo Zero's constant; AlphaZero's begins
+//! at 1.25 and hardly grows in searches of this size.
+//!
+//! `rollout=N` cuts rollouts after N moves and outcomes and takes the game's evaluation for the returns.
+//!
+//! `reuse=true` keeps the tree below the own move and the reply until the next turn, where the simulations then come on top
+//! of those made before. Answers depend on what was asked before: such an agent is not reproducible.
+//!
 //! `solve=true` backs proven returns up: a position is proven when the seat to move has a move proven to give it the most
 //! possible, or when all its moves are proven; a proven child counts with its proven return and without a bonus. The
 //! final action is the greatest by (proven return, counting unproven moves as the middle of the game's bounds; visits;
@@ -23,7 +35,9 @@
 //!
 //! Source: Kocsis and Szepesvari, *Bandit based Monte-Carlo planning* (2006); Winands, Bjornsson and Saito, *Monte-Carlo
 //! tree search solver* (2008); Lisy, Kovarik, Lanctot and Bosansky, *Convergence of Monte Carlo tree search in simultaneous
-//! move games* (2013); OpenSpiel's `algorithms/mcts.cc`.
+//! move games* (2013); Silver and others, *Mastering the game of Go without human knowledge* (2017) and *A general
+//! reinforcement learning algorithm that masters chess, shogi, and Go through self-play* (2018) for PUCT; OpenSpiel's
+//! `algorithms/mcts.cc`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -31,11 +45,13 @@ use std::time::{Duration, Instant};
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Stream};
 use ludex_protocol::spec::Information;
 
+use super::reuse::Memory;
 use super::tree::{Settings, Tree};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::tree::digest;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "mcts",
@@ -45,10 +61,18 @@ pub(crate) const ENTRY: Entry = Entry {
         ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
             .default_unless("1000", "ms"),
         ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+        ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's")
+            .default("uct"),
         ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
+        ArgDef::new(
+            "rollout",
+            ArgKind::Int { min: 0, max: 1_000_000 },
+            "plies after which a rollout is cut and evaluated",
+        ),
         ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
         ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
             .default("16"),
+        ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
         ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
     ],
     free: false,
@@ -57,10 +81,30 @@ pub(crate) const ENTRY: Entry = Entry {
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let hidden = game.spec().information == Information::Imperfect;
+    let unfit = |why: &str, fits: &str| Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+    let form = spec.text("form").unwrap_or_default();
+    if !["uct", "puct"].contains(&form.as_str()) {
+        return Err(AgentError::value("form", &form, "uct or puct".to_owned()));
+    }
+    let cut = spec.int("rollout").map(|n| n as usize);
+    if cut.is_some() && game.start().evaluate(0).is_none() {
+        return unfit(
+            "it does not evaluate positions, as rollout=N needs",
+            "it plays with full rollouts, without rollout",
+        );
+    }
+    let reuse = spec.flag("reuse");
+    if reuse && hidden {
+        return unfit(
+            "every turn's search has worlds of its own where information is hidden",
+            "it plays with reuse=false",
+        );
+    }
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
         time: spec.int("ms").map(Duration::from_millis),
-        settings: Settings { c: spec.number("c").unwrap_or(2.0), solve: spec.flag("solve") },
+        settings: Settings { c: spec.number("c").unwrap_or(2.0), solve: spec.flag("solve"), puct: form == "puct", cut },
+        memory: reuse.then(Memory::default),
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         peek: spec.peeks(),
     }))
@@ -70,6 +114,7 @@ struct Mcts {
     sims: u64,
     time: Option<Duration>,
     settings: Settings,
+    memory: Option<Memory>,
     worlds: u64,
     peek: bool,
 }
@@ -126,6 +171,7 @@ impl Agent for Mcts {
         let mut rng = ask.stream();
         let mut sum = vec![Tally::default(); ask.legal.len()];
         let (mut done, mut cut) = (0, false);
+        let mut last = None;
         for w in 0..worlds {
             let world = match &peeked {
                 Some(state) => state.boxed(),
@@ -134,12 +180,17 @@ impl Agent for Mcts {
             let share = self.sims / worlds + u64::from(w < self.sims % worlds);
             let until =
                 end.map(|end| start + end.saturating_duration_since(start).mul_f64((w + 1) as f64 / worlds as f64));
-            let found = self.search(&*world, ask.seat, ask.legal, share, until, &mut rng);
+            let mut tree = self.tree(ask, world);
+            let found = self.search(&mut tree, ask.seat, ask.legal, share, until, &mut rng);
+            last = Some(tree);
             done += found.sims;
             cut |= found.stopped && own != end;
             merge(&mut sum, found, share, worlds, self.time.is_some());
         }
         let at = best(&sum);
+        if let (Some(memory), Some(tree)) = (&self.memory, last) {
+            memory.keep(tree, ask.seat, ask.legal[at]);
+        }
         let value = (sum[at].mean() * 1e4).round() / 1e4;
         let answer = Answer::new(Move::Id(ask.legal[at])).note("sims", done).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
@@ -150,7 +201,7 @@ impl Agent for Mcts {
     }
 
     fn reproducible(&self) -> bool {
-        self.time.is_none()
+        self.time.is_none() && self.memory.is_none()
     }
 }
 
@@ -165,16 +216,22 @@ struct Found {
 }
 
 impl Mcts {
+    /// The tree to search: what is left of an earlier one, or an empty one.
+    fn tree(&self, ask: &Ask<'_>, world: Box<dyn DynState>) -> Tree {
+        let known = self.memory.as_ref().and_then(|memory| memory.take(ask.seat, digest(&*ask.view())));
+        let left = known.and_then(|(tree, at)| tree.below(at, world.boxed()));
+        left.unwrap_or_else(|| Tree::new(world, self.settings))
+    }
+
     fn search(
         &self,
-        world: &dyn DynState,
+        tree: &mut Tree,
         seat: Seat,
         legal: &[Action],
         sims: u64,
         until: Option<Instant>,
         rng: &mut Stream,
     ) -> Found {
-        let mut tree = Tree::new(world, self.settings);
         let mut made = 0;
         let mut stopped = false;
         while made < sims && !tree.settled() && !stopped {
@@ -183,12 +240,10 @@ impl Mcts {
             // A look at the clock costs about as much as a short rollout.
             stopped = made % 8 == 2 && until.is_some_and(|t| Instant::now() >= t);
         }
-        let spec = world.spec();
-        let middle = (spec.min_return + spec.max_return) / 2.0 - world.returns()[seat];
         let mut tallies = vec![Tally::default(); legal.len()];
         for c in tree.candidates(seat) {
             if let Ok(i) = legal.binary_search(&c.action) {
-                let rank = c.proven.map_or(0.0, |p| p - middle);
+                let rank = c.proven.map_or(0.0, |p| p - tree.middle(seat));
                 tallies[i] = Tally { visits: c.visits, total: c.mean * c.visits as f64, rank };
             }
         }

@@ -2,5 +2,7 @@
 
 pub mod alphabeta;
 pub mod expectiminimax;
+pub mod ismcts;
 pub mod mcts;
+mod reuse;
 mod tree;

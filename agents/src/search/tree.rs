@@ -7,9 +7,11 @@ use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
 /// Nodes at most (640 MB): a tree that is full is searched on without growing.
 const MAX_NODES: usize = 1 << 24;
 /// Steps of a rollout at most, against games that do not end under random play.
-const ROLLOUT_LIMIT: usize = 1_000_000;
+pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
 /// How often a seat tries an arm at random where seats move together.
 const CURIOSITY: f64 = 0.1;
+/// Positions looked at for [`Tree::next_turns`].
+const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
 /// In [`Node::by`]: no seat chose this node, so it has no value of anybody's.
 const NOBODY: u8 = u8::MAX;
@@ -33,11 +35,12 @@ enum Kind {
 }
 
 /// One edge of the tree with the position behind it.
+#[derive(Clone)]
 struct Node {
     /// Mean return of the seat `by`; its proven return once there is one.
     mean: f64,
-    /// Of a seat's choice: 1 / sqrt(visits), 0 once proven; its exploration bonus is a factor times this. Of an arm of a
-    /// joint move: the regret so far of not having played it.
+    /// Of a seat's choice: 1 / sqrt(visits), with PUCT prior / (1 + visits), 0 once proven; its exploration bonus is a factor
+    /// times this. Of an arm of a joint move: the regret so far of not having played it.
     bonus: f64,
     visits: u32,
     /// The action or outcome that leads here. Of a position behind a joint move: where its means stand in
@@ -81,17 +84,25 @@ pub(super) struct Settings {
     pub c: f64,
     /// Whether proven returns are backed up.
     pub solve: bool,
+    /// PUCT instead of UCT.
+    pub puct: bool,
+    /// Plies after which a rollout is cut and the position evaluated.
+    pub cut: Option<usize>,
 }
 
 /// The tree of one search, and everything that a simulation needs, so that it allocates nothing but nodes.
-pub(super) struct Tree<'a> {
+pub(super) struct Tree {
     settings: Settings,
-    root: &'a dyn DynState,
+    root: Box<dyn DynState>,
     /// Returns up to the root, which a search leaves out.
     base: Vec<f64>,
     /// The best that each seat can still get.
     best: Vec<f64>,
+    /// The middle of what each seat can get, seen from the root.
+    middle: Vec<f64>,
     work: Box<dyn DynState>,
+    /// For looking one ply ahead of `work`.
+    ahead: Option<Box<dyn DynState>>,
     nodes: Vec<Node>,
     /// Proven returns from the root on, one per seat each.
     proofs: Vec<f64>,
@@ -115,18 +126,21 @@ pub(super) struct Tree<'a> {
     together_at: Vec<(usize, u128)>,
 }
 
-impl<'a> Tree<'a> {
+impl Tree {
     /// An empty tree over `root`.
-    pub fn new(root: &'a dyn DynState, settings: Settings) -> Self {
+    pub fn new(root: Box<dyn DynState>, settings: Settings) -> Self {
         let spec = root.spec();
         let players = spec.players as usize;
         let base = root.returns();
+        let middle = (spec.min_return + spec.max_return) / 2.0;
         Tree {
             settings,
-            root,
             best: base.iter().map(|b| spec.max_return - b).collect(),
+            middle: base.iter().map(|b| middle - b).collect(),
             base,
             work: root.boxed(),
+            ahead: settings.puct.then(|| root.boxed()),
+            root,
             nodes: vec![Node::new(0, NOBODY, Kind::Fresh)],
             proofs: Vec::new(),
             joint: HashMap::new(),
@@ -140,6 +154,75 @@ impl<'a> Tree<'a> {
             together: vec![0; players],
             together_at: Vec::new(),
         }
+    }
+
+    /// How many nodes it has.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The middle of what `seat` can get, seen from the root.
+    pub fn middle(&self, seat: Seat) -> f64 {
+        self.middle[seat]
+    }
+
+    /// Positions that were visited at which `seat` moves next after its `action` at the root, with their nodes; not all of
+    /// them where there are very many.
+    pub fn next_turns(&self, seat: Seat, action: Action) -> impl Iterator<Item = (Box<dyn DynState>, u32)> {
+        let mut found = Vec::new();
+        let mut pending: Vec<(Box<dyn DynState>, usize)> = Vec::new();
+        let after = |state: &dyn DynState, at: usize| {
+            let mut next = state.boxed();
+            next.play_unchecked(self.nodes[at].action);
+            (next, at)
+        };
+        let own =
+            self.nodes[0].children().find(|&i| self.nodes[i].action == action && self.nodes[0].kind == Kind::Choice);
+        pending.extend(own.map(|at| after(&*self.root, at)));
+        let mut looked = 0;
+        while let Some((state, at)) = pending.pop().filter(|_| looked < MOST_REPLIES) {
+            looked += 1;
+            let node = &self.nodes[at];
+            match node.kind {
+                Kind::Choice if usize::from(self.nodes[node.first as usize].by) == seat => {
+                    found.push((state, at as u32))
+                }
+                Kind::Choice | Kind::Chance => {
+                    let visited = node.children().filter(|&i| self.nodes[i].visits > 0);
+                    pending.extend(visited.map(|i| after(&*state, i)));
+                }
+                Kind::Fresh | Kind::Joint | Kind::Arm | Kind::Over => {}
+            }
+        }
+        found.into_iter()
+    }
+
+    /// The tree below the node `at`, whose position is `root`; `None` where seats move together in it.
+    pub fn below(&self, at: u32, root: Box<dyn DynState>) -> Option<Tree> {
+        let mut tree = Tree::new(root, self.settings);
+        let gone: Vec<f64> = tree.base.iter().zip(&self.base).map(|(new, old)| new - old).collect();
+        tree.nodes = vec![Node { by: NOBODY, ..self.nodes[at as usize].clone() }];
+        let mut i = 0;
+        while i < tree.nodes.len() {
+            let first = tree.nodes.len() as u32;
+            let node = &mut tree.nodes[i];
+            if node.kind == Kind::Joint {
+                return None;
+            }
+            if let Some(gone) = gone.get(usize::from(node.by)) {
+                node.mean -= gone;
+            }
+            if node.proof != NONE {
+                let proof = &self.proofs[node.proof as usize..][..gone.len()];
+                node.proof = tree.proofs.len() as u32;
+                tree.proofs.extend(proof.iter().zip(&gone).map(|(r, gone)| r - gone));
+            }
+            let old = node.children();
+            node.first = first;
+            tree.nodes.extend_from_slice(&self.nodes[old]);
+            i += 1;
+        }
+        Some(tree)
     }
 
     /// Whether more simulations could not change the answer: the root is proven, or there is one action only.
@@ -161,7 +244,7 @@ impl<'a> Tree<'a> {
 
     /// One simulation: down the tree to a node that was never visited, a rollout from there, and the returns back up.
     pub fn simulate(&mut self, rng: &mut Stream) {
-        self.work.copy_from(self.root);
+        self.work.copy_from(&*self.root);
         self.logs.reach(self.nodes[0].visits);
         self.path.clear();
         let mut at = 0;
@@ -174,8 +257,7 @@ impl<'a> Tree<'a> {
                 break true;
             }
             if node.visits == 0 || (node.kind == Kind::Fresh && !self.expand(at, rng)) {
-                let over = self.work.rollout(rng, ROLLOUT_LIMIT) == 0;
-                self.take_returns();
+                let over = self.play_out(rng);
                 if over && self.settings.solve {
                     let proof = self.proofs.len() as u32;
                     self.proofs.extend_from_slice(&self.returns);
@@ -196,6 +278,22 @@ impl<'a> Tree<'a> {
         self.back_up(solved);
     }
 
+    /// A rollout, to its end or to where it is cut; whether the position was over before it.
+    fn play_out(&mut self, rng: &mut Stream) -> bool {
+        let Some(plies) = self.settings.cut else {
+            let over = self.work.rollout(rng, ROLLOUT_LIMIT) == 0;
+            self.take_returns();
+            return over;
+        };
+        let over = self.work.turn() == Turn::Over;
+        self.work.rollout(rng, plies);
+        if !self.take_guess() {
+            self.work.rollout(rng, ROLLOUT_LIMIT);
+            self.take_returns();
+        }
+        over
+    }
+
     /// Finds out what follows a node; false if the tree is full.
     fn expand(&mut self, at: usize, rng: &mut Stream) -> bool {
         let first = self.nodes.len();
@@ -206,6 +304,7 @@ impl<'a> Tree<'a> {
             Turn::Over => Kind::Over,
             Turn::Seat(seat) => {
                 self.push_actions(SeatSet(1 << seat), Kind::Fresh, rng);
+                self.set_priors(first, seat);
                 Kind::Choice
             }
             Turn::Together(set) => {
@@ -236,6 +335,31 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// With PUCT: gives the actions of `seat` from node `first` on their priors, and the middle of the game's bounds for a mean
+    /// until they are visited.
+    fn set_priors(&mut self, first: usize, seat: Seat) {
+        let Some(ahead) = &mut self.ahead else { return };
+        let children = &mut self.nodes[first..];
+        let value = |n: &Node| {
+            ahead.copy_from(&*self.work);
+            ahead.play_unchecked(n.action);
+            if ahead.turn() == Turn::Over { Some(ahead.returns()[seat]) } else { ahead.evaluate(seat) }
+        };
+        let values: Option<Vec<f64>> = children.iter().map(value).collect();
+        let mut weights = vec![1.0; children.len()];
+        if let Some(values) = values {
+            let best = values.iter().fold(f64::NEG_INFINITY, |best, v| best.max(*v));
+            let behind = values.iter().map(|v| best - v).sum::<f64>() / values.len() as f64;
+            if behind > 0.0 {
+                weights.iter_mut().zip(values).for_each(|(w, v)| *w = 1.0 / (1.0 + (best - v) / behind));
+            }
+        }
+        let sum: f64 = weights.iter().sum();
+        for (n, w) in children.iter_mut().zip(weights) {
+            (n.bonus, n.mean) = (w / sum, self.middle[seat]);
+        }
+    }
+
     /// Plays the action of the seat to move and gives its node.
     #[inline]
     fn choose(&mut self, at: usize) -> usize {
@@ -244,18 +368,19 @@ impl<'a> Tree<'a> {
         child
     }
 
-    /// Among the children: those never visited first, in order; then the greatest `mean + c * sqrt(ln(visits) / n)`, the
-    /// first of equals.
+    /// Among the children, the first of equals. UCT: those never visited first, in order; then the greatest
+    /// `mean + c * sqrt(ln(visits) / n)`. PUCT: the greatest `mean + c * prior * sqrt(visits) / (1 + n)`.
     #[inline]
     fn pick(&self, at: usize) -> usize {
         let (visits, arms) = (self.nodes[at].visits, self.nodes[at].children());
         // The first visit of a node was its rollout, every later one went to a child.
         let tried = visits as usize - 1;
-        if tried < arms.len() {
+        if tried < arms.len() && !self.settings.puct {
             return arms.start + tried;
         }
+        let growth = if self.settings.puct { f64::from(visits).sqrt() } else { self.logs.at(visits) };
         let spread = if self.seen[1] > self.seen[0] { self.seen[1] - self.seen[0] } else { 2.0 };
-        let factor = self.settings.c * (spread / 2.0) * self.logs.at(visits);
+        let factor = self.settings.c * (spread / 2.0) * growth;
         let (mut best, mut most) = (arms.start, f64::NEG_INFINITY);
         for (i, n) in self.nodes[arms.clone()].iter().enumerate() {
             let value = n.mean + factor * n.bonus;
@@ -357,6 +482,22 @@ impl<'a> Tree<'a> {
 
     fn take_returns(&mut self) {
         self.work.returns_into(&mut self.returns);
+        self.settle();
+    }
+
+    /// Takes the game's guess at the returns; false where it has none, as where the episode is over.
+    fn take_guess(&mut self) -> bool {
+        let (work, over) = (&self.work, self.work.turn() == Turn::Over);
+        let guessed = |(seat, r): (Seat, &mut f64)| work.evaluate(seat).map(|guess| *r = guess).is_some();
+        let known = !over && self.returns.iter_mut().enumerate().all(guessed);
+        if known {
+            self.settle();
+        }
+        known
+    }
+
+    /// Counts the returns from the root on.
+    fn settle(&mut self) {
         for (r, base) in self.returns.iter_mut().zip(&self.base) {
             *r -= base;
             self.seen = [self.seen[0].min(*r), self.seen[1].max(*r)];
@@ -373,7 +514,7 @@ impl<'a> Tree<'a> {
                     let n = f64::from(node.visits);
                     node.mean += (self.returns[usize::from(node.by)] - node.mean) / n;
                     if node.kind != Kind::Arm {
-                        node.bonus = 1.0 / n.sqrt();
+                        node.bonus = if self.settings.puct { node.bonus * n / (n + 1.0) } else { 1.0 / n.sqrt() };
                     }
                 }
                 // A leaf or an arm has no children and hands the question up.
@@ -427,18 +568,18 @@ impl<'a> Tree<'a> {
 
 /// sqrt(ln n) for n = 0, 1, 2, ..., as far as it was asked for. Made with + * / and square roots alone, so that every
 /// machine searches alike.
-struct Logs {
+pub(super) struct Logs {
     roots: Vec<f64>,
     last: f64,
 }
 
 impl Logs {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Logs { roots: vec![0.0, 0.0], last: 0.0 }
     }
 
     /// Makes [`Logs::at`] good for `n`.
-    fn reach(&mut self, n: u32) {
+    pub fn reach(&mut self, n: u32) {
         while self.roots.len() <= n as usize {
             // ln(m + 1) - ln(m) = 2 atanh(1 / (2m + 1)) for the m before the next.
             let x = 1.0 / (2 * self.roots.len() - 1) as f64;
@@ -454,7 +595,7 @@ impl Logs {
     }
 
     #[inline]
-    fn at(&self, n: u32) -> f64 {
+    pub fn at(&self, n: u32) -> f64 {
         self.roots[n as usize]
     }
 }

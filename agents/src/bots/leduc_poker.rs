@@ -1,0 +1,58 @@
+//! Bots of Leduc poker. Ids: 0 fold, 1 call, 2 raise.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::leduc_poker::View;
+use ludex_env::{Ask, GameRef};
+
+use super::{plays_only, view};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+
+const GAME: &str = "leduc_poker";
+
+pub(crate) const BOTS: &[Entry] = &[Entry {
+    name: "leduc_honest",
+    kind: Kind::Builtin,
+    doc: "leduc_poker: raises with a pair or the highest rank, folds the lower ranks to a raise",
+    args: &[],
+    free: false,
+    build,
+}];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only(GAME, spec, game)?;
+    // Cards are ranks where suits do not matter, else there are two of each rank.
+    let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());
+    Ok(Arc::new(Honest { suits }))
+}
+
+/// Plays the strength of its own hand and reads nothing into what the others do.
+struct Honest {
+    suits: bool,
+}
+
+impl Agent for Honest {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let rank = |card: u8| usize::from(if self.suits { card / 2 } else { card });
+        let (own, board) = (seen.card.map_or(0, rank), seen.board.map(rank));
+        let (pair, highest) = (board == Some(own), seen.chips.len());
+        // On a board of another rank the highest rank loses to any pair.
+        let [fold, call, raise] = [0, 1, 2];
+        let wanted = if pair || (own == highest && board.is_none()) {
+            raise
+        } else if own == highest || (own > 0 && board.is_none()) {
+            call
+        } else {
+            fold
+        };
+        // Nobody folds who may check, and the last raise is called.
+        let best = if ask.legal.contains(&wanted) { wanted } else { call };
+        let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
+        Ok(Answer::id(if best == fold && !must_pay { call } else { best }))
+    }
+}

@@ -1,0 +1,110 @@
+//! Bots of liar's dice.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::liars_dice::View;
+use ludex_env::{Action, Ask, GameRef};
+
+use super::{plays_only, view};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+
+const GAME: &str = "liars_dice";
+
+pub(crate) const BOTS: &[Entry] = &[Entry {
+    name: "liars_odds",
+    kind: Kind::Builtin,
+    doc: "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
+    args: &[],
+    free: false,
+    build,
+}];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only(GAME, spec, game)?;
+    let params = &game.spec().params;
+    let number = |name: &str| params.get(name).and_then(serde_json::Value::as_u64).unwrap_or(1) as usize;
+    Ok(Arc::new(Odds {
+        dice: number("players") * number("numdice"),
+        sides: number("dice_sides"),
+        faces_first: params.get("bidding_rule") == Some(&"reset-quantity".into()),
+    }))
+}
+
+/// Knows how dice fall and believes nobody: what others bid says nothing to it about their dice.
+struct Odds {
+    /// Dice of all seats.
+    dice: usize,
+    /// Sides of a die; the highest face is wild.
+    sides: usize,
+    /// Whether bids are ordered by face before quantity.
+    faces_first: bool,
+}
+
+impl Odds {
+    /// Quantity and face of a bid.
+    fn meaning(&self, id: Action) -> [usize; 2] {
+        let id = id as usize;
+        if self.faces_first {
+            [id % self.dice + 1, id / self.dice + 1]
+        } else {
+            [id / self.sides + 1, id % self.sides + 1]
+        }
+    }
+
+    /// How likely there are so many dice of a face, for the holder of `own`.
+    fn likely(&self, [quantity, face]: [usize; 2], own: &[u8]) -> f64 {
+        let held = own.iter().map(|&die| usize::from(die)).filter(|&die| die == face || die == self.sides).count();
+        let hidden = self.dice.saturating_sub(own.len());
+        let fits = if face == self.sides { 1.0 } else { 2.0 } / self.sides as f64;
+        at_least(quantity.saturating_sub(held), hidden, fits)
+    }
+}
+
+/// How likely at least `wanted` of `n` trials succeed, each with probability `p`.
+fn at_least(wanted: usize, n: usize, p: f64) -> f64 {
+    if wanted > n || p >= 1.0 {
+        return if wanted > n { 0.0 } else { 1.0 };
+    }
+    let mut exactly = (0..n).fold(1.0, |none, _| none * (1.0 - p));
+    let mut fewer = 0.0;
+    for k in 0..wanted {
+        fewer += exactly;
+        exactly *= (n - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+    }
+    1.0 - fewer
+}
+
+impl Agent for Odds {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let call = (self.dice * self.sides) as Action;
+        let lie = seen.bids.last().map_or(0.0, |bid| 1.0 - self.likely(bid.map(usize::from), &seen.dice));
+        // Of equals the highest, which leaves the next seat the least room.
+        let mut best = (call, lie);
+        for &bid in ask.legal.iter().filter(|&&a| a < call) {
+            let likely = self.likely(self.meaning(bid), &seen.dice);
+            if likely >= best.1 {
+                best = (bid, likely);
+            }
+        }
+        Ok(Answer::id(best.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomial_tails() {
+        // By counting: at least two sixes of three dice, 16 of 216.
+        assert!((at_least(2, 3, 1.0 / 6.0) - 16.0 / 216.0).abs() < 1e-12);
+        assert_eq!((at_least(0, 3, 0.5), at_least(4, 3, 0.5), at_least(0, 0, 0.5)), (1.0, 0.0, 1.0));
+        assert!((at_least(3, 3, 0.5) - 0.125).abs() < 1e-12);
+        assert_eq!((at_least(3, 3, 1.0), at_least(4, 3, 1.0)), (1.0, 0.0));
+    }
+}

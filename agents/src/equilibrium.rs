@@ -1,0 +1,153 @@
+//! `equilibrium`: policies of small games, solved beforehand and stored, so that a move costs a look-up and no tree.
+//!
+//! A table is the average policy of [CFR+](crate::cfr) for one game with its default parameters, made and measured by
+//!
+//! ```text
+//! cargo run --release -p ludex-agents --example policy_tables
+//! ```
+//!
+//! It holds, for every information set with a choice, in ascending order of their keys: the key (the low 32 bits of the
+//! [digest] of the seat's view, little-endian), the number of actions, and one byte of weight for each of them in the order
+//! of the legal actions. Whatever changes a game's view changes the keys: the tests then fail, and the command makes the
+//! tables anew.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use ludex_env::{Ask, GameRef};
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+use crate::tree::{Tree, digest};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "equilibrium",
+    kind: Kind::Builtin,
+    doc: "plays a stored equilibrium of Kuhn poker, Leduc poker or liar's dice, solved by CFR+",
+    args: &[],
+    free: false,
+    build,
+};
+
+/// One game's stored policy, unpacked when it is first asked for.
+type Stored = LazyLock<Table>;
+
+/// The stored policies by game.
+static TABLES: [(&str, Stored); 3] = [
+    ("kuhn_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/kuhn_poker.policy")))),
+    ("leduc_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/leduc_poker.policy")))),
+    ("liars_dice", LazyLock::new(|| Table::unpack(include_bytes!("../tables/liars_dice.policy")))),
+];
+
+/// A policy as it is stored: weights of actions by information set.
+pub struct Table(HashMap<u32, Box<[u8]>>);
+
+/// What stands for an information set in a table.
+fn key(digest: u128) -> u32 {
+    digest as u32
+}
+
+/// The weights whose proportions are the nearest to these probabilities.
+fn bytes(shares: &[f64]) -> Vec<u8> {
+    let rounded = |scale: u32| -> Vec<u32> { shares.iter().map(|p| (p * f64::from(scale)).round() as u32).collect() };
+    let error = |weights: &[u32]| -> f64 {
+        let sum = f64::from(weights.iter().sum::<u32>());
+        weights.iter().zip(shares).map(|(&w, p)| (f64::from(w) / sum - p).abs()).sum()
+    };
+    // Some numbers are better denominators than others, and not by their size.
+    let fits =
+        (1..=1_000).map(rounded).filter(|weights| weights.iter().sum::<u32>() > 0 && weights.iter().all(|&w| w < 256));
+    let best = fits.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_default();
+    best.into_iter().map(|w| w as u8).collect()
+}
+
+impl Table {
+    /// The stored table of a game with exactly these parameters.
+    pub fn stored(game: &GameRef) -> Option<&'static Table> {
+        let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
+        let default = ludex_env::load(game.id()).ok()?;
+        (default.spec().string == game.spec().string).then_some(&**table)
+    }
+
+    /// Packs a policy of `tree`, as near as bytes come to it.
+    ///
+    /// # Errors
+    /// Two information sets whose keys are the same.
+    pub fn pack(tree: &Tree, policy: &[f64]) -> Result<Vec<u8>, String> {
+        let mut rows: Vec<(u32, &[f64])> =
+            tree.digests().map(|(set, digest)| (key(digest), &policy[tree.sets()[set].places()])).collect();
+        rows.retain(|(_, shares)| shares.len() > 1);
+        rows.sort_unstable_by_key(|row| row.0);
+        if let Some(twins) = rows.windows(2).find(|two| two[0].0 == two[1].0) {
+            return Err(format!("two information sets have the key {:08x}: take more bits", twins[0].0));
+        }
+        let mut out = Vec::new();
+        for (key, shares) in rows {
+            out.extend(key.to_le_bytes());
+            out.push(u8::try_from(shares.len()).map_err(|_| "more than 255 actions in one set".to_owned())?);
+            out.extend(bytes(shares));
+        }
+        Ok(out)
+    }
+
+    /// Reads what [`Table::pack`] made; a torn end is left out.
+    pub fn unpack(mut bytes: &[u8]) -> Table {
+        let mut rows = HashMap::new();
+        while let [a, b, c, d, count, rest @ ..] = bytes {
+            let Some((weights, rest)) = rest.split_at_checked(usize::from(*count)) else { break };
+            rows.insert(u32::from_le_bytes([*a, *b, *c, *d]), weights.into());
+            bytes = rest;
+        }
+        Table(rows)
+    }
+
+    /// The weights of the actions of the information set with this digest.
+    pub fn weights(&self, digest: u128) -> Option<&[u8]> {
+        self.0.get(&key(digest)).map(|row| &**row)
+    }
+
+    /// The policy as [`Tree`] measures it; where the table has nothing, every action is as likely.
+    pub fn policy(&self, tree: &Tree) -> Vec<f64> {
+        let mut policy = tree.uniform();
+        for (set, digest) in tree.digests() {
+            let Some(weights) = self.weights(digest) else { continue };
+            let sum: u32 = weights.iter().map(|&w| u32::from(w)).sum();
+            let places = policy[tree.sets()[set].places()].iter_mut();
+            places.zip(weights).for_each(|(p, &w)| *p = f64::from(w) / f64::from(sum));
+        }
+        policy
+    }
+}
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let Some(table) = Table::stored(game) else {
+        let stored = TABLES.each_ref().map(|(name, _)| *name).join(", ");
+        let fits = format!("it plays {stored} with their default parameters; cfr solves other small games");
+        return Err(AgentError::unfit(spec.name(), &game.spec().string, "its equilibrium is not stored", &fits));
+    };
+    Ok(Arc::new(Player(table)))
+}
+
+struct Player(&'static Table);
+
+impl Agent for Player {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        if let [only] = ask.legal {
+            return Ok(Answer::id(*only));
+        }
+        let weights = self.0.weights(digest(&*ask.view())).filter(|w| w.len() == ask.legal.len());
+        let weights = weights.ok_or_else(|| AgentError::failed("equilibrium: a view that is not in the table"))?;
+        let sum: usize = weights.iter().map(|&w| usize::from(w)).sum();
+        let mut left = ask.stream().below(sum);
+        for (&a, &w) in ask.legal.iter().zip(weights) {
+            match left.checked_sub(usize::from(w)) {
+                Some(less) => left = less,
+                None => return Ok(Answer::id(a)),
+            }
+        }
+        Err(AgentError::failed("equilibrium: a row of the table without weights"))
+    }
+}

@@ -1,0 +1,264 @@
+//! `ismcts`: single-observer information set Monte Carlo tree search, for games with hidden information.
+//!
+//! One tree holds what the seat that is asked can tell apart, not positions. Every simulation draws a fresh world from the
+//! seat's view and goes down the tree in it: at each node only the actions that are legal in this world are open, one that
+//! was never tried before is tried first (drawn at random), and else the seat to move takes the greatest
+//! `mean + c * sqrt(ln(times open) / visits)`, its own return in the mean (max^n), where `c` counts in halves of the spread
+//! of the returns met, as in [`mcts`](super::mcts). Behind the first untried action the world is played out at random.
+//! Counting how often an action was open instead of how often its node was visited keeps actions that few worlds allow
+//! from being tried too much. Chance is sampled by its weights.
+//!
+//! The edges below a node are what the observer sees of a move ([`DynState::seen`]): actions of others as themselves where
+//! they are shown, and one edge for all that look the same where they are hidden. The action with most visits is played,
+//! the greater mean of equals. Unlike [`mcts`](super::mcts), which searches each world as if everybody saw it, one decision
+//! is made for all the worlds that the seat cannot tell apart; opponents are still modelled as if they could see the
+//! seat's cards, and the answer is one action, not a mixture: no equilibrium comes of it.
+//!
+//! Source: Cowling, Powley and Whitehouse, *Information set Monte Carlo tree search* (2012), algorithm SO-ISMCTS.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::{Action, Ask, DynState, DynView, GameRef, Mover, Outcomes, Seat, Stream, Turn, Viewer};
+use ludex_protocol::spec::{Dynamics, Information};
+
+use super::tree::{Logs, ROLLOUT_LIMIT};
+use crate::agent::{Agent, Answer, Move};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+/// Nodes at most: a tree that is full is searched on without growing.
+const MAX_NODES: usize = 1 << 22;
+const NO_ROOM: u32 = u32::MAX;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "ismcts",
+    kind: Kind::Builtin,
+    doc: "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
+    args: &[
+        ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
+        ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
+    ],
+    free: false,
+    build,
+};
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let facts = game.spec();
+    let unfit = |why: &str| Err(AgentError::unfit(spec.name(), &facts.game, why, "mcts searches such games"));
+    if facts.information == Information::Perfect {
+        return unfit("nothing is hidden in it");
+    }
+    if facts.dynamics != Dynamics::Sequential {
+        return unfit("seats move together in it");
+    }
+    Ok(Arc::new(Ismcts { sims: spec.int("sims").unwrap_or(1), c: spec.number("c").unwrap_or(1.4) }))
+}
+
+struct Ismcts {
+    sims: u64,
+    c: f64,
+}
+
+impl Agent for Ismcts {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        match ask.legal {
+            [] => return Err(AgentError::failed("ismcts: there is no action id to choose from")),
+            [only] => return Ok(Answer::id(*only)),
+            _ => {}
+        }
+        let (view, mut rng) = (ask.view(), ask.stream());
+        let mut search = Search::new(ask.seat, &*view, self.c);
+        let (mut made, mut cut) = (0, false);
+        while made < self.sims && !cut {
+            search.simulate(&*view, &mut rng);
+            made += 1;
+            cut = made < self.sims && deadline.is_some_and(|t| Instant::now() >= t);
+        }
+        let best = search.best().unwrap_or(Arm::new(ask.legal[0], ask.seat));
+        let value = (best.mean() * 1e4).round() / 1e4;
+        let answer = Answer::new(Move::Id(best.action)).note("sims", made).note("value", value);
+        Ok(if cut { answer.note("cut", true) } else { answer })
+    }
+}
+
+/// One action at a node.
+#[derive(Clone, Copy)]
+struct Arm {
+    action: Action,
+    /// Who chooses it.
+    by: u8,
+    visits: u32,
+    /// In how many visits of the node it was legal.
+    open: u32,
+    /// Sum of the returns of `by`.
+    total: f64,
+}
+
+impl Arm {
+    fn new(action: Action, by: Seat) -> Self {
+        Arm { action, by: by as u8, visits: 0, open: 0, total: 0.0 }
+    }
+
+    fn mean(&self) -> f64 {
+        if self.visits == 0 { 0.0 } else { self.total / f64::from(self.visits) }
+    }
+}
+
+/// What tells one edge from another: the action, or what is said of it where it is hidden.
+#[derive(PartialEq, Eq, Hash)]
+enum Edge {
+    Shown(Action),
+    Hidden(Option<String>),
+}
+
+/// The tree of one search.
+struct Search {
+    me: Seat,
+    c: f64,
+    /// By node: the actions met there so far, ascending.
+    nodes: Vec<Vec<Arm>>,
+    edges: HashMap<(u32, Edge), u32>,
+    /// Returns up to the root, which a search leaves out.
+    base: Vec<f64>,
+    /// Least and greatest return that any simulation gave any seat.
+    seen: [f64; 2],
+    logs: Logs,
+    /// Nodes and places of the arms chosen in the running simulation.
+    path: Vec<(u32, u32)>,
+    /// Places of the arms open at a node.
+    open: Vec<u32>,
+    legal: Vec<Action>,
+    returns: Vec<f64>,
+    outcomes: Outcomes,
+}
+
+impl Search {
+    fn new(me: Seat, view: &dyn DynView, c: f64) -> Self {
+        let players = view.spec().players as usize;
+        Search {
+            me,
+            c,
+            nodes: vec![Vec::new()],
+            edges: HashMap::new(),
+            base: vec![0.0; players],
+            seen: [f64::INFINITY, f64::NEG_INFINITY],
+            logs: Logs::new(),
+            path: Vec::new(),
+            open: Vec::new(),
+            legal: Vec::new(),
+            returns: vec![0.0; players],
+            outcomes: Outcomes::new(),
+        }
+    }
+
+    /// The arm to play: most visits, then the greater mean, then the lower id.
+    fn best(&self) -> Option<Arm> {
+        let key = |arm: &Arm| (arm.visits, arm.mean());
+        self.nodes[0].iter().copied().reduce(|best, arm| if key(&arm) > key(&best) { arm } else { best })
+    }
+
+    /// One simulation in a world of its own.
+    fn simulate(&mut self, view: &dyn DynView, rng: &mut Stream) {
+        let mut world = view.world(rng);
+        world.returns_into(&mut self.base);
+        self.path.clear();
+        let mut at = 0;
+        loop {
+            match world.turn() {
+                // Games in which seats move together are refused.
+                Turn::Over | Turn::Together(_) => break,
+                Turn::Chance => {
+                    world.chance(&mut self.outcomes);
+                    let a = rng.pick(&self.outcomes).unwrap_or(0);
+                    at = self.follow(at, &*world, Mover::Chance, a);
+                    world.play_unchecked(a);
+                }
+                Turn::Seat(seat) => {
+                    let Some(place) = self.choose(at, &*world, seat, rng) else { break };
+                    let arm = &self.nodes[at as usize][place];
+                    let (a, first) = (arm.action, arm.visits == 0);
+                    self.path.push((at, place as u32));
+                    if first {
+                        world.play_unchecked(a);
+                        break;
+                    }
+                    at = self.follow(at, &*world, Mover::Seat(seat), a);
+                    world.play_unchecked(a);
+                }
+            }
+            if at == NO_ROOM {
+                break;
+            }
+        }
+        world.rollout(rng, ROLLOUT_LIMIT);
+        world.returns_into(&mut self.returns);
+        for (r, base) in self.returns.iter_mut().zip(&self.base) {
+            *r -= base;
+            self.seen = [self.seen[0].min(*r), self.seen[1].max(*r)];
+        }
+        for &(node, place) in &self.path {
+            let arm = &mut self.nodes[node as usize][place as usize];
+            arm.visits += 1;
+            arm.total += self.returns[usize::from(arm.by)];
+        }
+    }
+
+    /// The node behind `a` as the observer sees it; [`NO_ROOM`] if it would be new and the tree is full.
+    fn follow(&mut self, at: u32, world: &dyn DynState, by: Mover, a: Action) -> u32 {
+        let edge = if by == Mover::Seat(self.me) {
+            Edge::Shown(a)
+        } else {
+            let seen = world.seen(Viewer::Seat(self.me), by, a);
+            seen.action.map_or_else(|| Edge::Hidden(seen.text), Edge::Shown)
+        };
+        let next = self.nodes.len();
+        if next >= MAX_NODES {
+            return self.edges.get(&(at, edge)).copied().unwrap_or(NO_ROOM);
+        }
+        let node = *self.edges.entry((at, edge)).or_insert(next as u32);
+        if node as usize == next {
+            self.nodes.push(Vec::new());
+        }
+        node
+    }
+
+    /// The place of the arm that `seat` takes at a node; `None` where it has no action.
+    fn choose(&mut self, at: u32, world: &dyn DynState, seat: Seat, rng: &mut Stream) -> Option<usize> {
+        self.legal.clear();
+        world.legal(seat, &mut self.legal);
+        let arms = &mut self.nodes[at as usize];
+        self.open.clear();
+        let (mut place, mut fresh) = (0, 0);
+        for &a in &self.legal {
+            while arms.get(place).is_some_and(|arm| arm.action < a) {
+                place += 1;
+            }
+            if arms.get(place).is_none_or(|arm| arm.action != a) {
+                arms.insert(place, Arm::new(a, seat));
+            }
+            arms[place].open += 1;
+            fresh += usize::from(arms[place].visits == 0);
+            self.open.push(place as u32);
+            place += 1;
+        }
+        if fresh > 0 {
+            let mut untried = self.open.iter().map(|&place| place as usize).filter(|&place| arms[place].visits == 0);
+            return untried.nth(rng.below(fresh));
+        }
+        let spread = if self.seen[1] > self.seen[0] { self.seen[1] - self.seen[0] } else { 2.0 };
+        let factor = self.c * spread / 2.0;
+        let (mut best, mut most) = (None, f64::NEG_INFINITY);
+        for place in self.open.iter().map(|&place| place as usize) {
+            let arm = &arms[place];
+            self.logs.reach(arm.open);
+            let value = arm.mean() + factor * self.logs.at(arm.open) / f64::from(arm.visits).sqrt();
+            if value > most {
+                (best, most) = (Some(place), value);
+            }
+        }
+        best
+    }
+}

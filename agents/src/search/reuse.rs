@@ -1,0 +1,101 @@
+//! Trees kept between an agent's turns.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+use ludex_env::{Action, Seat, Viewer};
+
+use super::tree::Tree;
+use crate::tree::digest;
+
+/// Trees kept at most, for as many episodes at once, and the nodes that they may have together (160 MB).
+const MOST_TREES: usize = 8;
+const MOST_NODES: usize = 1 << 22;
+
+/// The trees of the last searches, each under the positions that may come of it.
+///
+/// Episodes that are asked about from several threads do not mix: a tree is found by the view of a position that it holds,
+/// and is handed out once. A position that is not found is searched anew.
+#[derive(Default)]
+pub(super) struct Memory(Mutex<VecDeque<Kept>>);
+
+struct Kept {
+    seat: Seat,
+    tree: Tree,
+    /// Nodes at which `seat` moves next, by the digest of its view.
+    next: HashMap<u128, u32>,
+}
+
+impl Memory {
+    /// Keeps the tree of a search that ended with `action`.
+    pub fn keep(&self, tree: Tree, seat: Seat, action: Action) {
+        let next: HashMap<u128, u32> = tree
+            .next_turns(seat, action)
+            .map(|(state, node)| (digest(&*state.view(Viewer::Seat(seat))), node))
+            .collect();
+        if next.is_empty() {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_back(Kept { seat, tree, next });
+        while kept.len() > MOST_TREES || kept.iter().map(|k| k.tree.len()).sum::<usize>() > MOST_NODES {
+            kept.pop_front();
+        }
+    }
+
+    /// The tree that holds the position with this view of `seat`, and its node.
+    pub fn take(&self, seat: Seat, view: u128) -> Option<(Tree, u32)> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|k| k.seat == seat && k.next.contains_key(&view))?;
+        let found = kept.remove(at)?;
+        Some((found.tree, found.next[&view]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::Stream;
+
+    use super::super::tree::Settings;
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_the_tree_below_move_and_reply() {
+        // Pig pays when the episode ends, and has dice and turns of several moves.
+        for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
+            let game = ludex_env::load(name).unwrap();
+            let settings = Settings { c: 2.0, solve: true, puct: false, cut: None };
+            let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::named(name));
+            (0..2_000).for_each(|_| tree.simulate(&mut rng));
+            let most = tree.candidates(0).max_by_key(|c| c.visits).unwrap();
+            let next: Vec<_> = tree.next_turns(0, most.action).collect();
+            let memory = Memory::default();
+            memory.keep(tree, 0, most.action);
+            let Some((state, node)) = next.into_iter().next_back() else {
+                assert_eq!(name, "iterated_prisoners_dilemma", "seats that move together leave nothing to keep");
+                continue;
+            };
+            let view = digest(&*state.view(Viewer::Seat(0)));
+            assert!(memory.take(1, view).is_none(), "of another seat");
+            let (tree, at) = memory.take(0, view).unwrap();
+            assert_eq!(at, node);
+            let below = tree.below(at, state).unwrap();
+            let visits: u64 = below.candidates(0).map(|c| c.visits).sum();
+            assert!(visits > 0 && visits < most.visits, "{name}: {visits}");
+            assert!(memory.take(0, view).is_none(), "handed out once");
+        }
+    }
+
+    #[test]
+    fn few_trees_are_kept() {
+        let game = ludex_env::load("connect_four").unwrap();
+        let settings = Settings { c: 2.0, solve: true, puct: false, cut: None };
+        let (memory, mut rng) = (Memory::default(), Stream::named("few"));
+        for _ in 0..20 {
+            let mut tree = Tree::new(game.start(), settings);
+            (0..100).for_each(|_| tree.simulate(&mut rng));
+            memory.keep(tree, 0, 3);
+        }
+        assert_eq!(memory.0.lock().unwrap().len(), MOST_TREES);
+    }
+}

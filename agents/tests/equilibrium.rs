@@ -1,0 +1,92 @@
+//! `equilibrium`: that the stored policies are equilibria, and that the agent plays them.
+
+mod common;
+
+use common::{after, far, game, near};
+use ludex_agents::equilibrium::Table;
+use ludex_agents::tree::Tree;
+use ludex_agents::{ErrorKind, build};
+use ludex_env::check::scaled;
+use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
+
+/// The tree of a game and its stored policy.
+fn stored(name: &str) -> (Tree, Vec<f64>) {
+    let g = game(name);
+    let tree = Tree::build(&g, 1 << 20).unwrap();
+    let policy = Table::stored(&g).unwrap().policy(&tree);
+    (tree, policy)
+}
+
+#[test]
+fn kuhn_poker_is_solved() {
+    let (tree, policy) = stored("kuhn_poker");
+    assert!((tree.values(&policy)[0] + 1.0 / 18.0).abs() < 1e-4, "{}", tree.values(&policy)[0]);
+    assert!(tree.exploitability(&policy) < 1e-4, "{}", tree.exploitability(&policy));
+}
+
+#[test]
+fn leduc_poker_is_solved() {
+    // The value is known from the literature: -0.0856 antes a hand for the first seat.
+    let (tree, policy) = stored("leduc_poker");
+    assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
+    assert!((tree.values(&policy)[0] + 0.0856).abs() < 0.002, "{}", tree.values(&policy)[0]);
+}
+
+/// The tree of liar's dice is listed in a second or two, so this runs at full scale alone.
+#[test]
+fn liars_dice_is_solved() {
+    if scaled(2) < 2 {
+        return;
+    }
+    let (tree, policy) = stored("liars_dice");
+    assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
+}
+
+/// Every view of random episodes is in the table, and the answer is legal and the same from a remote view.
+#[test]
+fn the_agent_knows_every_view() {
+    for name in ["kuhn_poker", "leduc_poker", "liars_dice"] {
+        let g = game(name);
+        let (agent, mut rng, mut outcomes) = (build("equilibrium", &g).unwrap(), Stream::named(name), Outcomes::new());
+        for seed in 0..200 {
+            let (mut state, draw) = (g.start(), Draw::new(g.id(), seed, 0));
+            for turn in 0..100 {
+                match state.turn() {
+                    Turn::Seat(seat) => {
+                        let legal = legal_list(&*state, seat);
+                        let a = near(&*agent, &*state, seat, turn, &draw);
+                        assert!(legal.contains(&a), "{name}: {a}");
+                        assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{name}");
+                        state.play_unchecked(legal[rng.below(legal.len())]);
+                    }
+                    Turn::Chance => {
+                        state.chance(&mut outcomes);
+                        state.play_unchecked(rng.pick(&outcomes).unwrap());
+                    }
+                    _ => break,
+                }
+            }
+            assert_eq!(state.turn(), Turn::Over);
+        }
+    }
+}
+
+#[test]
+fn the_agent_mixes_as_the_table_says() {
+    // In every equilibrium of Kuhn poker the second seat calls a bet with the queen one time in three.
+    let g = game("kuhn_poker");
+    let (agent, state) = (build("equilibrium", &g).unwrap(), after(&g, &[0, 1, 1]));
+    let draw = Draw::new(g.id(), 1, 0);
+    let calls = (0..3_000).filter(|&turn| near(&*agent, &*state, 1, turn, &draw) == 1).count();
+    assert!((900..1_100).contains(&calls), "{calls} of 3000");
+}
+
+#[test]
+fn games_without_a_table_are_refused() {
+    for name in ["tic_tac_toe", "kuhn_poker(players=3)", "leduc_poker(suit_isomorphism=true)", "liars_dice(numdice=2)"]
+    {
+        let e = build("equilibrium", &game(name)).err().unwrap();
+        assert_eq!(e.kind, ErrorKind::Unfit);
+        assert!(e.message.contains("cfr solves other small games"), "{e}");
+    }
+}

@@ -1,0 +1,110 @@
+//! `ismcts`: what it must find in small games, determinism, and what it may know.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{after, far, game, near, play, seats};
+use ludex_agents::{AgentSpec, ErrorKind, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Draw, Outcomes, Stream, Turn};
+
+#[test]
+fn plays_the_king_and_throws_the_jack() {
+    let g = game("kuhn_poker");
+    let (agent, draw) = (build("ismcts sims=1000", &g).unwrap(), Draw::new(g.id(), 3, 0));
+    // Cards of seat 0 and seat 1, what was done, who is asked, what it must do.
+    let cases = [
+        (&[0, 2, 1][..], 1, 1, "the king calls"),
+        (&[0, 2, 0], 1, 1, "the king bets after a pass"),
+        (&[2, 0, 0, 1], 0, 1, "the king calls after its own pass"),
+        (&[2, 0, 1], 1, 0, "the jack folds"),
+        (&[0, 2, 0, 1], 0, 0, "the jack folds after its own pass"),
+    ];
+    for (history, seat, wanted, why) in cases {
+        for turn in 0..20 {
+            assert_eq!(near(&*agent, &*after(&g, history), seat, turn, &draw), wanted, "{why}, turn {turn}");
+        }
+    }
+}
+
+/// Mean return of `spec` against random over so many seeds, in both seats.
+fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
+    let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(g, &specs));
+    let sum: f64 = (0..seeds).map(|seed| play(g, &first, seed).1[0] + play(g, &second, seed).1[1]).sum();
+    sum / (2 * seeds) as f64
+}
+
+#[test]
+fn beats_random() {
+    let leduc = gain(&game("leduc_poker"), "ismcts sims=100", 100);
+    assert!(leduc > 0.5, "{leduc} antes a hand");
+    let dice = gain(&game("liars_dice"), "ismcts sims=100", 100);
+    assert!(dice > 0.3, "{dice}");
+}
+
+#[test]
+fn every_game_with_hidden_information_is_played_near_and_far_alike() {
+    let strings = ludex_env::games().iter().flat_map(|entry| {
+        let presets = game(entry.id).spec().presets.clone();
+        let named = presets.into_keys().map(move |p| format!("{}(preset={p})", entry.id));
+        [entry.id.to_owned()].into_iter().chain(named)
+    });
+    for string in strings.collect::<Vec<_>>() {
+        let g = game(&string);
+        let agent = match build("ismcts sims=20", &g) {
+            Ok(agent) => agent,
+            Err(e) => {
+                assert!(e.kind == ErrorKind::Unfit && e.message.contains("mcts searches"), "{string}: {e}");
+                continue;
+            }
+        };
+        let (mut state, draw) = (g.start(), Draw::new(g.id(), 4, 0));
+        let (mut rng, mut outcomes) = (Stream::named(&string), Outcomes::new());
+        for turn in 0..40 {
+            match state.turn() {
+                Turn::Seat(seat) => {
+                    let legal = legal_list(&*state, seat);
+                    if legal.is_empty() {
+                        break;
+                    }
+                    let a = near(&*agent, &*state, seat, turn, &draw);
+                    assert!(legal.contains(&a), "{string}: {a}");
+                    assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{string}, turn {turn}");
+                    state.play_unchecked(legal[rng.below(legal.len())]);
+                }
+                Turn::Chance => {
+                    state.chance(&mut outcomes);
+                    state.play_unchecked(rng.pick(&outcomes).unwrap());
+                }
+                other => {
+                    assert_eq!(other, Turn::Over, "{string}");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn hidden_cards_are_not_used() {
+    let g = game("kuhn_poker");
+    let (agent, draw) = (build("ismcts sims=50", &g).unwrap(), Draw::new(g.id(), 5, 0));
+    for turn in 0..40 {
+        let [low, high] = [0, 2].map(|hidden| near(&*agent, &*after(&g, &[1, hidden, 0, 1]), 0, turn, &draw));
+        assert_eq!(low, high, "turn {turn}");
+    }
+}
+
+#[test]
+fn a_deadline_cuts_the_search_and_is_noted() {
+    let g = game("leduc_poker");
+    let (agent, state) = (build("ismcts sims=1000000000", &g).unwrap(), after(&g, &[0, 1]));
+    let ask = Ask::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));
+    for left in [0, 5] {
+        let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(left))).unwrap();
+        assert_eq!(answer.notes["cut"], true);
+    }
+    let spec = AgentSpec::parse("ismcts").unwrap();
+    assert_eq!((spec.budget().sims, spec.reproducible()), (Some(1000), true));
+}
