@@ -6,11 +6,12 @@ use crate::error::AgentError;
 use crate::roster::Entry;
 use crate::spec::AgentSpec;
 
+pub mod fight_the_landlord;
 pub mod iterated_prisoners_dilemma;
 pub mod texas_holdem;
 
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[iterated_prisoners_dilemma::BOTS, texas_holdem::BOTS];
+pub(crate) const BOTS: &[&[Entry]] = &[fight_the_landlord::BOTS, iterated_prisoners_dilemma::BOTS, texas_holdem::BOTS];
 
 /// Refuses every game but `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {

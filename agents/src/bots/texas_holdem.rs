@@ -95,22 +95,22 @@ fn by_strength(bot: &Bot, spot: &Spot, _ask: &Ask<'_>) -> Action {
 /// Hands drawn for an estimate of equity.
 const SAMPLES: u32 = 600;
 
-/// Calls when the share of the pot that it expects is above its price, raises with the better hand.
+/// Calls when its share of the pot against random hands is worth the price, raises by what it has beyond a fair share.
 fn by_odds(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let equity = field::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
-    // Half of what is left beyond a fair share: 3/4 heads-up raises as much as there is, 5/8 as little.
-    let raise = match equity {
-        e if e > fair + (1.0 - fair) * 0.5 => spot.raises.iter().rev().find(|r| r.to <= spot.spent + 2.0 * spot.pot),
-        e if e > fair + (1.0 - fair) * 0.25 => spot.raises.first(),
+    // What is left beyond a fair share: heads-up 5/8 and 3/4 are a quarter and a half of it.
+    let beyond = (equity - fair) / (1.0 - fair);
+    if equity * (spot.pot + spot.owed) < spot.owed {
+        return spot.give_up();
+    }
+    let modest = spot.raises.iter().rev().find(|r| r.to <= spot.spent + 2.0 * spot.pot);
+    let raise = match beyond {
+        b if b > 0.5 => modest.or(spot.raises.first()),
+        b if b > 0.25 => spot.raises.first().filter(|r| Some(r.action) == modest.map(|m| m.action)),
         _ => None,
     };
-    let small = raise.or_else(|| spot.raises.first().filter(|_| equity > fair + (1.0 - fair) * 0.5));
-    match small {
-        Some(raise) => raise.action,
-        None if equity * (spot.pot + spot.owed) < spot.owed => spot.give_up(),
-        None => spot.call,
-    }
+    raise.map_or(spot.call, |r| r.action)
 }
 
 /// The part of the pot by which a choice may look better than it is, so that the same hand is not always played alike.

@@ -1,8 +1,8 @@
 #![doc = include_str!("fight_the_landlord.md")]
 
 mod analyze;
-mod cards;
-mod plays;
+pub mod cards;
+pub mod plays;
 mod state;
 #[cfg(test)]
 mod tests;
