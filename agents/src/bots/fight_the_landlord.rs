@@ -33,12 +33,19 @@ const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], b
 }
 
 pub(crate) const BOTS: &[Entry] = &[
-    entry("smallest_play", "fight_the_landlord: beats what it can with its lowest cards", &[], |spec, game| {
-        bot(spec, game, Style::Smallest)
-    }),
-    entry("hand_split", "fight_the_landlord: splits its hand into few plays, and every hand is an enemy's", &[], |spec, game| {
-        bot(spec, game, Style::Policy(Sense::Alone))
-    }),
+    entry(
+        "smallest_play",
+        "fight_the_landlord: beats what it can with its lowest cards",
+        &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its plays that are random")
+            .default("0")],
+        |spec, game| bot(spec, game, Style::Smallest(spec.number("slips").unwrap_or(0.0))),
+    ),
+    entry(
+        "hand_split",
+        "fight_the_landlord: splits its hand into few plays, and every hand is an enemy's",
+        &[],
+        |spec, game| bot(spec, game, Style::Policy(Sense::Alone)),
+    ),
     entry("team_split", "fight_the_landlord: splits its hand, helps its partner, counts cards", &[], |spec, game| {
         bot(spec, game, Style::Policy(Sense::Together))
     }),
@@ -52,7 +59,7 @@ pub(crate) const BOTS: &[Entry] = &[
 
 #[derive(Clone, Copy)]
 enum Style {
-    Smallest,
+    Smallest(f64),
     Policy(Sense),
     Search(u64),
 }
@@ -76,7 +83,11 @@ impl Agent for Bot {
         let seen: View = view(ask)?;
         let choice = match (seen.phase, self.style) {
             (Phase::Bid, _) => bid(counts(cards::set(&seen.hand)), ask.legal),
-            (_, Style::Smallest) => self.smallest(ask.legal),
+            (_, Style::Smallest(slips)) => {
+                let mut rng = ask.stream();
+                let slip = rng.unit() < slips;
+                if slip { ask.legal.get(rng.below(ask.legal.len())).copied() } else { self.smallest(ask.legal) }
+            }
             (_, Style::Policy(sense)) => self.by_policy(&seen, ask, sense),
             (_, Style::Search(worlds)) => self.by_search(&seen, ask, worlds),
         };

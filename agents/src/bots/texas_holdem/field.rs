@@ -51,6 +51,12 @@ impl Deck {
         Deck { cards, hole, board: table.board.last().copied().unwrap_or(0), held, kinds }
     }
 
+    /// The place of a hand among all.
+    #[cfg(test)]
+    pub fn place(&self, hole: &[Card]) -> Option<usize> {
+        self.held.iter().position(|h| h.bits == bits(hole))
+    }
+
     fn without(&self, gone: u64) -> Vec<Card> {
         self.cards.iter().copied().filter(|c| gone >> c & 1 == 0).collect()
     }

@@ -140,7 +140,8 @@ impl Spot {
 /// Whether `me` acts after everybody else who is in, in the rounds to come.
 fn acts_last(table: &Table, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
-    let first = table.params.first_player.iter().flatten().nth(round + 1).or(table.params.first_player.iter().flatten().last());
+    let first =
+        table.params.first_player.iter().flatten().nth(round + 1).or(table.params.first_player.iter().flatten().last());
     let first = first.map_or(0, |&f| f as usize - 1);
     let order = (0..n).map(|k| usize::from(hand.positions[(first + k) % n]));
     order.filter(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)).last() == Some(me)
@@ -179,13 +180,15 @@ fn raises(
         beyond
     } else {
         // The sizes of many are ascending; `2` of Botzone's is all-in, before them.
-        let sized = if p.betting_abstraction == Abstraction::Botzone && beyond[0] == 2 { &beyond[1..] } else { &beyond[..] };
+        let sized =
+            if p.betting_abstraction == Abstraction::Botzone && beyond[0] == 2 { &beyond[1..] } else { &beyond[..] };
         let near = |sum: f64| sized[sized.partition_point(|&a| to(a) < sum).min(sized.len() - 1)];
         let mut chosen: Vec<Action> = [0.5, 1.0, 2.0].iter().map(|k| near(most + k * after_call)).collect();
         chosen.push(if sized.len() < beyond.len() { beyond[0] } else { sized[sized.len() - 1] });
         chosen
     };
-    let mut raises: Vec<Raise> = chosen.into_iter().map(|action| Raise { action, to: to(action).min(all_in) }).collect();
+    let mut raises: Vec<Raise> =
+        chosen.into_iter().map(|action| Raise { action, to: to(action).min(all_in) }).collect();
     raises.sort_by(|a, b| a.to.total_cmp(&b.to));
     raises.dedup_by_key(|r| r.action);
     raises
