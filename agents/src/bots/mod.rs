@@ -6,19 +6,23 @@ use crate::error::AgentError;
 use crate::roster::Entry;
 use crate::spec::AgentSpec;
 
+pub mod fight_the_landlord;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
 pub mod pig;
+pub mod texas_holdem;
 
 /// The entries of all bots, game by game.
 pub(crate) const BOTS: &[&[Entry]] = &[
+    fight_the_landlord::BOTS,
     iterated_prisoners_dilemma::BOTS,
     kuhn_poker::BOTS,
     leduc_poker::BOTS,
     liars_dice::BOTS,
     pig::BOTS,
+    texas_holdem::BOTS,
 ];
 
 /// Refuses every game but `id`.

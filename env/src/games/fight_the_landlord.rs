@@ -1,8 +1,8 @@
 #![doc = include_str!("fight_the_landlord.md")]
 
 mod analyze;
-mod cards;
-mod plays;
+pub mod cards;
+pub mod plays;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::{Alias, Entry};
 use crate::tensor::stretches;
@@ -151,8 +151,15 @@ impl Game for FightTheLandlord {
         ("botzone2", r#"{"rules":"botzone2"}"#, "Botzone's FightTheLandlord2: bids and stakes"),
         ("dou_dizhu", r#"{"rules":"dou_dizhu"}"#, "OpenSpiel's dou_dizhu: auction, stakes, its ids and names"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "smallest_play slips=0.5"),
+        (2, 1, "smallest_play"),
+        (2, 2, "hand_split"),
+        (3, 1, "team_split"),
+        (4, 1, "split_search worlds=100"),
+    ];
+    const UNIT: Unit = Unit::Duplicate(1);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(FightTheLandlord { plays: Plays::of(params.rules), params })

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::{Alias, Entry};
 
@@ -144,7 +144,8 @@ impl Game for TexasHoldem {
         ),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+        &[(0, 1, "random"), (1, 1, "pot_odds"), (2, 1, "hand_strength"), (3, 1, "hand_ranges")];
+    const UNIT: Unit = Unit::Duplicate(25);
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
         let table = Table::new(&mut params)?;

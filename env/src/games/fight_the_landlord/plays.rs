@@ -24,22 +24,39 @@ const CHAINED: usize = 12;
 /// The kinds of combinations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// One card.
     Single,
+    /// Five or more ranks in a row.
     Straight,
+    /// Two cards of a rank.
     Pair,
+    /// Three or more pairs in a row.
     PairStraight,
+    /// Three cards of a rank.
     Trio,
+    /// A trio and a card.
     TrioSingle,
+    /// A trio and a pair.
     TrioPair,
+    /// Two or more trios in a row.
     Plane,
+    /// A plane and a card for each trio.
     PlaneSingles,
+    /// A plane and a pair for each trio.
     PlanePairs,
+    /// Four of a rank and two cards.
     FourSingles,
+    /// Four of a rank and two pairs.
     FourPairs,
+    /// Two or more fours in a row.
     Shuttle,
+    /// A shuttle and single cards.
     ShuttleSingles,
+    /// A shuttle and pairs.
     ShuttlePairs,
+    /// Four of a rank.
     Bomb,
+    /// Both jokers.
     Rocket,
 }
 

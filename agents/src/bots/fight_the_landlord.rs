@@ -1,0 +1,225 @@
+//! Bots of fight the landlord: they split their hands into plays ([`split`]), and look at what a play leaves ([`policy`]);
+//! the best one plays the likely ones out in deals that fit what it knows ([`playout`]).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, count, counts};
+use ludex_env::games::fight_the_landlord::plays::Plays;
+use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
+use ludex_env::{Action, Ask, GameRef, Viewer};
+use serde_json::Value;
+
+use super::{plays_only, view};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+mod playout;
+mod policy;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use playout::Game;
+use policy::{Sense, Sight, ranked};
+use split::{Combo, Splits};
+
+const GAME: &str = "fight_the_landlord";
+
+const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], build: crate::roster::Builder) -> Entry {
+    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+}
+
+pub(crate) const BOTS: &[Entry] = &[
+    entry(
+        "smallest_play",
+        "fight_the_landlord: beats what it can with its lowest cards",
+        &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its plays that are random")
+            .default("0")],
+        |spec, game| bot(spec, game, Style::Smallest(spec.number("slips").unwrap_or(0.0))),
+    ),
+    entry(
+        "hand_split",
+        "fight_the_landlord: splits its hand into few plays, and every hand is an enemy's",
+        &[],
+        |spec, game| bot(spec, game, Style::Policy(Sense::Alone)),
+    ),
+    entry("team_split", "fight_the_landlord: splits its hand, helps its partner, counts cards", &[], |spec, game| {
+        bot(spec, game, Style::Policy(Sense::Together))
+    }),
+    entry(
+        "split_search",
+        "fight_the_landlord: plays the likely plays of team_split out in deals that fit what it knows",
+        &[ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "deals for each decision").default("24")],
+        |spec, game| bot(spec, game, Style::Search(spec.int("worlds").unwrap_or(1))),
+    ),
+];
+
+#[derive(Clone, Copy)]
+enum Style {
+    Smallest(f64),
+    Policy(Sense),
+    Search(u64),
+}
+
+struct Bot {
+    rules: Rules,
+    plays: &'static Plays,
+    style: Style,
+}
+
+fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only(GAME, spec, game)?;
+    let params = game.spec().params.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    let params: Params = serde_json::from_value(Value::Object(params))
+        .map_err(|e| AgentError::failed(format!("parameters of {GAME}: {e}")))?;
+    Ok(Arc::new(Bot { rules: params.rules, plays: Plays::of(params.rules), style }))
+}
+
+impl Agent for Bot {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let choice = match (seen.phase, self.style) {
+            (Phase::Bid, _) => bid(counts(cards::set(&seen.hand)), ask.legal),
+            (_, Style::Smallest(slips)) => {
+                let mut rng = ask.stream();
+                let slip = rng.unit() < slips;
+                if slip { ask.legal.get(rng.below(ask.legal.len())).copied() } else { self.smallest(ask.legal) }
+            }
+            (_, Style::Policy(sense)) => self.by_policy(&seen, ask, sense),
+            (_, Style::Search(worlds)) => self.by_search(&seen, ask, worlds),
+        };
+        // What the quick plays leave out (OpenSpiel's barred chains) is answered by the smallest play.
+        let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
+        choice.map(Answer::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
+    }
+}
+
+/// Bids by high cards and bombs: as much as they are worth, if that is more than was bid.
+fn bid(hand: Counts, legal: &[Action]) -> Option<Action> {
+    let jokers = 4 * u32::from(count(hand, 14)) + 3 * u32::from(count(hand, 13));
+    let bombs = (0..13).filter(|&r| count(hand, r) == 4).count() as u32;
+    let worth = match jokers + 2 * u32::from(count(hand, 12)) + 5 * bombs + u32::from(count(hand, 11)) / 2 {
+        9.. => 3,
+        7.. => 2,
+        5.. => 1,
+        _ => 0,
+    };
+    legal.iter().copied().rfind(|&a| a <= worth)
+}
+
+impl Bot {
+    fn combo(&self, a: Action) -> Option<Combo> {
+        let play = self.plays.get(a)?;
+        let main = self.plays.main(play);
+        Some(Combo {
+            kind: self.plays.kind(play),
+            length: self.plays.length(play),
+            rank: (main.trailing_zeros() / 4) as u8,
+            counts: play.counts,
+        })
+    }
+
+    /// The id of a play among the legal ones.
+    fn id(&self, combo: Option<Combo>, legal: &[Action]) -> Option<Action> {
+        let Some(combo) = combo else { return legal.first().copied().filter(|&a| a == 0) };
+        let same = |a: &Action| {
+            self.plays.get(*a).is_some_and(|p| p.counts == combo.counts && self.plays.kind(p) == combo.kind)
+        };
+        legal.iter().copied().find(same)
+    }
+
+    /// The play with the lowest main part, of those the one with the most cards; a pass rather than a bomb.
+    fn smallest(&self, legal: &[Action]) -> Option<Action> {
+        let key = |a: Action| {
+            let combo = self.combo(a)?;
+            let size: u8 = (0..RANKS).map(|r| count(combo.counts, r)).sum();
+            Some((combo.kind.doubles(), combo.rank, std::cmp::Reverse(size)))
+        };
+        let least = legal.iter().filter_map(|&a| Some((key(a)?, a))).min();
+        match least {
+            Some(((true, ..), _)) | None if legal.first() == Some(&0) => Some(0),
+            Some((_, a)) => Some(a),
+            None => legal.first().copied(),
+        }
+    }
+
+    /// A legal play of the whole hand.
+    fn last(&self, hand: Counts, legal: &[Action]) -> Option<Action> {
+        legal.iter().copied().find(|&a| self.plays.get(a).is_some_and(|p| p.counts == hand))
+    }
+
+    fn sight(&self, seen: &View, me: usize) -> Sight {
+        let gone = seen.plays.iter().fold(cards::set(&seen.hand), |all, p| all | cards::set(&p.cards));
+        let owner = seen.plays.iter().rfind(|p| p.action != 0).map_or(me, |p| p.seat.into());
+        let top = seen.to_beat.and_then(|a| self.combo(a)).map(|combo| (combo, owner));
+        Sight {
+            me,
+            landlord: seen.landlord.unwrap_or(0).into(),
+            hand: counts(cards::set(&seen.hand)),
+            unseen: counts(DECK & !gone),
+            held: seen.held,
+            top,
+        }
+    }
+
+    fn by_policy(&self, seen: &View, ask: &Ask<'_>, sense: Sense) -> Option<Action> {
+        let sight = self.sight(seen, ask.seat);
+        let candidates = ranked(&sight, sense, &mut Splits::new());
+        let fits = || candidates.iter().find_map(|(_, play)| self.id(*play, ask.legal));
+        self.last(sight.hand, ask.legal).or_else(fits)
+    }
+
+    fn by_search(&self, seen: &View, ask: &Ask<'_>, worlds: u64) -> Option<Action> {
+        let sight = self.sight(seen, ask.seat);
+        if let Some(last) = self.last(sight.hand, ask.legal) {
+            return Some(last);
+        }
+        let splits = &mut Splits::new();
+        let mut candidates: Vec<(Action, Option<Combo>)> = Vec::new();
+        for (_, play) in ranked(&sight, Sense::Together, splits) {
+            if let Some(a) = self.id(play, ask.legal).filter(|_| candidates.len() < CANDIDATES) {
+                candidates.push((a, play));
+            }
+        }
+        if candidates.len() < 2 {
+            return candidates.first().map(|&(a, _)| a);
+        }
+        let (mut rng, view) = (ask.stream(), ask.view());
+        let mut sums = vec![0.0; candidates.len()];
+        for _ in 0..worlds {
+            let world = view.world(&mut rng);
+            let hand = |seat: usize| {
+                let view = world.view(Viewer::Seat(seat));
+                let own: Option<&View> = view.as_any().downcast_ref();
+                own.map_or(0, |v| counts(cards::set(&v.hand)))
+            };
+            let game = Game {
+                hands: [hand(0), hand(1), hand(2)],
+                held: sight.held,
+                landlord: sight.landlord,
+                to_move: sight.me,
+                top: sight.top,
+                bombs: 0,
+            };
+            for (sum, (_, play)) in sums.iter_mut().zip(&candidates) {
+                let mut game = game;
+                game.put(*play);
+                let won = game.finish(splits) == (sight.me == sight.landlord);
+                *sum += if won { self.stake(&game) } else { -self.stake(&game) };
+            }
+        }
+        let best = (0..sums.len()).fold(0, |best, k| if sums[k] > sums[best] { k } else { best });
+        Some(candidates[best].0)
+    }
+
+    /// What a game of the playouts is about: with stakes, bombs double it.
+    fn stake(&self, game: &Game) -> f64 {
+        if self.rules == Rules::Botzone { 1.0 } else { f64::from(1u32 << game.bombs.min(6)) }
+    }
+}
+
+/// Most plays that are looked into.
+const CANDIDATES: usize = 8;

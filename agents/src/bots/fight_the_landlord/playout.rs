@@ -1,0 +1,58 @@
+//! Whole games in one's head: everybody plays by the policy, with all hands known to the one who imagines them.
+
+use ludex_env::games::fight_the_landlord::cards::Counts;
+
+use super::policy::{SEATS, Sense, Sight, choose};
+use super::split::{Combo, Splits};
+
+/// A position with all hands.
+#[derive(Clone, Copy)]
+pub struct Game {
+    pub hands: [Counts; SEATS],
+    pub held: [u8; SEATS],
+    pub landlord: usize,
+    pub to_move: usize,
+    pub top: Option<(Combo, usize)>,
+    /// Bombs and rockets of the playout.
+    pub bombs: u32,
+}
+
+impl Game {
+    fn sight(&self) -> Sight {
+        let me = self.to_move;
+        Sight {
+            me,
+            landlord: self.landlord,
+            hand: self.hands[me],
+            unseen: self.hands[(me + 1) % SEATS] + self.hands[(me + 2) % SEATS],
+            held: self.held,
+            top: self.top,
+        }
+    }
+
+    /// Puts a play on the table, or passes; whether the game is over.
+    pub fn put(&mut self, play: Option<Combo>) -> bool {
+        let me = self.to_move;
+        self.to_move = (me + 1) % SEATS;
+        if let Some(play) = play {
+            self.hands[me] -= play.counts;
+            self.held[me] = self.held[me].saturating_sub((0..15).map(|r| (play.counts >> (4 * r) & 15) as u8).sum());
+            self.bombs += u32::from(play.kind.doubles());
+            self.top = Some((play, me));
+        } else if self.top.is_some_and(|(_, owner)| owner == self.to_move) {
+            self.top = None;
+        }
+        self.hands[me] == 0
+    }
+
+    /// Plays to the end: whether the landlord wins.
+    pub fn finish(&mut self, splits: &mut Splits) -> bool {
+        loop {
+            let me = self.to_move;
+            let play = choose(&self.sight(), Sense::Together, splits);
+            if self.put(play) {
+                return me == self.landlord;
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What to put on the table: quick enough to play whole games in one's head.
+
+use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
+use ludex_env::games::fight_the_landlord::plays::Kind;
+
+use super::split::{Combo, Splits, plays, row};
+
+pub const SEATS: usize = 3;
+
+/// What one seat sees of the table.
+#[derive(Clone, Copy)]
+pub struct Sight {
+    pub me: usize,
+    pub landlord: usize,
+    pub hand: Counts,
+    /// Cards that the others hold, all together.
+    pub unseen: Counts,
+    /// How many cards each seat holds.
+    pub held: [u8; SEATS],
+    /// The play to beat, and whose it is.
+    pub top: Option<(Combo, usize)>,
+}
+
+/// How much a policy knows of the others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// Its own hand.
+    Alone,
+    /// Who is on its side, how many cards the others hold, and which.
+    Together,
+}
+
+/// Cards of each rank in the main part.
+fn each(kind: Kind) -> u8 {
+    match kind {
+        Kind::Single | Kind::Straight | Kind::Rocket => 1,
+        Kind::Pair | Kind::PairStraight => 2,
+        Kind::Trio | Kind::TrioSingle | Kind::TrioPair | Kind::Plane | Kind::PlaneSingles | Kind::PlanePairs => 3,
+        _ => 4,
+    }
+}
+
+/// Cards of each wing; 0 where there is none.
+fn wing(kind: Kind) -> u8 {
+    match kind {
+        Kind::TrioSingle | Kind::PlaneSingles | Kind::FourSingles | Kind::ShuttleSingles => 1,
+        Kind::TrioPair | Kind::PlanePairs | Kind::FourPairs | Kind::ShuttlePairs => 2,
+        _ => 0,
+    }
+}
+
+fn size(counts: Counts) -> u8 {
+    (0..RANKS).map(|r| count(counts, r)).sum()
+}
+
+/// Calls `found` with main parts in `hand` that beat `top`, bombs and the rocket apart.
+fn higher(hand: Counts, top: &Combo, mut found: impl FnMut(usize, Counts)) {
+    let (length, each) = (usize::from(top.length), each(top.kind));
+    let end = match top.kind {
+        Kind::Bomb | Kind::Rocket => 0,
+        Kind::Single => RANKS,
+        _ if length == 1 => 13,
+        _ => 13 - length,
+    };
+    for rank in usize::from(top.rank) + 1..end {
+        let main = row(rank, length, each);
+        if holds(hand, main) {
+            found(rank, main);
+        }
+    }
+}
+
+/// Calls `found` with the bombs and the rocket in `hand` that beat `top`.
+fn bombs(hand: Counts, top: &Combo, mut found: impl FnMut(Combo)) {
+    let above = match top.kind {
+        Kind::Bomb => usize::from(top.rank) + 1,
+        Kind::Rocket => 13,
+        _ => 0,
+    };
+    (above..13).filter(|&r| count(hand, r) == 4).for_each(|r| found(Combo::of(Kind::Bomb, r, 1, 4)));
+    let rocket = Combo::rocket();
+    if top.kind != Kind::Rocket && holds(hand, rocket.counts) {
+        found(rocket);
+    }
+}
+
+/// Plays that beat `top`, with a few choices of wings for each main part.
+pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
+    let mut out = Vec::new();
+    let wing = wing(top.kind);
+    let number = if wing == 0 { 0 } else { (size(top.counts) - each(top.kind) * top.length) / wing } as usize;
+    higher(hand, top, |rank, main| {
+        let combo = Combo { rank: rank as u8, counts: main, ..*top };
+        if number == 0 {
+            return out.push(combo);
+        }
+        // Loose cards first, the lowest first; never both jokers.
+        let mut ranks: Vec<usize> = (0..14).filter(|&r| count(main, r) == 0 && count(hand, r) >= wing).collect();
+        ranks.sort_by_key(|&r| (count(hand, r) - wing, r));
+        let choices = if number == 1 { ranks.len().min(4) } else { usize::from(ranks.len() >= number) };
+        for from in 0..choices {
+            let wings = ranks[from..from + number].iter().fold(0, |all, &r| all + of_rank(r, wing));
+            out.push(Combo { counts: main + wings, ..combo });
+        }
+    });
+    bombs(hand, top, |bomb| out.push(bomb));
+    out
+}
+
+/// Whether somebody whose cards are among `others` may beat `play`.
+fn beatable(others: Counts, play: &Combo) -> bool {
+    let mut found = false;
+    higher(others, play, |_, _| found = true);
+    bombs(others, play, |_| found = true);
+    found
+}
+
+impl Sight {
+    fn friend(&self, seat: usize) -> bool {
+        seat == self.me || (seat != self.landlord && self.me != self.landlord)
+    }
+
+    /// The fewest cards that an opponent holds.
+    fn threat(&self) -> u8 {
+        (0..SEATS).filter(|&p| !self.friend(p)).map(|p| self.held[p]).min().unwrap_or(20)
+    }
+
+    /// What speaks against a lead, apart from what it leaves: it may let an opponent or only help the wrong one out.
+    fn lead_risk(&self, play: &Combo) -> i32 {
+        let size = size(play.counts);
+        let next = (self.me + 1) % SEATS;
+        let mut risk = 0;
+        if size <= 2 && self.threat() == size {
+            // An opponent with as many cards: only high ones, best none.
+            risk += 20 + 2 * (14 - i32::from(play.rank));
+        }
+        if next != self.landlord && self.me != self.landlord && self.held[next] == size && size <= 2 {
+            // The partner may go out on this.
+            risk -= 40 - i32::from(play.rank);
+        }
+        risk
+    }
+
+    /// How much burden more one takes on to be on turn.
+    fn will(&self, owner: usize) -> i32 {
+        match self.held[owner] {
+            ..=2 => 40,
+            3..=5 => 12,
+            6..=9 => 7,
+            _ => 4,
+        }
+    }
+}
+
+/// Candidates with what they cost, least first; `None` is a pass. `burden` is that of the whole hand.
+pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<Combo>)> {
+    let mut all: Vec<(i32, Option<Combo>)> = Vec::new();
+    let together = sense == Sense::Together;
+    match &s.top {
+        None => {
+            for play in plays(s.hand) {
+                let rest = s.hand - play.counts;
+                let mut cost = splits.burden(rest);
+                if together {
+                    cost += s.lead_risk(&play);
+                    cost -= sure(s, &play, rest);
+                }
+                if rest == 0 {
+                    cost = i32::MIN / 2;
+                }
+                all.push((cost, Some(play)));
+            }
+        }
+        Some((top, owner)) => {
+            let own = splits.burden(s.hand);
+            let will = if together { s.will(*owner) } else { 4 };
+            // A partner's play is left alone, unless one's own is cheap and low, or ends the game.
+            let ally = together && s.friend(*owner);
+            let strong = top.rank >= 9 || top.length > 1 || s.held[*owner] <= 3;
+            for play in answers(s.hand, top) {
+                let rest = s.hand - play.counts;
+                let mut cost = splits.burden(rest) - if ally { 0 } else { will };
+                if ally {
+                    let wasteful = strong || play.rank >= 11 || play.kind.doubles();
+                    cost += if wasteful { 50 } else { 3 };
+                }
+                if together {
+                    cost -= sure(s, &play, rest);
+                }
+                if rest == 0 {
+                    cost = i32::MIN / 2;
+                }
+                all.push((cost, Some(play)));
+            }
+            all.push((own, None));
+        }
+    }
+    all.sort_by_key(|(cost, _)| *cost);
+    all
+}
+
+/// A bonus for a play that nobody can beat when what it leaves is one play more.
+fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
+    let left = size(rest);
+    if left == 0 || left > 10 || beatable(s.unseen, play) {
+        return 0;
+    }
+    if plays(rest).len() == 1 { 200 } else { 0 }
+}
+
+/// The first of the candidates; a pass if there is none.
+pub fn choose(s: &Sight, sense: Sense, splits: &mut Splits) -> Option<Combo> {
+    ranked(s, sense, splits).first().and_then(|(_, play)| *play)
+}

@@ -1,0 +1,211 @@
+//! Splitting a hand into plays, so that what is left over is least of a burden.
+//!
+//! Every play that has to be made is a burden, the weaker the greater: one must be on turn for it, and strong plays bring the
+//! turn back. Bombs and the rocket are the opposite. Trios and planes take the weakest single cards and pairs along.
+
+use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
+use ludex_env::games::fight_the_landlord::plays::Kind;
+
+/// What is put on the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Combo {
+    pub kind: Kind,
+    /// Ranks in a row of the main part, and the lowest of them.
+    pub length: u8,
+    pub rank: u8,
+    pub counts: Counts,
+}
+
+impl Combo {
+    pub fn of(kind: Kind, rank: usize, length: usize, each: u8) -> Combo {
+        Combo { kind, length: length as u8, rank: rank as u8, counts: row(rank, length, each) }
+    }
+
+    pub fn rocket() -> Combo {
+        Combo { kind: Kind::Rocket, length: 2, rank: 13, counts: of_rank(13, 1) + of_rank(14, 1) }
+    }
+}
+
+/// `each` cards of `length` ranks in a row.
+pub fn row(rank: usize, length: usize, each: u8) -> Counts {
+    (rank..rank + length).fold(0, |all, r| all + of_rank(r, each))
+}
+
+/// Chains: their kind, cards of each rank, and the least length.
+const CHAINS: [(Kind, u8, usize); 3] = [(Kind::Straight, 1, 5), (Kind::PairStraight, 2, 3), (Kind::Plane, 3, 2)];
+
+/// Ranks that chains are made of.
+const CHAINED: usize = 12;
+
+/// The burden of a single card, a pair or a trio of a rank.
+fn weight(rank: usize) -> i32 {
+    14 - rank as i32
+}
+
+const BOMB: i32 = -8;
+const ROCKET: i32 = -10;
+
+/// The burden of a chain; it is rarely beaten.
+fn chain_weight(rank: usize, length: usize) -> i32 {
+    10 - (rank + length) as i32 / 2
+}
+
+/// Most chains of a hand of twenty cards.
+const MOST: usize = 5;
+
+/// A way to split a hand: its chains; the rest follows from the counts of ranks.
+#[derive(Clone, Copy, Default)]
+struct Chains {
+    list: [Option<Combo>; MOST],
+    number: usize,
+}
+
+struct Search {
+    best: i32,
+    chains: Chains,
+}
+
+/// Whether some chain can be made at all.
+fn chained(hand: Counts) -> bool {
+    CHAINS.iter().any(|&(_, each, least)| {
+        let has = (0..CHAINED).fold(0u32, |set, r| set | u32::from(count(hand, r) >= each) << r);
+        (1..least).fold(has, |run, k| run & has >> k) != 0
+    })
+}
+
+/// The burden of a hand without chains, with `slots` wings that planes take along.
+fn plain(hand: Counts, slots: usize) -> i32 {
+    let mut slots = slots + (0..13).filter(|&r| count(hand, r) == 3).count();
+    let rocket = count(hand, 13) + count(hand, 14) == 2;
+    let mut sum = if rocket { ROCKET } else { 0 };
+    for r in 0..if rocket { 13 } else { RANKS } {
+        sum += match count(hand, r) {
+            0 => 0,
+            4 => BOMB,
+            3 => weight(r),
+            // From the lowest rank on: the greatest burden goes along first.
+            _ if slots > 0 => {
+                slots -= 1;
+                0
+            }
+            _ => weight(r),
+        };
+    }
+    sum
+}
+
+impl Search {
+    fn go(&mut self, hand: Counts, from: usize, chains: &mut Chains, so_far: i32, slots: usize) {
+        let sum = so_far + plain(hand, slots);
+        if sum < self.best {
+            (self.best, self.chains) = (sum, *chains);
+        }
+        if chains.number == MOST || !chained(hand) {
+            return;
+        }
+        for rank in from..CHAINED {
+            for (kind, each, least) in CHAINS {
+                let mut length = 0;
+                while rank + length < CHAINED && count(hand, rank + length) >= each {
+                    length += 1;
+                    if length < least {
+                        continue;
+                    }
+                    let chain = Combo::of(kind, rank, length, each);
+                    chains.list[chains.number] = Some(chain);
+                    chains.number += 1;
+                    let more = if kind == Kind::Plane { length } else { 0 };
+                    let sum = so_far + chain_weight(rank, length);
+                    self.go(hand - chain.counts, rank, chains, sum, slots + more);
+                    chains.number -= 1;
+                }
+            }
+        }
+    }
+}
+
+fn search(hand: Counts) -> Search {
+    let mut search = Search { best: i32::MAX, chains: Chains::default() };
+    search.go(hand, 0, &mut Chains::default(), 0, 0);
+    search
+}
+
+/// The burdens of hands, kept while a decision is made.
+pub struct Splits {
+    kept: Vec<(Counts, i32)>,
+}
+
+const KEPT: u32 = 14;
+
+impl Splits {
+    pub fn new() -> Splits {
+        Splits { kept: vec![(0, 0); 1 << KEPT] }
+    }
+
+    /// The least burden of any split of the hand; of an empty one 0.
+    pub fn burden(&mut self, hand: Counts) -> i32 {
+        let place = (hand.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KEPT)) as usize;
+        let (of, burden) = self.kept[place];
+        if of == hand {
+            return burden;
+        }
+        let burden = search(hand).best;
+        self.kept[place] = (hand, burden);
+        burden
+    }
+}
+
+/// The plays of the best split.
+pub fn plays(hand: Counts) -> Vec<Combo> {
+    let found = search(hand);
+    let chains = &found.chains.list[..found.chains.number];
+    let mut rest = chains.iter().flatten().fold(hand, |rest, c| rest - c.counts);
+    let mut out = Vec::new();
+    if count(rest, 13) + count(rest, 14) == 2 {
+        let rocket = Combo::rocket();
+        rest -= rocket.counts;
+        out.push(rocket);
+    }
+    let (mut trios, mut ones, mut twos) = (Vec::new(), Vec::new(), Vec::new());
+    for r in 0..RANKS {
+        match count(rest, r) {
+            1 => ones.push(r),
+            2 => twos.push(r),
+            3 => trios.push(Combo::of(Kind::Trio, r, 1, 3)),
+            4 => out.push(Combo::of(Kind::Bomb, r, 1, 4)),
+            _ => {}
+        }
+    }
+    for chain in chains.iter().flatten() {
+        if chain.kind == Kind::Plane { trios.insert(0, *chain) } else { out.push(*chain) }
+    }
+    for mut trio in trios {
+        let n = usize::from(trio.length);
+        // Of wings that are there in number, the lower ones go along.
+        let low = |ranks: &[usize]| (ranks.len() >= n).then(|| ranks[n - 1]);
+        let wings = match (low(&ones), low(&twos)) {
+            (Some(a), Some(b)) if b < a => Some((&mut twos, 2)),
+            (Some(_), _) => Some((&mut ones, 1)),
+            (None, Some(_)) => Some((&mut twos, 2)),
+            (None, None) => None,
+        };
+        if let Some((ranks, each)) = wings {
+            trio.counts += ranks.drain(..n).fold(0, |all, r| all + of_rank(r, each));
+            trio.kind = winged(trio.kind, each);
+        }
+        out.push(trio);
+    }
+    out.extend(ones.into_iter().map(|r| Combo::of(Kind::Single, r, 1, 1)));
+    out.extend(twos.into_iter().map(|r| Combo::of(Kind::Pair, r, 1, 2)));
+    out
+}
+
+/// A trio or plane with wings of so many cards each.
+fn winged(kind: Kind, each: u8) -> Kind {
+    match (kind, each) {
+        (Kind::Trio, 1) => Kind::TrioSingle,
+        (Kind::Trio, _) => Kind::TrioPair,
+        (_, 1) => Kind::PlaneSingles,
+        _ => Kind::PlanePairs,
+    }
+}

@@ -1,0 +1,89 @@
+//! What the betting tells of the hands of others, and what they will do.
+//!
+//! Everybody is taken for somebody who knows the equity of a hand against a random one, and wants the more of it the more is
+//! at stake. Nobody is held to it: hands that do not fit keep a small weight.
+
+use ludex_env::Stream;
+
+use super::field::{self, Deck, Field, Range};
+use super::spot::{Other, Raise, Spot};
+
+/// Weight of a hand that does not fit what its owner did.
+const DOUBT: f64 = 0.1;
+
+/// The equity with which a seat goes on for `owed` into `pot`: the price, and the more beyond it the larger the bet is.
+fn needed(owed: f64, pot: f64) -> f64 {
+    if owed <= 0.0 {
+        return 0.0;
+    }
+    let odds = owed / (pot + owed);
+    odds + (1.0 - odds) * 0.4 * (owed / pot.max(owed)).min(1.0)
+}
+
+/// From [`DOUBT`] at `low` to 1 at `high`.
+fn ramp(e: f64, low: f64, high: f64) -> f64 {
+    ((e - low) / (high - low)).clamp(DOUBT, 1.0)
+}
+
+/// By opponent, the hands that fit what was seen.
+pub fn of(deck: &Deck, field: &Field, spot: &Spot, preflop: &[f64], rng: &mut Stream) -> Vec<Range> {
+    // What everybody thought of every hand, by the length of the board.
+    let mut thought: Vec<(usize, Vec<f64>)> = Vec::new();
+    let boards = spot.others.iter().flat_map(|o| &o.deeds).map(|d| d.board);
+    for n in boards {
+        if n > 0 && n < spot.board.len() && !thought.iter().any(|(known, _)| *known == n) {
+            thought.push((n, field::earlier(deck, &spot.board[..n], rng)));
+        }
+    }
+    let range = |other: &Other| {
+        let mut range = field.possible.clone();
+        for deed in &other.deeds {
+            let earlier = thought.iter().find(|(n, _)| *n == deed.board).map(|(_, e)| e.as_slice());
+            let equities = match earlier {
+                Some(e) => e,
+                None if deed.board == 0 => preflop,
+                None => &field.equities,
+            };
+            let bar = if deed.raised > 0.0 {
+                // A raise by the pot is made with the better third, a small one with the better half.
+                0.5 + 0.25 * (deed.raised / (deed.pot + deed.owed).max(1.0)).min(1.0)
+            } else {
+                needed(deed.owed, deed.pot)
+            };
+            for (w, &e) in range.iter_mut().zip(equities) {
+                *w *= match deed {
+                    d if d.raised > 0.0 || d.owed > 0.0 => ramp(e, bar - 0.2, bar),
+                    // Who checks has rarely got the best hands.
+                    _ => 1.0 - 0.5 * ((e - 0.6) / 0.3).clamp(0.0, 1.0),
+                };
+            }
+        }
+        range
+    };
+    spot.others.iter().map(range).collect()
+}
+
+/// What a raise is worth: the pot if all fold, else a share of the pot with the answers to it.
+pub fn raise_value(field: &Field, ranges: &[Range], spot: &Spot, raise: &Raise) -> f64 {
+    // Chips that nobody can match come back.
+    let most = spot.others.iter().map(|o| o.spent + o.left).fold(0.0, f64::max);
+    let to = raise.to.min(most);
+    let mine = to - spot.spent;
+    let (mut out, mut calling, mut added) = (Vec::new(), Vec::new(), 0.0);
+    for (range, other) in ranges.iter().zip(&spot.others) {
+        let owed = (to - other.spent).min(other.left).max(0.0);
+        let bar = needed(owed, spot.pot + mine);
+        let goes_on: Range = range.iter().zip(&field.equities).map(|(w, &e)| w * ramp(e, bar - 0.1, bar)).collect();
+        let all: f64 = range.iter().sum();
+        let folds = if all > 0.0 { 1.0 - goes_on.iter().sum::<f64>() / all } else { 0.0 };
+        added += (1.0 - folds) * owed;
+        out.push(folds);
+        calling.push(goes_on);
+    }
+    let nobody: f64 = out.iter().product();
+    if nobody >= 1.0 {
+        return spot.pot;
+    }
+    let equity = field.equity_if_called(&calling, &out);
+    nobody * spot.pot + (1.0 - nobody) * (equity * (spot.pot + mine + added / (1.0 - nobody)) - mine)
+}

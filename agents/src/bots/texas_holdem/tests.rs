@@ -1,0 +1,52 @@
+use ludex_env::cards::{Card, Equity, cards};
+use ludex_env::{Stream, load};
+
+use super::field::{self, Deck};
+use super::spot::Table;
+
+fn deck(game: &str) -> Deck {
+    Deck::of(&Table::of(&load(game).unwrap()).unwrap())
+}
+
+fn held(text: &str) -> Vec<Card> {
+    cards(text).unwrap()
+}
+
+#[test]
+fn preflop_equities_are_the_known_ones() {
+    let deck = deck("texas_holdem");
+    assert_eq!(deck.held.len(), 1326);
+    let all = field::preflop(&deck);
+    // Against a random hand, as tables of hold'em give them.
+    for (hand, known) in [("As Ad", 0.852), ("Ks Kd", 0.824), ("As Ks", 0.670), ("7s 2d", 0.346), ("3s 2d", 0.323)] {
+        let e = all[deck.place(&held(hand)).unwrap()];
+        assert!((e - known).abs() < 0.03, "{hand}: {e}, not {known}");
+        let drawn = field::sampled(&deck, &held(hand), &[], 1, 3_000, &mut Stream::named(hand));
+        assert!((drawn - known).abs() < 0.04, "{hand}: {drawn}, not {known}");
+    }
+}
+
+#[test]
+fn samples_agree_with_exact_equity() {
+    let (deck, hole, board) = (deck("texas_holdem"), held("Ah Kh"), held("7h 2h Qs 3c"));
+    let mut exact = (0.0, 0.0);
+    for a in 0..52u8 {
+        for b in a + 1..52 {
+            if [a, b].iter().all(|c| !hole.contains(c) && !board.contains(c)) {
+                exact.0 += Equity::exact(&[hole.clone(), vec![a, b]], &board).shares()[0];
+                exact.1 += 1.0;
+            }
+        }
+    }
+    let drawn = field::sampled(&deck, &hole, &board, 1, 4_000, &mut Stream::named("samples"));
+    assert!((drawn - exact.0 / exact.1).abs() < 0.03, "{drawn} {exact:?}");
+}
+
+#[test]
+fn the_nuts_beat_all_there_is() {
+    let deck = deck("texas_holdem");
+    let board = held("Ts Js Qs 2d 2h");
+    assert_eq!(field::beaten(&deck, &held("As Ks"), &board), 1.0);
+    let field = field::Field::new(&deck, &held("As Ks"), &board, &[], &mut Stream::named("nuts"));
+    assert_eq!(field.equity(&[field.possible.clone(), field.possible.clone()]), 1.0);
+}
