@@ -1,15 +1,18 @@
 //! Bots of single games: one file per game, named after it.
 
 use ludex_env::{Ask, GameRef};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::AgentError;
 use crate::roster::Entry;
 use crate::spec::AgentSpec;
 
+pub mod first_sealed_auction;
 pub mod iterated_prisoners_dilemma;
 
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[iterated_prisoners_dilemma::BOTS];
+pub(crate) const BOTS: &[&[Entry]] = &[first_sealed_auction::BOTS, iterated_prisoners_dilemma::BOTS];
 
 /// Refuses every game but `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {
@@ -26,4 +29,11 @@ pub(crate) fn view<V: Clone + 'static>(ask: &Ask<'_>) -> Result<V, AgentError> {
     let own: Option<&V> = view.as_any().downcast_ref();
     own.cloned()
         .ok_or_else(|| AgentError::failed(format!("a view of {}, which this bot cannot read", view.spec().game)))
+}
+
+/// The game's parameters in its own type `P`.
+pub(crate) fn params<P: DeserializeOwned>(game: &GameRef) -> Result<P, AgentError> {
+    let spec = game.spec();
+    serde_json::from_value(Value::Object(spec.params.clone()))
+        .map_err(|e| AgentError::failed(format!("the parameters of {} cannot be read: {e}", spec.string)))
 }
