@@ -15,7 +15,7 @@ use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, 
 use crate::params::ParamError;
 use crate::registry::Entry;
 
-pub use view::View;
+pub use view::{Card, View};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<Hanabi>(&[]);
