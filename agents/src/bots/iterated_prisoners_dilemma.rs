@@ -166,8 +166,12 @@ const EXPECTED: &[(Option<Classic>, f64)] = &[
 
 /// The chance that one of them does not do what it would.
 const SLIP: f64 = 0.01;
-/// Rounds that are looked ahead; beyond them everything goes on as it did on the way there, on average.
-const DEPTH: u32 = 5;
+/// Rounds in which every pair of moves is looked at.
+const DEPTH: u32 = 3;
+/// Rounds after these, in which one of a few simple plans is followed.
+const REACH: u32 = 12;
+/// The plans.
+const PLANS: &[Classic] = &[Classic::AlwaysCooperate, Classic::AlwaysDefect, Classic::TitForTat];
 /// Rounds of the past that are weighed: longer episodes differ in nothing that matters.
 const MEMORY: usize = 40;
 
@@ -183,47 +187,78 @@ impl Responder {
         SLIP + (1.0 - 2.0 * SLIP) * chance
     }
 
-    /// The chance that there is a round after the `played`th.
-    fn goes_on(&self, played: u32) -> f64 {
-        let more = |most: u32| f64::from(u8::from(played < most));
+    /// The chance that there is a round after so many.
+    fn goes_on(&self, played: usize) -> f64 {
+        let more = |most: u32| f64::from(u8::from(played < most as usize));
         match self.rules.num_repetitions {
             Some(n) => more(n),
             None => more(self.rules.max_game_length) * (1.0 - self.rules.termination_probability),
         }
     }
 
-    /// How much is worth the round that begins, under the better move, and whether that is to defect. `weights` are
-    /// those of the expected; `ahead` is how far to look.
-    fn best(&self, mine: &mut Vec<bool>, theirs: &mut Vec<bool>, weights: &[f64], played: u32, ahead: u32) -> (f64, bool) {
+    fn payoff(&self, mine: bool, theirs: bool) -> f64 {
         let [temptation, sucker, reward, punishment] = self.rules.payoffs;
+        match (mine, theirs) {
+            (true, false) => temptation,
+            (false, true) => sucker,
+            (false, false) => reward,
+            (true, true) => punishment,
+        }
+    }
+
+    /// What the rounds from here on are worth under the better move, and whether that is to defect. `weights` are those of
+    /// the expected, `ahead` the rounds in which every pair of moves is looked at.
+    fn best(&self, mine: &mut Vec<bool>, theirs: &mut Vec<bool>, weights: &[f64], ahead: u32) -> (f64, bool) {
+        if ahead == 0 {
+            return (self.plans(mine, theirs, weights), false);
+        }
         let sum: f64 = weights.iter().sum();
         let chances: Vec<f64> = EXPECTED.iter().map(|&(who, _)| Self::defects(who, theirs, mine)).collect();
-        let on = if ahead > 1 { self.goes_on(played + 1) } else { 0.0 };
+        let on = self.goes_on(mine.len() + 1);
         let mut values = [0.0; 2];
         for own in [false, true] {
             for other in [false, true] {
                 let each = weights.iter().zip(&chances).map(|(w, c)| w * if other { *c } else { 1.0 - c });
                 let after: Vec<f64> = each.collect();
-                let likely: f64 = after.iter().sum::<f64>() / sum;
-                let now = match (own, other) {
-                    (true, false) => temptation,
-                    (false, true) => sucker,
-                    (false, false) => reward,
-                    (true, true) => punishment,
-                };
-                let mut later = 0.0;
-                if on > 0.0 {
-                    mine.push(own);
-                    theirs.push(other);
-                    later = on * self.best(mine, theirs, &after, played + 1, ahead - 1).0;
-                    mine.pop();
-                    theirs.pop();
-                }
-                values[usize::from(own)] += likely * (now + later);
+                let likely = after.iter().sum::<f64>() / sum;
+                mine.push(own);
+                theirs.push(other);
+                let later = if on > 0.0 { on * self.best(mine, theirs, &after, ahead - 1).0 } else { 0.0 };
+                mine.pop();
+                theirs.pop();
+                values[usize::from(own)] += likely * (self.payoff(own, other) + later);
             }
         }
         let defects = values[1] > values[0];
         (values[usize::from(defects)], defects)
+    }
+
+    /// What the rounds from here on are worth under the best plan.
+    fn plans(&self, mine: &[bool], theirs: &[bool], weights: &[f64]) -> f64 {
+        let sum: f64 = weights.iter().sum();
+        let worth = |plan: &Classic| {
+            let each = weights.iter().zip(EXPECTED).map(|(w, e)| w * self.plan(*plan, e.0, mine, theirs));
+            each.sum::<f64>() / sum
+        };
+        PLANS.iter().map(worth).fold(f64::NEG_INFINITY, |best, w| if w > best { w } else { best })
+    }
+
+    /// What a plan earns with one of the expected; a mixed move counts by its chances, and the likelier is remembered.
+    fn plan(&self, plan: Classic, who: Option<Classic>, mine: &[bool], theirs: &[bool]) -> f64 {
+        let (mut mine, mut theirs) = (mine.to_vec(), theirs.to_vec());
+        let (mut worth, mut reached) = (0.0, 1.0);
+        for _ in 0..REACH {
+            let own = plan.defects(&mine, &theirs) > 0.5;
+            let chance = who.map_or(0.5, |c| c.defects(&theirs, &mine));
+            worth += reached * (chance * self.payoff(own, true) + (1.0 - chance) * self.payoff(own, false));
+            mine.push(own);
+            theirs.push(chance > 0.5);
+            reached *= self.goes_on(mine.len());
+            if reached <= 0.0 {
+                break;
+            }
+        }
+        worth
     }
 }
 
@@ -241,7 +276,7 @@ impl Agent for Responder {
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w = *w / sum + 1e-12);
         }
-        let (_, defects) = self.best(&mut mine, &mut theirs, &weights, played as u32, DEPTH);
+        let (_, defects) = self.best(&mut mine, &mut theirs, &weights, DEPTH);
         Ok(Answer::id(defects.into()))
     }
 }

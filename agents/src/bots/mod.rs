@@ -8,12 +8,15 @@ use crate::error::AgentError;
 use crate::roster::Entry;
 use crate::spec::AgentSpec;
 
+pub mod bargaining;
 pub mod first_sealed_auction;
 pub mod hanabi;
 pub mod iterated_prisoners_dilemma;
+pub mod negotiation;
+pub mod sharing;
 
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[first_sealed_auction::BOTS, hanabi::BOTS, iterated_prisoners_dilemma::BOTS];
+pub(crate) const BOTS: &[&[Entry]] = &[first_sealed_auction::BOTS, hanabi::BOTS, iterated_prisoners_dilemma::BOTS, sharing::BOTS];
 
 /// Refuses every game but `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {
