@@ -167,3 +167,70 @@ impl Rules {
 fn power(x: f64, k: u32) -> f64 {
     (0..k).fold(1.0, |product, _| product * x)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> Rules {
+        let steps = max_value as usize * if cents { 100 } else { 1 };
+        Rules { params: Params { players, max_value, cents, up_to_value }, steps }
+    }
+
+    /// What `bid` earns against bidders who bid `theirs[value]`, over all their values, counted out.
+    fn counted(rules: &Rules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
+        let others = rules.params.players - 1;
+        let all = (rules.steps as u32).pow(others);
+        let gains = (0..all).map(|mut deal| {
+            let (mut higher, mut ties) = (false, 1);
+            for _ in 0..others {
+                let other = theirs[deal as usize % rules.steps + 1] as usize;
+                deal /= rules.steps as u32;
+                higher |= other > bid;
+                ties += i32::from(other == bid);
+            }
+            if higher { 0.0 } else { (value - bid) as f64 / f64::from(ties) }
+        });
+        gains.sum::<f64>() / f64::from(all)
+    }
+
+    #[test]
+    fn best_responses_are_those_of_counting_out() {
+        for (players, steps, up_to_value) in [(2, 10, false), (2, 9, true), (3, 7, false), (4, 5, true)] {
+            let rules = table(players, steps, false, up_to_value);
+            for part in [0.4, 0.75, 1.0] {
+                let theirs: Vec<Action> = (0..=rules.steps).map(|v| rules.shaded(v, part)).collect();
+                let replies = rules.best_responses(&[rules.shaders(part)]);
+                for value in 1..=rules.steps {
+                    let gain = |bid| counted(&rules, value, bid, &theirs);
+                    let best = (0..=rules.most(value)).map(gain).fold(0.0, f64::max);
+                    assert!((gain(replies[value] as usize) - best).abs() < 1e-9, "{players} {part} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn in_equilibrium_nobody_gains_more_than_a_coin_by_another_bid() {
+        for (players, cents) in [(2, true), (3, true), (2, false), (5, true)] {
+            let rules = table(players, 10, cents, true);
+            let part = f64::from(players - 1) / f64::from(players);
+            let wins = rules.wins(&rules.shaders(part));
+            for value in 1..=rules.steps {
+                let gain = |bid: usize| (value - bid) as f64 * wins[bid];
+                let best = (0..=value).map(gain).fold(0.0, f64::max);
+                assert!(best - gain(rules.shaded(value, part) as usize) <= 1.0, "{players} bidders, {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_higher_bid_wins_more_often() {
+        let rules = table(3, 10, false, false);
+        for table in rules.company() {
+            assert!((table.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            let wins = rules.wins(&table);
+            assert!(wins.is_sorted() && wins.iter().all(|w| (0.0..=1.0).contains(w)), "{wins:?}");
+        }
+    }
+}

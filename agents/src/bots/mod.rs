@@ -16,7 +16,8 @@ pub mod negotiation;
 pub mod sharing;
 
 /// The entries of all bots, game by game.
-pub(crate) const BOTS: &[&[Entry]] = &[first_sealed_auction::BOTS, hanabi::BOTS, iterated_prisoners_dilemma::BOTS, sharing::BOTS];
+pub(crate) const BOTS: &[&[Entry]] =
+    &[first_sealed_auction::BOTS, hanabi::BOTS, iterated_prisoners_dilemma::BOTS, sharing::BOTS];
 
 /// Refuses every game but `id`.
 pub(crate) fn plays_only(id: &str, spec: &AgentSpec, game: &GameRef) -> Result<(), AgentError> {

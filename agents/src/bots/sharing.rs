@@ -130,13 +130,9 @@ pub(super) fn lists(most: &[u8]) -> Vec<Items> {
 }
 
 impl Deal {
+    /// What the other gets of who keeps this.
     fn rest(&self, kept: &[u8]) -> Items {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
-    }
-
-    /// The share that an offer of the other leaves.
-    fn left(&self, offer: &[u8]) -> Items {
-        self.rest(offer)
     }
 
     /// The offers of the other.
@@ -198,7 +194,7 @@ impl Agent for Negotiator {
             Asked::Words(id) => id,
             Asked::Deal(deal) => self.table.id(&self.reply(&deal)),
         };
-        Ok(Answer::id(if ask.legal.binary_search(&id).is_ok() { id } else { ask.legal[0] }))
+        Ok(Answer::id(id))
     }
 }
 
@@ -212,7 +208,7 @@ impl Negotiator {
         let most = gains.iter().copied().fold(0.0, f64::max);
         let least = self.reserve * most;
         let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
-        let offered = offered.map(|offer| beliefs.gain(deal, &deal.left(offer)));
+        let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
             // Nothing comes after this.
             if gain >= least && gain >= 0.0 {
@@ -246,18 +242,27 @@ impl Negotiator {
             Style::Hardliner => most,
             Style::TimeDependent { power: p } => most - (most - self.reserve * most) * power(deal.time(), p),
             Style::AbsoluteTitForTat => {
-                let gains = || deal.received().map(|offer| beliefs.gain(deal, &deal.left(offer)));
+                let gains = || deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer)));
                 let conceded = gains().next_back().zip(gains().next()).map_or(0.0, |(last, first)| last - first);
                 most - conceded.max(0.0)
             }
+            Style::Bayesian if concedes(deal, beliefs) => HOLDS * most,
             Style::Bayesian => most * (1.0 - YIELDS * power(deal.time(), LATE)),
         }
     }
 }
 
 /// How much of the most the bayesian gives up at the end, and how late.
-const YIELDS: f64 = 0.5;
+const YIELDS: f64 = 0.4;
 const LATE: f64 = 2.0;
+/// The part of the most that it holds out for while the other concedes.
+const HOLDS: f64 = 0.9;
+
+/// Whether the other's offers get better and better.
+fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
+    let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
+    gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
+}
 
 /// What one thinks the other's values are.
 struct Beliefs {
@@ -311,12 +316,47 @@ impl Beliefs {
         if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
     }
 
-    /// The chance that the other takes this as the last word: who gets little may rather have nothing.
+    /// The chance that the other takes this as the last word: what it has asked for itself is enough for it; who gets less
+    /// may rather have nothing.
     fn accepts(&self, deal: &Deal, given: &[u8]) -> f64 {
         let each = self.lists.iter().map(|(values, weight)| {
             let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));
-            weight * (0.4 + 1.2 * share).min(1.0)
+            let enough = deal.received().any(|asked| dot(asked, values) <= dot(given, values));
+            weight * if enough { 1.0 } else { (0.5 + share).min(1.0) }
         });
         each.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_by_roots_are_powers() {
+        for x in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            for p in [0.01, 0.25, 1.0 / 3.0, 1.0, 2.5, 5.0, 100.0] {
+                let (ours, exact) = (power(x, p), f64::powf(x, p));
+                assert!((ours - exact).abs() < 1e-6, "{x} ^ {p}: {ours}, not {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_keeps_an_item_is_thought_to_value_it() {
+        let deal = Deal {
+            me: 0,
+            pool: vec![2, 2, 2],
+            mine: vec![1, 1, 3],
+            offers: vec![vec![2, 2, 2], vec![2, 0, 1], vec![1, 2, 2], vec![2, 0, 0]],
+            limit: 10,
+            shrinks: 1.0,
+            difference: false,
+            others: |_| lists(&[4; 3]).into_iter().filter(|v| v.iter().any(|&v| v > 0)).collect(),
+        };
+        let mean = Beliefs::new(&deal, true).mean;
+        assert!(mean[0] > mean[2] && mean[2] > mean[1], "{mean:?}");
+        let mean = Beliefs::new(&deal, false).mean;
+        assert!((mean[0] - mean[1]).abs() < 1e-9, "{mean:?}");
     }
 }

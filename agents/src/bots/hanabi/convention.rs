@@ -46,7 +46,9 @@ fn hint(rules: &Rules, piles: &Piles, marks: &mut [Mark], slots: &[usize], named
     let possible = |m: &Mark| m.told & !spent & good != 0;
     let fresh = newest(marks, slots, |m| !m.touched);
     let promised: Vec<usize> = match (fresh, named) {
-        (Some(_), Named::Rank(_)) => slots.iter().copied().filter(|&i| marks.get(i).is_some_and(|m| !m.touched)).collect(),
+        (Some(_), Named::Rank(_)) => {
+            slots.iter().copied().filter(|&i| marks.get(i).is_some_and(|m| !m.touched)).collect()
+        }
         (Some(focus), Named::Color(_)) => vec![focus],
         (None, _) => newest(marks, slots, |m| m.promised.is_none() && possible(m)).into_iter().collect(),
     };
@@ -187,7 +189,8 @@ fn chop(marks: &[Mark]) -> Option<usize> {
 fn endangered(t: &Table, common: &Common, seat: Seat) -> bool {
     let (good, critical) = (t.piles.playable(&t.rules), t.piles.critical(&t.rules));
     let marks = &common.marks[seat];
-    let busy = marks.iter().zip(t.may(seat)).any(|(m, may)| m.promised.is_some() && may & good != 0 || surely(may, good));
+    let busy =
+        marks.iter().zip(t.may(seat)).any(|(m, may)| m.promised.is_some() && may & good != 0 || surely(may, good));
     let kind = chop(marks).and_then(|i| t.hands[seat].get(i)).and_then(|held| held.kind);
     !busy && t.information < t.rules.tokens && kind.is_some_and(|k| critical >> k & 1 == 1)
 }
