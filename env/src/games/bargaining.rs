@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Heard, Issue, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, Issue, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::{ParamError, rows};
 use crate::registry::Entry;
 use crate::tensor::stretches;
@@ -359,7 +361,8 @@ impl Game for Bargaining {
         "LLMArena's bargain: ten rounds, words with every move, the greater value wins by the difference",
     )];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+        &[(0, 1, "random"), (1, 1, "time_dependent"), (2, 1, "absolute_tit_for_tat"), (3, 1, "bayesian_negotiator")];
+    const UNIT: Unit = Unit::Field(&["random", "time_dependent", "absolute_tit_for_tat", "time_dependent reserve=0.5"]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=MOST_TURNS as u32).contains(&params.max_turns) {

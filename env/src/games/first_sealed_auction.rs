@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
 use crate::tensor::{one_hot, stretches};
@@ -173,8 +173,14 @@ impl Game for FirstSealedAuction {
             "LLMArena's Bid: values up to 10.00, bids in cents up to the value",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "shading_bidder part=0.25"),
+        (2, 1, "shading_bidder part=0.6"),
+        (3, 1, "equilibrium_bidder"),
+        (3, 2, "best_response_bidder"),
+    ];
+    const UNIT: Unit = Unit::Field(&["random", "truthful_bidder", "shading_bidder", "equilibrium_bidder"]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, max_value, cents, .. } = params;

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
 
-pub use view::View;
+pub use view::{Card, View};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry::of::<Hanabi>(&[]);
@@ -447,7 +447,8 @@ impl Game for Hanabi {
         "LLMArena's small game: two colours, hands of two, three tokens, one life",
     )];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+        &[(0, 1, "random"), (1, 1, "internal"), (2, 1, "iggi"), (2, 2, "piers"), (3, 1, "conventions")];
+    const UNIT: Unit = Unit::Field(&["internal", "iggi", "conventions"]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [

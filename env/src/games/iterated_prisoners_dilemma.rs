@@ -9,7 +9,7 @@ use ludex_protocol::spec::{
 };
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer};
 use crate::params::{self, ParamError};
 use crate::registry::{Alias, Entry, same};
 
@@ -203,7 +203,10 @@ impl Game for IteratedPrisonersDilemma {
         ("years", r#"{"payoffs":[0,-3,-1,-2]}"#, "years in prison, as GTBench's prompt tells the story"),
         ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "tit_for_tat")];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (1, 3, "grim"), (2, 1, "classics_responder")];
+    const UNIT: Unit =
+        Unit::Field(&["random", "always_defect", "tit_for_tat", "grim", "pavlov", "generous_tit_for_tat", "gradual"]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { termination_probability, max_game_length, num_repetitions, recall, payoffs } = params;

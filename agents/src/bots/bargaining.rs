@@ -1,0 +1,68 @@
+//! What bots of sharing must know of bargaining. Ids: all triples of 7 items at most, the first kind fastest, then
+//! agreement.
+
+use ludex_env::games::bargaining::{Params, Reward, View};
+use ludex_env::{Action, Ask, GameRef};
+
+use super::sharing::{Asked, Deal, Items, Reply, Table, dot, lists};
+use super::{params, view};
+use crate::error::AgentError;
+
+pub(super) const GAME: &str = "bargaining";
+
+const AGREE: Action = 120;
+const MOST_ITEMS: u8 = 7;
+/// What a pool is worth to each player.
+const WORTH: u8 = 10;
+
+pub(super) struct Rules {
+    params: Params,
+    /// Offers by id, each with its last kind first.
+    offers: Vec<Items>,
+}
+
+impl Rules {
+    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
+        let offers = lists(&[MOST_ITEMS; 3]).into_iter().filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
+        Ok(Rules { params: params(game)?, offers })
+    }
+}
+
+/// The values that chance could have drawn for the other; of an instance that is given, all that it may hold.
+fn others(deal: &Deal) -> Vec<Items> {
+    let all = lists(&[WORTH; 3]);
+    let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);
+    let fits = |v: &Items| {
+        let (worth, mut pairs) = (dot(&deal.pool, v), v.iter().zip(&deal.mine));
+        let compatible = pairs.clone().all(|(&a, &b)| a > 0 || b > 0) && pairs.any(|(&a, &b)| a > 0 && b > 0);
+        worth == u32::from(WORTH) && compatible || !drawn && worth > 0 && worth <= u32::from(WORTH)
+    };
+    let good: Vec<Items> = all.iter().filter(|v| fits(v)).cloned().collect();
+    if good.is_empty() { all } else { good }
+}
+
+impl Table for Rules {
+    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
+        let seen: View = view(ask)?;
+        Ok(Asked::Deal(Deal {
+            me: ask.seat,
+            pool: seen.pool.unwrap_or_default().to_vec(),
+            mine: seen.values.unwrap_or_default().to_vec(),
+            offers: seen.offers.iter().map(|offer| offer.to_vec()).collect(),
+            limit: self.params.max_turns as usize,
+            shrinks: self.params.discount * (1.0 - self.params.prob_end),
+            difference: self.params.reward == Reward::Difference,
+            others,
+        }))
+    }
+
+    fn id(&self, answer: &Reply) -> Action {
+        match answer {
+            Reply::Agree => AGREE,
+            Reply::Keep(items) => {
+                let place = self.offers.iter().position(|offer| offer.iter().rev().eq(items));
+                place.map_or(0, |id| id as Action)
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Bots of the first-price sealed-bid auction. Ids are bids in the smallest coin.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::first_sealed_auction::{Params, View};
+use ludex_env::{Action, Ask, GameRef};
+
+use super::{params, plays_only, view};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+const GAME: &str = "first_sealed_auction";
+
+pub(crate) const BOTS: &[Entry] = &[
+    Entry {
+        name: "truthful_bidder",
+        kind: Kind::Builtin,
+        doc: "first_sealed_auction: bids its value, or the most below it",
+        args: &[],
+        free: false,
+        build: |spec, game| shading(spec, game, |_| 1.0),
+    },
+    Entry {
+        name: "shading_bidder",
+        kind: Kind::Builtin,
+        doc: "first_sealed_auction: bids a fixed part of its value",
+        args: &[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")],
+        free: false,
+        build: |spec, game| {
+            let part = spec.number("part").unwrap_or(1.0);
+            shading(spec, game, |_| part)
+        },
+    },
+    Entry {
+        name: "equilibrium_bidder",
+        kind: Kind::Builtin,
+        doc: "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
+        args: &[],
+        free: false,
+        build: |spec, game| shading(spec, game, |n| f64::from(n - 1) / f64::from(n)),
+    },
+    Entry {
+        name: "best_response_bidder",
+        kind: Kind::Builtin,
+        doc: "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
+        args: &[],
+        free: false,
+        build: best_response,
+    },
+];
+
+fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, AgentError> {
+    let rules = rules(spec, game)?;
+    let part = part(rules.params.players);
+    Ok(Arc::new(Bidder { bids: (0..=rules.steps).map(|value| rules.shaded(value, part)).collect() }))
+}
+
+fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let rules = rules(spec, game)?;
+    Ok(Arc::new(Bidder { bids: rules.best_responses(&rules.company()) }))
+}
+
+fn rules(spec: &AgentSpec, game: &GameRef) -> Result<Rules, AgentError> {
+    plays_only(GAME, spec, game)?;
+    let params: Params = params(game)?;
+    let steps = params.max_value as usize * if params.cents { 100 } else { 1 };
+    Ok(Rules { params, steps })
+}
+
+/// A bid for every value.
+struct Bidder {
+    bids: Vec<Action>,
+}
+
+impl Agent for Bidder {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let value = usize::from(seen.value.unwrap_or(0));
+        let bid = self.bids.get(value).copied().unwrap_or(0);
+        // Bids begin at 0 and have no gaps, so the last is the greatest.
+        Ok(Answer::id(bid.min(ask.legal.last().copied().unwrap_or(0))))
+    }
+}
+
+/// The game's parameters, and what follows from them.
+struct Rules {
+    params: Params,
+    /// The highest value, in the smallest coin.
+    steps: usize,
+}
+
+impl Rules {
+    /// The greatest bid that `value` allows.
+    fn most(&self, value: usize) -> usize {
+        if self.params.up_to_value { value } else { value.saturating_sub(1) }
+    }
+
+    /// This part of the value, to the nearest coin, halves down.
+    fn shaded(&self, value: usize, part: f64) -> Action {
+        let exact = part * value as f64;
+        let below = exact as usize;
+        let bid = below + usize::from(exact - below as f64 > 0.5);
+        bid.min(self.most(value)) as Action
+    }
+
+    /// How a bidder who bids `part` of an even value bids: the chance of every bid.
+    fn shaders(&self, part: f64) -> Vec<f64> {
+        let mut chances = vec![0.0; self.most(self.steps) + 1];
+        (1..=self.steps).for_each(|v| chances[self.shaded(v, part) as usize] += 1.0 / self.steps as f64);
+        chances
+    }
+
+    /// How a bidder bids to whom every bid that an even value allows is the same.
+    fn uniform(&self) -> Vec<f64> {
+        let mut chances = vec![0.0; self.most(self.steps) + 1];
+        for value in 1..=self.steps {
+            let open = self.most(value) + 1;
+            chances[..open].iter_mut().for_each(|c| *c += 1.0 / (self.steps * open) as f64);
+        }
+        chances
+    }
+
+    /// The kinds of table that a bidder may sit at: all the others bid at random, shade, or bid their values.
+    fn company(&self) -> Vec<Vec<f64>> {
+        let n = f64::from(self.params.players);
+        vec![self.uniform(), self.shaders((n - 1.0) / n), self.shaders(0.75), self.shaders(1.0)]
+    }
+
+    /// The chance to get the item with each bid, where all the others' bids are distributed like this; ties are drawn.
+    fn wins(&self, bids: &[f64]) -> Vec<f64> {
+        let others = self.params.players - 1;
+        let mut below = 0.0;
+        let mut wins = Vec::with_capacity(bids.len());
+        for &same in bids {
+            // Of k ties among the others one wins 1 / (k + 1): the sum over k is this mean of powers.
+            let powers = (0..=others).map(|k| power(below + same, k) * power(below, others - k));
+            wins.push(powers.sum::<f64>() / f64::from(others + 1));
+            below += same;
+        }
+        wins
+    }
+
+    /// For every value the bid that pays most on average over these tables; of equal ones the lowest.
+    fn best_responses(&self, tables: &[Vec<f64>]) -> Vec<Action> {
+        let mut wins = vec![0.0; self.most(self.steps) + 1];
+        for table in tables {
+            wins.iter_mut().zip(self.wins(table)).for_each(|(sum, w)| *sum += w);
+        }
+        let best = |value: usize| {
+            let mut best = (0, 0.0);
+            for (bid, chance) in wins.iter().enumerate().take(self.most(value) + 1) {
+                let gain = (value - bid) as f64 * chance;
+                if gain > best.1 {
+                    best = (bid, gain);
+                }
+            }
+            best.0 as Action
+        };
+        (0..=self.steps).map(best).collect()
+    }
+}
+
+/// `x` to the `k`.
+fn power(x: f64, k: u32) -> f64 {
+    (0..k).fold(1.0, |product, _| product * x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> Rules {
+        let steps = max_value as usize * if cents { 100 } else { 1 };
+        Rules { params: Params { players, max_value, cents, up_to_value }, steps }
+    }
+
+    /// What `bid` earns against bidders who bid `theirs[value]`, over all their values, counted out.
+    fn counted(rules: &Rules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
+        let others = rules.params.players - 1;
+        let all = (rules.steps as u32).pow(others);
+        let gains = (0..all).map(|mut deal| {
+            let (mut higher, mut ties) = (false, 1);
+            for _ in 0..others {
+                let other = theirs[deal as usize % rules.steps + 1] as usize;
+                deal /= rules.steps as u32;
+                higher |= other > bid;
+                ties += i32::from(other == bid);
+            }
+            if higher { 0.0 } else { (value - bid) as f64 / f64::from(ties) }
+        });
+        gains.sum::<f64>() / f64::from(all)
+    }
+
+    #[test]
+    fn best_responses_are_those_of_counting_out() {
+        for (players, steps, up_to_value) in [(2, 10, false), (2, 9, true), (3, 7, false), (4, 5, true)] {
+            let rules = table(players, steps, false, up_to_value);
+            for part in [0.4, 0.75, 1.0] {
+                let theirs: Vec<Action> = (0..=rules.steps).map(|v| rules.shaded(v, part)).collect();
+                let replies = rules.best_responses(&[rules.shaders(part)]);
+                for value in 1..=rules.steps {
+                    let gain = |bid| counted(&rules, value, bid, &theirs);
+                    let best = (0..=rules.most(value)).map(gain).fold(0.0, f64::max);
+                    assert!((gain(replies[value] as usize) - best).abs() < 1e-9, "{players} {part} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn in_equilibrium_nobody_gains_more_than_a_coin_by_another_bid() {
+        for (players, cents) in [(2, true), (3, true), (2, false), (5, true)] {
+            let rules = table(players, 10, cents, true);
+            let part = f64::from(players - 1) / f64::from(players);
+            let wins = rules.wins(&rules.shaders(part));
+            for value in 1..=rules.steps {
+                let gain = |bid: usize| (value - bid) as f64 * wins[bid];
+                let best = (0..=value).map(gain).fold(0.0, f64::max);
+                assert!(best - gain(rules.shaded(value, part) as usize) <= 1.0, "{players} bidders, {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_higher_bid_wins_more_often() {
+        let rules = table(3, 10, false, false);
+        for table in rules.company() {
+            assert!((table.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            let wins = rules.wins(&table);
+            assert!(wins.is_sorted() && wins.iter().all(|w| (0.0..=1.0).contains(w)), "{wins:?}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! A player by conventions, in the manner of O'Dwyer's HolmesBot and SmartBot.
+//!
+//! A hint that could mean "play" does: it promises the newest of the cards that it touches for the first time, or, where
+//! there is none, the newest that it touches and that is not promised yet; a hint of a rank promises all that it touches
+//! for the first time. Other hints say what they say. The card to discard is the oldest that no hint touched. Who does not
+//! keep to this is noticed, and told what it needs to know for certain.
+
+use ludex_env::games::hanabi::View;
+use ludex_env::{Seat, Stream};
+
+use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
+use super::table::{Act, Held, Kinds, Named, Piles, Rules, Table, surely};
+
+/// A card as everybody thinks of it.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// Which card of the game it is, in the order of the deal.
+    serial: usize,
+    told: Kinds,
+    touched: bool,
+    /// Who promised that it can be played.
+    promised: Option<Seat>,
+}
+
+/// What all have in common: marks on the cards, and who keeps to the conventions.
+struct Common {
+    marks: Vec<Vec<Mark>>,
+    /// Breaches of the conventions, as a giver and as a receiver of hints.
+    breaches: Vec<u32>,
+}
+
+/// So many breaches, and one is not trusted any more.
+const PATIENCE: u32 = 2;
+
+/// The newest of the slots that hold what `wanted` says.
+fn newest(marks: &[Mark], slots: &[usize], wanted: impl Fn(&Mark) -> bool) -> Option<usize> {
+    slots.iter().copied().filter(|&i| marks.get(i).is_some_and(&wanted)).max()
+}
+
+/// Marks a hand after a hint, and returns the slots that it promises.
+fn hint(rules: &Rules, piles: &Piles, marks: &mut [Mark], slots: &[usize], named: Named, giver: Seat) -> Vec<usize> {
+    let (having, spent, good) = (rules.having(named), piles.spent(rules), piles.playable(rules));
+    for (i, mark) in marks.iter_mut().enumerate() {
+        mark.told &= if slots.contains(&i) { having } else { !having };
+    }
+    let possible = |m: &Mark| m.told & !spent & good != 0;
+    let fresh = newest(marks, slots, |m| !m.touched);
+    let promised: Vec<usize> = match (fresh, named) {
+        (Some(_), Named::Rank(_)) => {
+            slots.iter().copied().filter(|&i| marks.get(i).is_some_and(|m| !m.touched)).collect()
+        }
+        (Some(focus), Named::Color(_)) => vec![focus],
+        (None, _) => newest(marks, slots, |m| m.promised.is_none() && possible(m)).into_iter().collect(),
+    };
+    let promised: Vec<usize> = promised.into_iter().filter(|&i| possible(&marks[i])).collect();
+    for &i in slots {
+        if let Some(mark) = marks.get_mut(i) {
+            mark.touched = true;
+            if promised.contains(&i) {
+                mark.promised = Some(giver);
+            }
+        }
+    }
+    promised
+}
+
+impl Common {
+    /// Goes through all moves so far.
+    fn new(t: &Table, view: &View) -> Self {
+        let rules = &t.rules;
+        let all = (1 << rules.kinds()) - 1;
+        let mut next = 0;
+        let mut fresh = || {
+            next += 1;
+            Mark { serial: next - 1, told: all, touched: false, promised: None }
+        };
+        let mut marks: Vec<Vec<Mark>> = (0..rules.n).map(|_| (0..rules.hand).map(|_| fresh()).collect()).collect();
+        let mut deck = rules.cards() - rules.n * rules.hand;
+        let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
+        let mut breaches = vec![0; rules.n];
+        // Promises of cards that the one who looks back has come to know: serial, giver, whether it was playable.
+        let mut promises: Vec<(usize, Seat, Kinds)> = Vec::new();
+        let mut known: Vec<(usize, usize)> = Vec::new();
+        for past in &view.moves {
+            let seat = usize::from(past.seat) % rules.n;
+            let good = piles.playable(rules);
+            let pending = marks[seat].iter().any(|m| m.promised.is_some() && m.told & good != 0);
+            match rules.act(seat, past.action.into()) {
+                Some(Act::Hint(to, named)) => {
+                    breaches[seat] += u32::from(pending);
+                    let slots: Vec<usize> = past.slots.iter().map(|&i| i.into()).collect();
+                    for i in hint(rules, &piles, &mut marks[to], &slots, named, seat) {
+                        promises.push((marks[to][i].serial, seat, good));
+                    }
+                }
+                Some(Act::Play(slot) | Act::Discard(slot)) => {
+                    let kind = past.card.as_deref().and_then(|text| rules.kind(text));
+                    let played = matches!(rules.act(seat, past.action.into()), Some(Act::Play(_)));
+                    breaches[seat] += if pending && !played { PATIENCE } else { 0 };
+                    if slot < marks[seat].len() {
+                        let mark = marks[seat].remove(slot);
+                        known.extend(kind.map(|k| (mark.serial, k)));
+                        if deck > 0 {
+                            deck -= 1;
+                            marks[seat].push(fresh());
+                        }
+                    }
+                    match kind {
+                        Some(k) if past.fits => piles.fireworks[k / rules.ranks] += 1,
+                        Some(k) => piles.gone[k] += 1,
+                        None => {}
+                    }
+                }
+                None => {}
+            }
+        }
+        for (held, mark) in t.hands.iter().flatten().zip(marks.iter().flatten()) {
+            known.extend(held.kind.map(|k| (mark.serial, k)));
+        }
+        for (serial, giver, good) in promises {
+            let kind = known.iter().find(|(s, _)| *s == serial).map(|(_, k)| *k);
+            breaches[giver] += if kind.is_some_and(|k| good >> k & 1 == 0) { PATIENCE } else { 0 };
+        }
+        breaches[t.me] = 0;
+        Common { marks, breaches }
+    }
+
+    fn trusts(&self, seat: Seat) -> bool {
+        self.breaches[seat] < PATIENCE
+    }
+}
+
+/// A hint, and what it is worth.
+struct Offer {
+    act: Act,
+    /// Cards that its receiver will play for it.
+    plays: i32,
+    /// Cards that its receiver will play and that do not fit.
+    wrong: i32,
+    /// Whether it keeps the last card of a kind from being discarded.
+    saves: bool,
+    worth: i32,
+}
+
+/// The move by conventions.
+pub(super) fn act(t: &Table, view: &View, rng: &mut Stream) -> Option<Act> {
+    let common = Common::new(t, view);
+    let offers = if t.information > 0 { offers(t, &common) } else { Vec::new() };
+    let best = |wanted: &dyn Fn(&Offer) -> bool| {
+        let good = offers.iter().filter(|o| o.wrong == 0 && wanted(o));
+        good.reduce(|best, o| if o.worth > best.worth { o } else { best }).map(|o| o.act)
+    };
+    let next = (t.me + 1) % t.rules.n;
+    if endangered(t, &common, next) {
+        let helps = |o: &Offer| matches!(o.act, Act::Hint(to, _) if to == next) && (o.saves || o.plays > 0);
+        if let Some(act) = best(&helps) {
+            return Some(act);
+        }
+    }
+    play(t, &common, rng)
+        .or_else(|| best(&|o| o.plays > 0))
+        .or_else(|| if t.lives > 1 { likeliest(t, rng, 0.8) } else { None })
+        .or_else(|| play_last(t, rng))
+        .or_else(|| if common.trusts(next) { None } else { tell_playable(t, rng) })
+        .or_else(|| best(&|o| o.saves))
+        .or_else(|| discard_useless(t, rng))
+        .or_else(|| discard(t, &common))
+        .or_else(|| best(&|_| true))
+        .or_else(|| offers.iter().min_by_key(|o| (o.wrong, -o.worth)).map(|o| o.act))
+        .or_else(|| play_likely(t, rng))
+}
+
+/// A card that is promised by somebody who keeps promises, or known to fit; low ranks first.
+fn play(t: &Table, common: &Common, rng: &mut Stream) -> Option<Act> {
+    let good = t.piles.playable(&t.rules);
+    let may = t.may(t.me);
+    let promised = |i: usize| common.marks[t.me].get(i).and_then(|m| m.promised).is_some_and(|g| common.trusts(g));
+    let ready = (0..may.len()).filter(|&i| may[i] & good != 0 && promised(i));
+    let rank = |i: usize| (0..t.rules.kinds()).filter(|k| may[i] & good >> k & 1 == 1).map(|k| k % t.rules.ranks).min();
+    play_safe(t, rng).or_else(|| ready.min_by_key(|&i| rank(i)).map(Act::Play))
+}
+
+/// The slot that `seat` would discard.
+fn chop(marks: &[Mark]) -> Option<usize> {
+    marks.iter().position(|m| !m.touched)
+}
+
+/// Whether `seat` has nothing to play and would discard the last card of a kind.
+fn endangered(t: &Table, common: &Common, seat: Seat) -> bool {
+    let (good, critical) = (t.piles.playable(&t.rules), t.piles.critical(&t.rules));
+    let marks = &common.marks[seat];
+    let busy =
+        marks.iter().zip(t.may(seat)).any(|(m, may)| m.promised.is_some() && may & good != 0 || surely(may, good));
+    let kind = chop(marks).and_then(|i| t.hands[seat].get(i)).and_then(|held| held.kind);
+    !busy && t.information < t.rules.tokens && kind.is_some_and(|k| critical >> k & 1 == 1)
+}
+
+/// The oldest card that no hint touched and that may go; else the one that is least likely to be missed.
+fn discard(t: &Table, common: &Common) -> Option<Act> {
+    if t.information >= t.rules.tokens {
+        return None;
+    }
+    let critical = t.piles.critical(&t.rules);
+    let sure = t.may(t.me);
+    let marks = &common.marks[t.me];
+    let free = (0..sure.len()).find(|&i| marks.get(i).is_some_and(|m| !m.touched) && !surely(sure[i], critical));
+    let missed = t.chances(critical);
+    let least = (0..missed.len()).reduce(|best, i| if missed[i] < missed[best] { i } else { best });
+    free.or(least).map(Act::Discard)
+}
+
+/// All hints with what they are worth.
+fn offers(t: &Table, common: &Common) -> Vec<Offer> {
+    let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
+    let critical = t.piles.critical(&t.rules);
+    // Cards of others that will be played, or that are marked already: a second one is of no use.
+    let seen = |wanted: &dyn Fn(&Mark) -> bool| -> Kinds {
+        let pairs = t.others().flat_map(|p| t.hands[p].iter().zip(&common.marks[p]));
+        pairs.filter(|(_, m)| wanted(m)).filter_map(|(held, _)| held.kind).fold(0, |set, k| set | 1 << k)
+    };
+    let (promised, marked) = (seen(&|m| m.promised.is_some()), seen(&|m| m.touched));
+    let mut all = Vec::new();
+    for to in t.others() {
+        let chop = chop(&common.marks[to]);
+        let before = t.may(to);
+        for named in t.rules.names() {
+            let slots = t.touched(to, named);
+            if slots.is_empty() {
+                continue;
+            }
+            let mut marks = common.marks[to].clone();
+            let mut fresh = hint(&t.rules, &t.piles, &mut marks, &slots, named, t.me);
+            if !common.trusts(to) {
+                // It plays what it knows to fit, and nothing on our word.
+                fresh.clear();
+            }
+            let having = t.rules.having(named);
+            let knows = |i: usize| {
+                let after = if slots.contains(&i) { before[i] & having } else { before[i] & !having };
+                surely(after, good) && !surely(before[i], good) && common.marks[to][i].promised.is_none()
+            };
+            let mut offer = Offer { act: Act::Hint(to, named), plays: 0, wrong: 0, saves: false, worth: 0 };
+            let mut taken = promised;
+            for (i, held) in t.hands[to].iter().enumerate() {
+                let Held { kind: Some(kind), .. } = *held else { continue };
+                let one: Kinds = 1 << kind;
+                let touched = slots.contains(&i) && !common.marks[to][i].touched;
+                if fresh.contains(&i) || knows(i) {
+                    let right = good & one != 0 && taken & one == 0;
+                    offer.plays += i32::from(right);
+                    offer.wrong += i32::from(!right && fresh.contains(&i));
+                    taken |= one;
+                } else if touched {
+                    offer.worth += if (useless | marked) & one != 0 { -2 } else { 1 };
+                }
+                offer.saves |= touched && chop == Some(i) && critical & one != 0;
+            }
+            offer.worth += 10 * offer.plays + if offer.saves { 6 } else { 0 };
+            all.push(offer);
+        }
+    }
+    all
+}

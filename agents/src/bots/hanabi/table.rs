@@ -1,0 +1,260 @@
+//! What a seat sees of a game of hanabi, as numbers, and what follows from it.
+
+use ludex_env::games::hanabi::{Params, View};
+use ludex_env::{Action, Seat};
+
+/// A set of kinds of cards, as bits; a kind is `color * ranks + rank`, both from 0.
+pub(super) type Kinds = u32;
+
+const LETTERS: &str = "RYGWB";
+
+/// The parameters that bots look at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub n: usize,
+    /// Cards of a full hand.
+    pub hand: usize,
+    pub colors: usize,
+    pub ranks: usize,
+    pub tokens: u8,
+}
+
+/// What a hint names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    Color(usize),
+    Rank(usize),
+}
+
+/// An action, with seats in place of distances.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    Discard(usize),
+    Play(usize),
+    Hint(Seat, Named),
+}
+
+impl Rules {
+    pub fn new(params: &Params) -> Self {
+        let n = params.players as usize;
+        Rules {
+            n,
+            hand: params.hand_size.map_or(if n < 4 { 5 } else { 4 }, |h| h as usize),
+            colors: params.colors as usize,
+            ranks: params.ranks as usize,
+            tokens: params.max_information_tokens as u8,
+        }
+    }
+
+    pub fn kinds(&self) -> usize {
+        self.colors * self.ranks
+    }
+
+    /// How many cards of a kind there are.
+    pub fn copies(&self, kind: usize) -> u8 {
+        match kind % self.ranks {
+            0 => 3,
+            r if r + 1 == self.ranks => 1,
+            _ => 2,
+        }
+    }
+
+    /// Cards of the whole deck.
+    pub fn cards(&self) -> usize {
+        (0..self.kinds()).map(|k| usize::from(self.copies(k))).sum()
+    }
+
+    /// The kinds that have what a hint names.
+    pub fn having(&self, named: Named) -> Kinds {
+        let has = |k: usize| match named {
+            Named::Color(c) => k / self.ranks == c,
+            Named::Rank(r) => k % self.ranks == r,
+        };
+        (0..self.kinds()).filter(|&k| has(k)).fold(0, |set, k| set | 1 << k)
+    }
+
+    /// Everything that a hint can name.
+    pub fn names(&self) -> impl Iterator<Item = Named> + use<> {
+        (0..self.colors).map(Named::Color).chain((0..self.ranks).map(Named::Rank))
+    }
+
+    pub fn id(&self, me: Seat, act: Act) -> Action {
+        let id = match act {
+            Act::Discard(slot) => slot,
+            Act::Play(slot) => self.hand + slot,
+            Act::Hint(to, named) => {
+                let before = (to + self.n - me) % self.n - 1;
+                match named {
+                    Named::Color(c) => 2 * self.hand + before * self.colors + c,
+                    Named::Rank(r) => 2 * self.hand + (self.n - 1) * self.colors + before * self.ranks + r,
+                }
+            }
+        };
+        id as Action
+    }
+
+    /// The action of an id; `None` for an id that there is not.
+    pub fn act(&self, me: Seat, id: usize) -> Option<Act> {
+        let colors = (self.n - 1) * self.colors;
+        let to = |before: usize| (me + 1 + before) % self.n;
+        let hints = id.checked_sub(2 * self.hand);
+        match hints {
+            None if id < self.hand => Some(Act::Discard(id)),
+            None => Some(Act::Play(id - self.hand)),
+            Some(k) if k < colors => Some(Act::Hint(to(k / self.colors), Named::Color(k % self.colors))),
+            Some(k) if k < colors + (self.n - 1) * self.ranks => {
+                let k = k - colors;
+                Some(Act::Hint(to(k / self.ranks), Named::Rank(k % self.ranks)))
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// The kind of a text like `R1`.
+    pub fn kind(&self, text: &str) -> Option<usize> {
+        let mut chars = text.chars();
+        let color = chars.next().and_then(|c| LETTERS.find(c)).filter(|&c| c < self.colors)?;
+        let rank = chars.next().and_then(|r| r.to_digit(10)).filter(|r| (1..=self.ranks as u32).contains(r))?;
+        Some(color * self.ranks + rank as usize - 1)
+    }
+}
+
+/// Fireworks and discards: what makes a kind playable, useless or the last of its kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piles {
+    pub fireworks: [u8; 5],
+    /// Cards of each kind that are discarded.
+    pub gone: [u8; 25],
+}
+
+impl Piles {
+    pub fn playable(&self, rules: &Rules) -> Kinds {
+        let next = |c: usize| usize::from(self.fireworks[c]);
+        let open = (0..rules.colors).filter(|&c| next(c) < rules.ranks);
+        open.fold(0, |set, c| set | 1 << (c * rules.ranks + next(c)))
+    }
+
+    /// Kinds that are on their firework, or can never get there.
+    pub fn useless(&self, rules: &Rules) -> Kinds {
+        let mut set = 0;
+        for c in 0..rules.colors {
+            let mut dead = false;
+            for r in 0..rules.ranks {
+                let k = c * rules.ranks + r;
+                let played = r < usize::from(self.fireworks[c]);
+                if played || dead {
+                    set |= 1 << k;
+                }
+                dead |= !played && self.gone[k] >= rules.copies(k);
+            }
+        }
+        set
+    }
+
+    /// Kinds of which one card is left, that is still of use.
+    pub fn critical(&self, rules: &Rules) -> Kinds {
+        let last = (0..rules.kinds()).filter(|&k| self.gone[k] + 1 == rules.copies(k));
+        last.fold(0, |set, k| set | 1 << k) & !self.useless(rules)
+    }
+
+    /// Kinds of which no card can be in a hand any more.
+    pub fn spent(&self, rules: &Rules) -> Kinds {
+        let out = |k: usize| self.gone[k] + u8::from(k % rules.ranks < usize::from(self.fireworks[k / rules.ranks]));
+        (0..rules.kinds()).filter(|&k| out(k) >= rules.copies(k)).fold(0, |set, k| set | 1 << k)
+    }
+}
+
+/// A card in a hand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// What it is, where that is seen.
+    pub kind: Option<usize>,
+    /// What hints leave possible.
+    pub told: Kinds,
+    /// Whether a hint named its colour, and its rank.
+    pub named: [bool; 2],
+}
+
+/// The table as one seat sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pub rules: Rules,
+    pub me: Seat,
+    pub lives: u8,
+    pub information: u8,
+    pub deck: u8,
+    pub piles: Piles,
+    pub hands: Vec<Vec<Held>>,
+}
+
+impl Table {
+    pub fn new(rules: Rules, me: Seat, view: &View) -> Self {
+        let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
+        piles.fireworks.iter_mut().zip(&view.fireworks).for_each(|(height, &shown)| *height = shown);
+        view.discards.iter().filter_map(|text| rules.kind(text)).for_each(|k| piles.gone[k] += 1);
+        let held = |card: &ludex_env::games::hanabi::Card| {
+            let ranks = card.ranks.bytes().fold(0, |set: Kinds, b| set | 1 << (b - b'1').min(4));
+            let colors = card.colors.chars().filter_map(|c| LETTERS.find(c)).filter(|&c| c < rules.colors);
+            let kind = card.card.as_deref().and_then(|text| rules.kind(text));
+            Held {
+                kind,
+                told: colors.fold(0, |set, c| set | ranks << (c * rules.ranks)),
+                named: [card.color.is_some(), card.rank.is_some()],
+            }
+        };
+        Table {
+            rules,
+            me,
+            lives: view.lives,
+            information: view.information,
+            deck: view.deck,
+            piles,
+            hands: view.hands.iter().map(|hand| hand.iter().map(held).collect()).collect(),
+        }
+    }
+
+    /// The other seats, the next one first.
+    pub fn others(&self) -> impl Iterator<Item = Seat> + use<> {
+        let (me, n) = (self.me, self.rules.n);
+        (1..n).map(move |k| (me + k) % n)
+    }
+
+    /// How many cards of each kind `seat` cannot see, as far as the one who asks knows.
+    fn unseen(&self, seat: Seat) -> [u8; 25] {
+        let mut left = [0; 25];
+        for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {
+            let played = k % self.rules.ranks < usize::from(self.piles.fireworks[k / self.rules.ranks]);
+            *left = self.rules.copies(k).saturating_sub(self.piles.gone[k] + u8::from(played));
+        }
+        let seen = self.hands.iter().enumerate().filter(|(p, _)| *p != seat).flat_map(|(_, hand)| hand);
+        seen.filter_map(|held| held.kind).for_each(|k| left[k] = left[k].saturating_sub(1));
+        left
+    }
+
+    /// For every card of `seat` what its owner knows that it may be.
+    pub fn may(&self, seat: Seat) -> Vec<Kinds> {
+        let left = self.unseen(seat);
+        let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: Kinds, k| set | 1 << k);
+        self.hands[seat].iter().map(|held| held.told & open).collect()
+    }
+
+    /// The chance of each own card to be one of `good`.
+    pub fn chances(&self, good: Kinds) -> Vec<f64> {
+        let left = self.unseen(self.me);
+        let count = |set: Kinds| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
+        let chance = |held: &Held| f64::from(count(held.told & good)) / f64::from(count(held.told).max(1));
+        self.hands[self.me].iter().map(chance).collect()
+    }
+
+    /// The slots of another's hand that a hint points at.
+    pub fn touched(&self, to: Seat, named: Named) -> Vec<usize> {
+        let set = self.rules.having(named);
+        let hit = |held: &Held| held.kind.is_some_and(|k| set >> k & 1 == 1);
+        self.hands[to].iter().enumerate().filter(|(_, held)| hit(held)).map(|(i, _)| i).collect()
+    }
+}
+
+/// Whether a set of possible kinds is not empty and within another.
+pub(super) fn surely(may: Kinds, good: Kinds) -> bool {
+    may != 0 && may & !good == 0
+}

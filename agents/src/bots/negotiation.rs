@@ -1,0 +1,72 @@
+//! What bots of sharing must know of negotiation. Ids: offers as numbers of base 6, then agreement, then utterances.
+
+use ludex_env::games::negotiation::{Params, View};
+use ludex_env::{Action, Ask, GameRef};
+
+use super::sharing::{Asked, Deal, Items, Reply, Table, lists};
+use super::{params, view};
+use crate::error::AgentError;
+
+pub(super) const GAME: &str = "negotiation";
+
+/// One more than the most of an item.
+const BASE: u32 = 6;
+const MOST_VALUE: u8 = 10;
+
+pub(super) struct Rules {
+    params: Params,
+}
+
+impl Rules {
+    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
+        Ok(Rules { params: params(game)? })
+    }
+
+    fn agree(&self) -> Action {
+        BASE.pow(self.params.num_items)
+    }
+
+    /// The values as they are, item by item on the scale of the symbols, as far as a word is long.
+    fn utterance(&self, values: &[u8]) -> Action {
+        let (symbols, dim) = (self.params.num_symbols, self.params.utterance_dim as usize);
+        let symbol = |i: usize| u32::from(values.get(i).copied().unwrap_or(0)) * (symbols - 1) / u32::from(MOST_VALUE);
+        self.agree() + 1 + (0..dim).fold(0, |number, i| number * symbols + symbol(i))
+    }
+}
+
+/// All values but nothing for everything; of many items a few values each.
+fn others(deal: &Deal) -> Vec<Items> {
+    let all = if deal.pool.len() <= 3 {
+        lists(&vec![MOST_VALUE; deal.pool.len()])
+    } else {
+        let few = lists(&vec![3; deal.pool.len()]);
+        few.into_iter().map(|list| list.into_iter().map(|n| (n * MOST_VALUE + 1) / 3).collect()).collect()
+    };
+    all.into_iter().filter(|values: &Items| values.iter().any(|&v| v > 0)).collect()
+}
+
+impl Table for Rules {
+    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
+        let seen: View = view(ask)?;
+        if ask.legal[0] > self.agree() {
+            return Ok(Asked::Words(self.utterance(&seen.values)));
+        }
+        Ok(Asked::Deal(Deal {
+            me: ask.seat,
+            pool: seen.pool,
+            mine: seen.values,
+            offers: seen.proposals,
+            limit: seen.limit.unwrap_or(1).into(),
+            shrinks: 1.0,
+            difference: false,
+            others,
+        }))
+    }
+
+    fn id(&self, answer: &Reply) -> Action {
+        match answer {
+            Reply::Agree => self.agree(),
+            Reply::Keep(items) => items.iter().fold(0, |number, &n| number * BASE + u32::from(n)),
+        }
+    }
+}

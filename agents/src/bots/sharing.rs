@@ -1,0 +1,362 @@
+//! Bots of the games in which two share out a pool: negotiation and bargaining. A game's own file says what its views mean.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::{Action, Ask, GameRef, Seat};
+
+use super::{bargaining, negotiation};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+pub(crate) const BOTS: &[Entry] = &[
+    negotiator(
+        "time_dependent",
+        "negotiation, bargaining: concedes as time goes by (Faratin et al. 1998)",
+        &[
+            ArgDef::new(
+                "exponent",
+                ArgKind::Number { min: 0.01, max: 100.0 },
+                "below 1 it holds out and concedes late (Boulware), above 1 it concedes early",
+            )
+            .default("1"),
+            RESERVE,
+        ],
+    ),
+    negotiator(
+        "absolute_tit_for_tat",
+        "negotiation, bargaining: concedes as much as the other has conceded (Faratin et al. 1998)",
+        &[RESERVE],
+    ),
+    negotiator("hardliner", "negotiation, bargaining: asks for everything, and agrees only when time is up", &[]),
+    negotiator(
+        "bayesian_negotiator",
+        "negotiation, bargaining: infers the other's values from its offers, and looks for splits good for both",
+        &[],
+    ),
+];
+
+const RESERVE: ArgDef = ArgDef::new(
+    "reserve",
+    ArgKind::Number { min: 0.0, max: 1.0 },
+    "the part of the most that it could get, below which it never agrees",
+)
+.default("0");
+
+const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
+    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+}
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    let asked = &game.spec().game;
+    let table: Box<dyn Table> = match asked.as_str() {
+        negotiation::GAME => Box::new(negotiation::Rules::new(game)?),
+        bargaining::GAME => Box::new(bargaining::Rules::new(game)?),
+        _ => {
+            let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
+            return Err(AgentError::unfit(spec.name(), asked, "it is a bot of other games", &fits));
+        }
+    };
+    let reserve = spec.number("reserve").unwrap_or(0.0);
+    let style = match spec.name() {
+        "time_dependent" => Style::TimeDependent { power: 1.0 / spec.number("exponent").unwrap_or(1.0) },
+        "absolute_tit_for_tat" => Style::AbsoluteTitForTat,
+        "hardliner" => Style::Hardliner,
+        _ => Style::Bayesian,
+    };
+    Ok(Arc::new(Negotiator { table, style, reserve }))
+}
+
+/// How many of each item.
+pub(super) type Items = Vec<u8>;
+
+/// What a game's file tells of it.
+pub(super) trait Table: Send + Sync {
+    /// The position of the asked seat.
+    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError>;
+    /// The id of an answer.
+    fn id(&self, answer: &Reply) -> Action;
+}
+
+/// What is asked of a negotiator.
+pub(super) enum Asked {
+    /// An offer, or to agree.
+    Deal(Deal),
+    /// Words, for which the game's file has the id.
+    Words(Action),
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reply {
+    Agree,
+    /// To keep this.
+    Keep(Items),
+}
+
+/// What is shared out, and how far that is.
+#[derive(Clone, Debug)]
+pub(super) struct Deal {
+    pub me: Seat,
+    pub pool: Items,
+    pub mine: Items,
+    /// What each offer keeps for who made it, seat 0's first.
+    pub offers: Vec<Items>,
+    /// The most offers that there may be; the last one cannot be answered.
+    pub limit: usize,
+    /// What a return shrinks to, on average, with every offer.
+    pub shrinks: f64,
+    /// Whether the other's share is taken off one's return.
+    pub difference: bool,
+    /// Values that the other may have.
+    pub others: fn(&Deal) -> Vec<Items>,
+}
+
+pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
+    counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
+}
+
+/// All lists of numbers up to `most`, the last number fastest.
+pub(super) fn lists(most: &[u8]) -> Vec<Items> {
+    most.iter().fold(vec![Vec::new()], |lists, &most| {
+        let longer = |list: &Items| {
+            let list = list.clone();
+            (0..=most).map(move |n| [&list[..], &[n]].concat())
+        };
+        lists.iter().flat_map(longer).collect()
+    })
+}
+
+impl Deal {
+    /// What the other gets of who keeps this.
+    fn rest(&self, kept: &[u8]) -> Items {
+        self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
+    }
+
+    /// The offers of the other.
+    fn received(&self) -> impl DoubleEndedIterator<Item = &Items> {
+        self.offers.iter().skip(1 - self.me).step_by(2)
+    }
+
+    /// Whether it is now or never: an offer could not be answered.
+    fn last_chance(&self) -> bool {
+        self.offers.len() + 1 >= self.limit
+    }
+
+    /// How much of the time is gone, from 0 for one's first move to 1 for the last offer of one's own that can be answered.
+    fn time(&self) -> f64 {
+        let own = |made: usize| made / 2;
+        let last = own(self.limit.saturating_sub(2 + self.me));
+        if last == 0 { 1.0 } else { (own(self.offers.len()) as f64 / last as f64).min(1.0) }
+    }
+}
+
+/// `x` in [0, 1] to a power of 0 or more, by products and square roots alone, so that it is the same on every machine.
+fn power(x: f64, power: f64) -> f64 {
+    let whole = power as u32;
+    let mut result = (0..whole).fold(1.0, |product, _| product * x);
+    let (mut rest, mut root) = (power - f64::from(whole), x);
+    for _ in 0..24 {
+        root = root.sqrt();
+        rest *= 2.0;
+        if rest >= 1.0 {
+            result *= root;
+            rest -= 1.0;
+        }
+    }
+    result
+}
+
+/// How a negotiator concedes.
+enum Style {
+    /// By time to this power.
+    TimeDependent { power: f64 },
+    /// As the other does.
+    AbsoluteTitForTat,
+    /// Not at all.
+    Hardliner,
+    /// Late, to splits that the other should like.
+    Bayesian,
+}
+
+struct Negotiator {
+    table: Box<dyn Table>,
+    style: Style,
+    /// Part of the most, below which it never agrees.
+    reserve: f64,
+}
+
+impl Agent for Negotiator {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let id = match self.table.read(ask)? {
+            Asked::Words(id) => id,
+            Asked::Deal(deal) => self.table.id(&self.reply(&deal)),
+        };
+        Ok(Answer::id(id))
+    }
+}
+
+impl Negotiator {
+    fn reply(&self, deal: &Deal) -> Reply {
+        let bayesian = matches!(self.style, Style::Bayesian);
+        // The plain ones care for the other's values only where these count for their own return.
+        let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
+        let splits = lists(&deal.pool);
+        let gains: Vec<f64> = splits.iter().map(|kept| beliefs.gain(deal, kept)).collect();
+        let most = gains.iter().copied().fold(0.0, f64::max);
+        let least = self.reserve * most;
+        let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
+        let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
+        if let Some(gain) = offered.filter(|_| deal.last_chance()) {
+            // Nothing comes after this.
+            if gain >= least && gain >= 0.0 {
+                return Reply::Agree;
+            }
+        }
+        let target = self.target(deal, &beliefs, most).max(least);
+        // Time that passes shrinks what is still to come.
+        if offered.is_some_and(|gain| gain >= target * deal.shrinks && gain >= least && gain > 0.0) {
+            return Reply::Agree;
+        }
+        let last_word = bayesian && deal.offers.len() + 2 == deal.limit;
+        let mut best: Option<(f64, f64, usize)> = None;
+        for (i, kept) in splits.iter().enumerate() {
+            if gains[i] < target.min(most) && !last_word {
+                continue;
+            }
+            let given = deal.rest(kept);
+            let worth = if last_word { gains[i] * beliefs.accepts(deal, &given) } else { beliefs.liking(&given) };
+            // Of equally good splits the one that is better for oneself.
+            if best.is_none_or(|(w, g, _)| worth > w || worth == w && gains[i] > g) {
+                best = Some((worth, gains[i], i));
+            }
+        }
+        Reply::Keep(best.map_or_else(|| deal.pool.clone(), |(_, _, i)| splits[i].clone()))
+    }
+
+    /// What it wants now, at least.
+    fn target(&self, deal: &Deal, beliefs: &Beliefs, most: f64) -> f64 {
+        match self.style {
+            Style::Hardliner => most,
+            Style::TimeDependent { power: p } => most - (most - self.reserve * most) * power(deal.time(), p),
+            Style::AbsoluteTitForTat => {
+                let gains = || deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer)));
+                let conceded = gains().next_back().zip(gains().next()).map_or(0.0, |(last, first)| last - first);
+                most - conceded.max(0.0)
+            }
+            Style::Bayesian if concedes(deal, beliefs) => HOLDS * most,
+            Style::Bayesian => most * (1.0 - YIELDS * power(deal.time(), LATE)),
+        }
+    }
+}
+
+/// How much of the most the bayesian gives up at the end, and how late.
+const YIELDS: f64 = 0.4;
+const LATE: f64 = 2.0;
+/// The part of the most that it holds out for while the other concedes.
+const HOLDS: f64 = 0.9;
+
+/// Whether the other's offers get better and better.
+fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
+    let gains: Vec<f64> = deal.received().map(|offer| beliefs.gain(deal, &deal.rest(offer))).collect();
+    gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
+}
+
+/// What one thinks the other's values are.
+struct Beliefs {
+    /// Lists of values with weights that sum to 1; empty where nobody asked.
+    lists: Vec<(Items, f64)>,
+    /// The mean values.
+    mean: Vec<f64>,
+}
+
+impl Beliefs {
+    /// Every item as good as the other.
+    fn even(deal: &Deal) -> Self {
+        Beliefs { lists: Vec::new(), mean: vec![1.0; deal.pool.len()] }
+    }
+
+    /// The lists that the game allows, weighed by the other's offers if `listens`.
+    ///
+    /// An offer is the likelier the greater the share of the pool's worth that it keeps, and unlikely if it keeps no more
+    /// than was to be had by agreeing.
+    fn new(deal: &Deal, listens: bool) -> Self {
+        let mut lists: Vec<(Items, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
+        let theirs = |k: usize| k % 2 != deal.me;
+        for (values, weight) in lists.iter_mut().filter(|_| listens) {
+            let all = f64::from(dot(&deal.pool, values).max(1));
+            for (k, kept) in deal.offers.iter().enumerate().filter(|(k, _)| theirs(*k)) {
+                let share = f64::from(dot(kept, values)) / all;
+                *weight *= (share * share).max(0.01);
+                let refused = k.checked_sub(1).map(|k| f64::from(dot(&deal.rest(&deal.offers[k]), values)) / all);
+                if refused.is_some_and(|refused| refused >= share) {
+                    *weight *= 0.2;
+                }
+            }
+        }
+        let sum: f64 = lists.iter().map(|(_, w)| w).sum();
+        let mut mean = vec![0.0; deal.pool.len()];
+        for (values, weight) in &mut lists {
+            *weight /= sum;
+            mean.iter_mut().zip(values).for_each(|(m, v)| *m += *weight * f64::from(*v));
+        }
+        Beliefs { lists, mean }
+    }
+
+    /// What a share should be worth to the other.
+    fn liking(&self, given: &[u8]) -> f64 {
+        given.iter().zip(&self.mean).map(|(&n, v)| f64::from(n) * v).sum()
+    }
+
+    /// What keeping this should bring.
+    fn gain(&self, deal: &Deal, kept: &[u8]) -> f64 {
+        let own = f64::from(dot(kept, &deal.mine));
+        if deal.difference { own - self.liking(&deal.rest(kept)) } else { own }
+    }
+
+    /// The chance that the other takes this as the last word: what it has asked for itself is enough for it; who gets less
+    /// may rather have nothing.
+    fn accepts(&self, deal: &Deal, given: &[u8]) -> f64 {
+        let each = self.lists.iter().map(|(values, weight)| {
+            let share = f64::from(dot(given, values)) / f64::from(dot(&deal.pool, values).max(1));
+            let enough = deal.received().any(|asked| dot(asked, values) <= dot(given, values));
+            weight * if enough { 1.0 } else { (0.5 + share).min(1.0) }
+        });
+        each.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_by_roots_are_powers() {
+        for x in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            for p in [0.01, 0.25, 1.0 / 3.0, 1.0, 2.5, 5.0, 100.0] {
+                let (ours, exact) = (power(x, p), f64::powf(x, p));
+                assert!((ours - exact).abs() < 1e-6, "{x} ^ {p}: {ours}, not {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_keeps_an_item_is_thought_to_value_it() {
+        let deal = Deal {
+            me: 0,
+            pool: vec![2, 2, 2],
+            mine: vec![1, 1, 3],
+            offers: vec![vec![2, 2, 2], vec![2, 0, 1], vec![1, 2, 2], vec![2, 0, 0]],
+            limit: 10,
+            shrinks: 1.0,
+            difference: false,
+            others: |_| lists(&[4; 3]).into_iter().filter(|v| v.iter().any(|&v| v > 0)).collect(),
+        };
+        let mean = Beliefs::new(&deal, true).mean;
+        assert!(mean[0] > mean[2] && mean[2] > mean[1], "{mean:?}");
+        let mean = Beliefs::new(&deal, false).mean;
+        assert!((mean[0] - mean[1]).abs() < 1e-9, "{mean:?}");
+    }
+}

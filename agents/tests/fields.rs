@@ -1,0 +1,313 @@
+//! Bots of the games that are not duels: hanabi, the auction, negotiation, bargaining, the prisoner's dilemma.
+
+mod common;
+
+use common::{after, far, game, near, play, seats};
+use ludex_agents::{ErrorKind, build};
+use ludex_env::erased::legal_list;
+use ludex_env::games::hanabi::View as Hanabi;
+use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, Viewer};
+
+const HANABI: &[&str] = &["internal", "iggi", "piers", "conventions"];
+const NEGOTIATORS: &[&str] = &[
+    "time_dependent",
+    "time_dependent exponent=0.2",
+    "time_dependent exponent=3 reserve=0.5",
+    "absolute_tit_for_tat",
+    "hardliner",
+    "bayesian_negotiator",
+];
+const BIDDERS: &[&str] = &["truthful_bidder", "shading_bidder part=0.6", "equilibrium_bidder", "best_response_bidder"];
+const CLASSICS: &[&str] = &[
+    "tit_for_tat",
+    "always_cooperate",
+    "always_defect",
+    "grim",
+    "pavlov",
+    "generous_tit_for_tat",
+    "suspicious_tit_for_tat",
+    "tit_for_two_tats",
+    "gradual",
+    "classics_responder",
+];
+
+/// Calls `seen` for every question of `episodes` games in which a seat plays at random half of the time, and else as the
+/// bot says; checks that this is legal, and the same for a remote agent.
+fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynState, usize, Action)) {
+    let agent = build(bot, g).unwrap();
+    let mut rng = Stream::named("questions to bots");
+    for seed in 0..episodes {
+        let (mut state, mut draw) = (g.start(), Draw::new(g.id(), seed, 0));
+        let (mut turn, mut outcomes) = (0, Outcomes::new());
+        loop {
+            let (set, together) = match state.turn() {
+                Turn::Over => break,
+                Turn::Chance => {
+                    state.chance(&mut outcomes);
+                    state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+                    continue;
+                }
+                t => (t.seats(), matches!(t, Turn::Together(_))),
+            };
+            let mut joint = vec![None; g.spec().players as usize];
+            for seat in set.iter() {
+                let legal = legal_list(&*state, seat);
+                let a = near(&*agent, &*state, seat, turn, &draw);
+                assert!(
+                    legal.contains(&a),
+                    "{bot} says {a} in {}: {}",
+                    g.spec().string,
+                    state.view(Viewer::Seat(seat)).text()
+                );
+                if turn % 8 == 0 {
+                    assert_eq!(a, far(&*agent, g, &*state, seat, turn, &draw), "{bot} from afar");
+                }
+                seen(&*state, seat, a);
+                joint[seat] = Some(if rng.below(2) == 0 { a } else { legal[rng.below(legal.len())] });
+            }
+            match (together, state.turn()) {
+                (true, _) => state.play_together(&joint).unwrap(),
+                (false, Turn::Seat(seat)) => state.play(seat, joint[seat].unwrap()).unwrap(),
+                _ => unreachable!(),
+            }
+            turn += 1;
+        }
+    }
+}
+
+#[test]
+fn every_position_of_every_table_is_answered() {
+    let tables: [(&[&str], &[&str]); 5] = [
+        (
+            HANABI,
+            &[
+                "hanabi",
+                "hanabi(players=3,random_start_player=true)",
+                "hanabi(players=4,observation_type=minimal)",
+                "hanabi(players=5,observation_type=seer)",
+                "hanabi(preset=llmarena)",
+                "hanabi(colors=1,ranks=1,hand_size=1)",
+                "hanabi(colors=3,ranks=2,hand_size=6,max_information_tokens=0)",
+                "hanabi(ranks=4,hand_size=8,max_information_tokens=50,max_life_tokens=10)",
+            ],
+        ),
+        (
+            BIDDERS,
+            &[
+                "first_sealed_auction",
+                "first_sealed_auction(players=10)",
+                "first_sealed_auction(preset=llmarena,players=3)",
+                "first_sealed_auction(max_value=1)",
+                "first_sealed_auction(max_value=1000,players=4,up_to_value=true)",
+            ],
+        ),
+        (
+            NEGOTIATORS,
+            &[
+                "negotiation",
+                "negotiation(enable_utterances=false,num_items=5)",
+                "negotiation(num_items=1,num_symbols=1,utterance_dim=8)",
+                "negotiation(instance=2 3 4;7 1 7;7 6 1;1)",
+                "negotiation(instance=0 0 0;7 1 7;7 6 1;3)",
+            ],
+        ),
+        (
+            NEGOTIATORS,
+            &[
+                "bargaining",
+                "bargaining(preset=llmarena)",
+                "bargaining(discount=0.8,prob_end=0.1,max_turns=5)",
+                "bargaining(max_turns=1)",
+                "bargaining(instance=0 0 0;1 1 1;1 1 1)",
+                "bargaining(instance=1 1 3;3 7 0;1 6 1,max_turns=2)",
+            ],
+        ),
+        (
+            CLASSICS,
+            &[
+                "iterated_prisoners_dilemma",
+                "iterated_prisoners_dilemma(preset=years)",
+                "iterated_prisoners_dilemma(preset=axelrod,num_repetitions=9)",
+                "iterated_prisoners_dilemma(termination_probability=1)",
+            ],
+        ),
+    ];
+    for (bots, games) in tables {
+        for table in games {
+            let g = game(table);
+            bots.iter().for_each(|bot| asked(&g, bot, 2, |_, _, _| ()));
+            let e = build(bots[0], &game("tic_tac_toe")).err().unwrap();
+            assert_eq!(e.kind, ErrorKind::Unfit, "{e}");
+        }
+    }
+}
+
+/// Two players: seat 0 holds R2 R3 R4 Y2 Y3, seat 1 what `hand` says.
+fn dealt(hand: [Action; 5]) -> (GameRef, Box<dyn DynState>) {
+    let g = game("hanabi");
+    let deal: Vec<Action> = [1, 2, 3, 6, 7].into_iter().chain(hand).collect();
+    let state = after(&g, &deal);
+    (g, state)
+}
+
+#[test]
+fn a_card_that_is_known_to_fit_is_played() {
+    // Y5 G1 Y4 W3 B3: the hint "rank 1" points at slot 1.
+    let (g, mut state) = dealt([9, 10, 8, 17, 22]);
+    let hint = state.view(Viewer::Seat(0)).parse(0, &legal_list(&*state, 0), "tell 1").unwrap();
+    state.play(0, hint).unwrap();
+    let draw = Draw::new(g.id(), 0, 0);
+    for bot in HANABI {
+        assert_eq!(near(&*build(bot, &g).unwrap(), &*state, 1, 0, &draw), 5 + 1, "{bot}");
+    }
+}
+
+#[test]
+fn a_hint_of_a_colour_promises_the_newest_card() {
+    // G4 B1 G1 W3 B3: of the green cards only the newer one fits.
+    let (g, mut state) = dealt([13, 20, 10, 17, 22]);
+    let draw = Draw::new(g.id(), 0, 0);
+    let bot = build("conventions", &g).unwrap();
+    // Both cards of rank 1 fit, and one hint is enough for them.
+    let hint = near(&*bot, &*state, 0, 0, &draw);
+    assert_eq!(state.view(Viewer::Seat(0)).action_text(0, hint), "(Reveal player +1 rank 1)");
+    let green = state.view(Viewer::Seat(0)).parse(0, &legal_list(&*state, 0), "tell green").unwrap();
+    state.play(0, green).unwrap();
+    assert_eq!(near(&*bot, &*state, 1, 0, &draw), 5 + 2);
+}
+
+#[test]
+fn with_one_life_no_card_is_played_that_cannot_fit() {
+    for table in ["hanabi(max_life_tokens=1)", "hanabi(preset=llmarena)", "hanabi(players=4,max_life_tokens=1)"] {
+        let g = game(table);
+        let hand = g.spec().params["hand_size"].as_u64().unwrap() as u32;
+        for bot in HANABI {
+            asked(&g, bot, 20, |state, seat, a| {
+                let Some(slot) = a.checked_sub(hand).filter(|slot| *slot < hand) else { return };
+                let view = state.view(Viewer::Seat(seat));
+                let seen: &Hanabi = view.as_any().downcast_ref().unwrap();
+                let card = &seen.hands[seat][slot as usize];
+                let fits = |(c, &height): (char, &u8)| {
+                    card.colors.contains(c) && card.ranks.contains(&(height + 1).to_string())
+                };
+                assert!("RYGWB".chars().zip(&seen.fireworks).any(fits), "{bot} plays {slot}: {}", view.text());
+            });
+        }
+    }
+}
+
+fn mean_return(table: &str, bots: &[&str], seeds: u64) -> Vec<f64> {
+    let g = game(table);
+    let agents = seats(&g, bots);
+    let mut sums = vec![0.0; bots.len()];
+    for seed in 0..seeds {
+        sums.iter_mut().zip(play(&g, &agents, seed).1).for_each(|(sum, r)| *sum += r / seeds as f64);
+    }
+    sums
+}
+
+#[test]
+fn conventions_are_worth_more_than_rules_and_rules_more_than_chance() {
+    let mean = |bot: &str, n: usize| mean_return(&format!("hanabi(players={n})"), &vec![bot; n], 12)[0];
+    for n in 2..=5 {
+        let means: Vec<f64> = ["internal", "iggi", "conventions"].iter().map(|bot| mean(bot, n)).collect();
+        assert!(means[0] > 3.0 && means[1] > means[0] + 4.0 && means[2] > 18.0, "{n}: {means:?}");
+    }
+}
+
+/// The moves of `bot` against one that plays `other`, as letters.
+fn against(bot: &str, other: &str) -> String {
+    let g = game(&format!("iterated_prisoners_dilemma(num_repetitions={})", other.len()));
+    let (agent, draw) = (build(bot, &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let mut state = g.start();
+    let mut moves = String::new();
+    for (turn, other) in other.chars().enumerate() {
+        let a = near(&*agent, &*state, 1, turn as u32, &draw);
+        moves.push(if a == 1 { 'D' } else { 'C' });
+        state.play_together(&[Some(u32::from(other == 'D')), Some(a)]).unwrap();
+    }
+    moves
+}
+
+#[test]
+fn classics_do_what_the_literature_says() {
+    let other = "CDCDDCCCCC";
+    for (bot, moves) in [
+        ("tit_for_tat", "CCDCDDCCCC"),
+        ("always_cooperate", "CCCCCCCCCC"),
+        ("always_defect", "DDDDDDDDDD"),
+        ("grim", "CCDDDDDDDD"),
+        ("pavlov", "CCDDCDDDDD"),
+        ("generous_tit_for_tat generosity=0", "CCDCDDCCCC"),
+        ("generous_tit_for_tat generosity=1", "CCCCCCCCCC"),
+        ("suspicious_tit_for_tat", "DCDCDDCCCC"),
+        ("tit_for_two_tats", "CCCCCDCCCC"),
+        // One defection for the first; the next, made while it makes peace, only counts; the third is answered by three.
+        ("gradual", "CCDCCDDDCC"),
+    ] {
+        assert_eq!(against(bot, other), moves, "{bot}");
+    }
+    // Each one at peace: one, two, three follow.
+    assert_eq!(against("gradual", "DCCCDCCCCDCCCCCC"), "CDCCCDDCCCDDDCCC");
+}
+
+#[test]
+fn the_responder_takes_what_there_is_to_take() {
+    assert_eq!(against("classics_responder", "C"), "D", "the last round is the last");
+    assert!(against("classics_responder", &"D".repeat(12)).ends_with("DDDDDD"));
+    assert!(against("classics_responder", &"C".repeat(12)).ends_with("DDDDDD"));
+}
+
+#[test]
+fn in_the_last_turn_something_is_better_than_nothing() {
+    for table in ["negotiation", "bargaining", "bargaining(max_turns=2,discount=0.5)"] {
+        let g = game(table);
+        let agree = if table.starts_with("negotiation") { 216 } else { 120 };
+        for bot in NEGOTIATORS.iter().filter(|bot| !bot.contains("reserve")) {
+            let mut last = 0;
+            asked(&g, bot, 15, |state, seat, a| {
+                let view = state.view(Viewer::Seat(seat)).value();
+                let offers = view.get("offers").or(view.get("proposals")).unwrap().as_array().unwrap().len() as u64;
+                let limit = view
+                    .get("limit")
+                    .map_or(g.spec().params.get("max_turns").map_or(0, |n| n.as_u64().unwrap()), |n| {
+                        n.as_u64().unwrap()
+                    });
+                let asks = legal_list(state, seat)[0] <= agree;
+                if asks && offers + 1 == limit {
+                    last += 1;
+                    assert_eq!(a, agree, "{bot} in {table}: {view}");
+                }
+            });
+            assert!(last > 0, "{bot} never came to the last turn of {table}");
+        }
+    }
+}
+
+#[test]
+fn negotiators_come_to_terms_with_themselves() {
+    for table in ["negotiation", "bargaining"] {
+        let g = game(table);
+        for bot in NEGOTIATORS {
+            let agents = seats(&g, &[bot, bot]);
+            let agreed = (0..20).filter(|&seed| play(&g, &agents, seed).1.iter().sum::<f64>() > 0.0).count();
+            assert!(agreed >= 18, "{bot} in {table}: {agreed} of 20");
+        }
+    }
+}
+
+#[test]
+fn a_negotiator_says_what_is_true() {
+    let g = game("negotiation(instance=2 3 4;10 5 0;7 6 1;6)");
+    let (bot, draw) = (build("time_dependent", &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let mut state = g.start();
+    let offer = near(&*bot, &*state, 0, 0, &draw);
+    assert_eq!(
+        state.view(Viewer::Seat(0)).action_text(0, offer),
+        "Proposal: [2, 3, 0]",
+        "what is worth nothing is given away"
+    );
+    state.play(0, offer).unwrap();
+    let words = near(&*bot, &*state, 0, 1, &draw);
+    assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
+}
