@@ -1,0 +1,98 @@
+//! What can be wrong with a program.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::error::AgentError;
+
+/// Why a program gave no answer. Said in one sentence by `Display`, which names neither its output nor its errors: those
+/// are for its owner ([`Process::errors`](super::Process::errors)).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It was never run.
+    NotStarted {
+        /// What was to be run.
+        program: String,
+        /// Why not, and what to do about it.
+        why: String,
+    },
+    /// It ended: with a code, or by a signal.
+    Exited {
+        /// Its exit code.
+        code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+    },
+    /// It used more CPU time than it had for an answer.
+    Cpu {
+        /// How much it had.
+        limit: Duration,
+    },
+    /// It used little CPU time, but nothing came for so long that nothing will.
+    Wall {
+        /// How long it was waited for.
+        limit: Duration,
+    },
+    /// It held more memory than it may.
+    Memory {
+        /// How many bytes it may.
+        limit: u64,
+    },
+    /// It ran more threads than it may.
+    Threads {
+        /// How many it may.
+        limit: u32,
+    },
+    /// It wrote more than an answer may be.
+    Flood {
+        /// How many bytes that is.
+        limit: usize,
+    },
+    /// It runs, but closed its output.
+    Closed,
+    /// It wrote what is not UTF-8.
+    NotText,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::NotStarted { program, why } => write!(f, "{program} was not started: {why}"),
+            Fault::Exited { code: Some(code), .. } => {
+                write!(f, "the program ended with code {code} and without an answer")
+            }
+            Fault::Exited { signal: Some(signal), .. } => write!(f, "the program was ended by {}", named(*signal)),
+            Fault::Exited { .. } => write!(f, "the program ended without an answer"),
+            Fault::Cpu { limit } => write!(f, "the program used more than {limit:?} of CPU time for an answer"),
+            Fault::Wall { limit } => write!(f, "the program gave no answer within {limit:?}"),
+            Fault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
+            Fault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
+            Fault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
+            Fault::Closed => write!(f, "the program closed its output and gave no answer"),
+            Fault::NotText => write!(f, "the program's answer is not UTF-8 text"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<Fault> for AgentError {
+    fn from(fault: Fault) -> Self {
+        AgentError::failed(fault.to_string())
+    }
+}
+
+/// A signal's number, with its name where programs commonly end by it. The numbers are the same on all Unix systems.
+fn named(signal: i32) -> String {
+    let name = match signal {
+        4 => "illegal instruction",
+        6 => "abort",
+        8 => "arithmetic error, such as a division by zero",
+        9 => "kill",
+        11 => "segmentation fault",
+        13 => "broken pipe",
+        15 => "termination",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}
