@@ -7,6 +7,7 @@ pub mod agent;
 mod anchor;
 pub mod bots;
 pub mod cfr;
+mod engines;
 pub mod error;
 mod external;
 pub mod human;

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, cfr, external, human, search};
+use crate::{anchor, bots, cfr, engines, external, human, search};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +81,8 @@ const AGENTS: &[Entry] = &[
         free: false,
         build: anchor::build,
     },
-    program("uci", "a chess engine that speaks UCI", CMD),
-    program("gtp", "a Go engine that speaks GTP", CMD),
+    engines::uci::ENTRY,
+    engines::gtp::ENTRY,
     program("botzone", "a program that speaks Botzone's JSON", CMD),
     program(
         "llm",

@@ -241,6 +241,20 @@ impl AgentSpec {
         }
     }
 
+    /// The arguments that only the agent's adapter knows.
+    pub(crate) fn free(&self) -> impl Iterator<Item = (&str, String)> {
+        let free = self.given.iter().filter(|(name, _)| self.def(name).is_none());
+        free.map(|(name, value)| {
+            (
+                name.as_str(),
+                match value {
+                    ArgValue::Text(text) => text.clone(),
+                    other => other.to_string(),
+                },
+            )
+        })
+    }
+
     /// The spec with an argument set; the value is the caller's to choose well.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
