@@ -130,6 +130,8 @@ pub struct Budget {
     pub sims: Option<u64>,
     /// Depth in plies.
     pub depth: Option<u64>,
+    /// Positions.
+    pub nodes: Option<u64>,
     /// Milliseconds.
     pub ms: Option<u64>,
 }
@@ -274,7 +276,7 @@ impl AgentSpec {
 
     /// How much it may search per move. Anchors have the budget of what they [resolve](AgentSpec::resolve) to.
     pub fn budget(&self) -> Budget {
-        Budget { sims: self.int("sims"), depth: self.int("depth"), ms: self.int("ms") }
+        Budget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
     }
 
     /// Whether it looks at the true state: in-process and unrated episodes only.
