@@ -51,12 +51,6 @@ pub fn list() -> impl Iterator<Item = &'static Entry> {
 
 const LEVELS: ArgKind = ArgKind::Int { min: 0, max: u32::MAX as u64 };
 
-const fn program(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
-    Entry { name, kind: Kind::External, doc, args, free: true, build: external::build }
-}
-
-const CMD: &[ArgDef] = &[ArgDef::new("cmd", ArgKind::Text, "the command line").required()];
-
 const AGENTS: &[Entry] = &[
     Entry {
         name: "random",
@@ -69,8 +63,8 @@ const AGENTS: &[Entry] = &[
     search::alphabeta::ENTRY,
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,
-    solve::ENTRY,
     search::ismcts::ENTRY,
+    solve::ENTRY,
     cfr::ENTRY,
     equilibrium::ENTRY,
     human::ENTRY,
@@ -85,16 +79,19 @@ const AGENTS: &[Entry] = &[
         free: false,
         build: anchor::build,
     },
-    program("uci", "a chess engine that speaks UCI", CMD),
-    program("gtp", "a Go engine that speaks GTP", CMD),
+    engines::uci::ENTRY,
+    engines::gtp::ENTRY,
     engines::botzone::ENTRY,
-    program(
-        "llm",
-        "a chat-completions endpoint",
-        &[
+    Entry {
+        name: "llm",
+        kind: Kind::External,
+        doc: "a chat-completions endpoint",
+        args: &[
             ArgDef::new("model", ArgKind::Text, "the model's name").required(),
             ArgDef::new("base_url", ArgKind::Text, "where the endpoint is"),
             ArgDef::new("prompting", ArgKind::Text, "the prompting strategy"),
         ],
-    ),
+        free: true,
+        build: external::build,
+    },
 ];

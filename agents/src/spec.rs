@@ -130,6 +130,8 @@ pub struct Budget {
     pub sims: Option<u64>,
     /// Depth in plies.
     pub depth: Option<u64>,
+    /// Positions.
+    pub nodes: Option<u64>,
     /// Milliseconds.
     pub ms: Option<u64>,
 }
@@ -241,6 +243,20 @@ impl AgentSpec {
         }
     }
 
+    /// The arguments that only the agent's adapter knows.
+    pub(crate) fn free(&self) -> impl Iterator<Item = (&str, String)> {
+        let free = self.given.iter().filter(|(name, _)| self.def(name).is_none());
+        free.map(|(name, value)| {
+            (
+                name.as_str(),
+                match value {
+                    ArgValue::Text(text) => text.clone(),
+                    other => other.to_string(),
+                },
+            )
+        })
+    }
+
     /// The spec with an argument set; the value is the caller's to choose well.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
@@ -260,7 +276,7 @@ impl AgentSpec {
 
     /// How much it may search per move. Anchors have the budget of what they [resolve](AgentSpec::resolve) to.
     pub fn budget(&self) -> Budget {
-        Budget { sims: self.int("sims"), depth: self.int("depth"), ms: self.int("ms") }
+        Budget { sims: self.int("sims"), depth: self.int("depth"), nodes: self.int("nodes"), ms: self.int("ms") }
     }
 
     /// Whether it looks at the true state: in-process and unrated episodes only.

@@ -166,7 +166,7 @@ fn budgets_and_time() {
     let budget = |text: &str| AgentSpec::parse(text).unwrap().budget();
     assert_eq!(budget("mcts"), Budget { sims: Some(1000), ..Budget::default() });
     assert_eq!(budget("mcts ms=50"), Budget { ms: Some(50), ..Budget::default() });
-    assert_eq!(budget("mcts ms=50 sims=7"), Budget { ms: Some(50), sims: Some(7), depth: None });
+    assert_eq!(budget("mcts ms=50 sims=7"), Budget { ms: Some(50), sims: Some(7), ..Budget::default() });
     let timed = AgentSpec::parse("mcts ms=5").unwrap();
     assert!(!timed.reproducible() && AgentSpec::parse("mcts").unwrap().reproducible());
     assert_eq!(timed.full(), "mcts ms=5 form=uct c=2 solve=true worlds=16 reuse=false peek=false");

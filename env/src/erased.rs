@@ -148,6 +148,10 @@ pub trait DynState: Send + Sync {
     fn default_action(&self, seat: Seat) -> Action;
     /// A guess at `seat`'s return, where the game gives one.
     fn evaluate(&self, seat: Seat) -> Option<f64>;
+    /// What search should look at, best first, added to `out`; how many in front are to be taken in this very order.
+    fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize;
+    /// What search follows beyond its horizon, added to `out`; whether the seat may also leave it at the evaluation.
+    fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool;
     /// A hash for transposition tables, where the game gives one.
     fn hash(&self) -> Option<u64>;
     /// A random legal action of `seat`, which must act now.
@@ -473,6 +477,14 @@ impl<G: Game> DynState for Held<G> {
 
     fn evaluate(&self, seat: Seat) -> Option<f64> {
         self.game().evaluate(&self.state, seat)
+    }
+
+    fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize {
+        self.game().promising(&self.state, seat, out)
+    }
+
+    fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool {
+        self.game().noisy(&self.state, seat, out)
     }
 
     fn hash(&self) -> Option<u64> {

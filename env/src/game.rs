@@ -510,6 +510,19 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn evaluate(&self, _s: &Self::State, _seat: Seat) -> Option<f64> {
         None
     }
+    /// What search should look at: legal actions of `seat` to move, at least one, the most promising first. May leave out
+    /// what no player would think of. Returns how many in front are to be looked at in this very order; behind them
+    /// search prefers what has done well elsewhere. The default is all legal actions.
+    fn promising(&self, s: &Self::State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        self.legal(s, seat, out);
+        0
+    }
+    /// Legal actions of `seat` to move that search follows beyond its horizon, because the evaluation cannot judge the
+    /// position before they are played: exchanges, and answers to threats. The most promising first. Returns whether the
+    /// seat may also leave them be, and have the position be worth its evaluation. The default has none.
+    fn noisy(&self, _s: &Self::State, _seat: Seat, _out: &mut Vec<Action>) -> bool {
+        true
+    }
     /// A hash of everything that matters for the rest of the episode, for transposition tables.
     fn hash(&self, _s: &Self::State) -> Option<u64> {
         None

@@ -15,13 +15,15 @@ pub struct SearchLimits {
     pub sims: u64,
     /// Depth in plies.
     pub depth: u64,
+    /// Positions.
+    pub nodes: u64,
     /// Milliseconds.
     pub ms: u64,
 }
 
 impl Default for SearchLimits {
     fn default() -> Self {
-        SearchLimits { sims: 100_000, depth: 16, ms: 5_000 }
+        SearchLimits { sims: 100_000, depth: 16, nodes: 1_000_000, ms: 5_000 }
     }
 }
 
@@ -74,8 +76,12 @@ impl Opponents {
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<ErrorMessage>> {
         let (budget, most) = (spec.budget(), self.search);
-        let bounds =
-            [("sims", budget.sims, most.sims), ("depth", budget.depth, most.depth), ("ms", budget.ms, most.ms)];
+        let bounds = [
+            ("sims", budget.sims, most.sims),
+            ("depth", budget.depth, most.depth),
+            ("nodes", budget.nodes, most.nodes),
+            ("ms", budget.ms, most.ms),
+        ];
         for (name, wanted, most) in bounds {
             if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
                 let message = format!("{name}={wanted} is more search than this server gives: {most} at most");

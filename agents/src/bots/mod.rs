@@ -18,7 +18,7 @@ pub mod leduc_poker;
 pub mod liars_dice;
 pub mod negotiation;
 pub mod pig;
-pub mod sharing;
+mod sharing;
 pub mod texas_holdem;
 
 /// The entries of all bots, game by game.
@@ -33,7 +33,6 @@ pub(crate) const BOTS: &[&[Entry]] = &[
     liars_dice::BOTS,
     negotiation::BOTS,
     pig::BOTS,
-    sharing::BOTS,
     texas_holdem::BOTS,
 ];
 

@@ -242,9 +242,25 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
     }
 }
 
-/// Evaluations stay within the bounds of returns.
+/// Evaluations stay within the bounds of returns, and what search is told to look at is legal.
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
+    if let Turn::Seat(seat) = s.turn() {
+        let legal = legal_list(s, seat);
+        let (mut promising, mut noisy) = (Vec::new(), Vec::new());
+        let first = s.promising(seat, &mut promising);
+        let may_leave = s.noisy(seat, &mut noisy);
+        law(promising.is_empty() == legal.is_empty() && first <= promising.len(), || {
+            format!("of {} legal actions {} are promising, {first} in order", legal.len(), promising.len())
+        })?;
+        law(may_leave || !noisy.is_empty(), || "nothing noisy to play, and no leave to play nothing".into())?;
+        for (what, mut list) in [("promising", promising), ("noisy", noisy)] {
+            let stray = list.iter().copied().find(|a| legal.binary_search(a).is_err());
+            law(stray.is_none(), || format!("{what}: {stray:?} is not legal"))?;
+            list.sort_unstable();
+            law(list.windows(2).all(|two| two[0] < two[1]), || format!("{what}: an action twice in {list:?}"))?;
+        }
+    }
     for seat in 0..spec.players as Seat {
         let guess = s.evaluate(seat);
         law(guess.is_none_or(|v| (spec.min_return..=spec.max_return).contains(&v)), || {

@@ -49,6 +49,9 @@ pub(super) struct Args {
     /// Greatest search depth of an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().depth)]
     max_depth: u64,
+    /// Most positions that an agent that a client seats looks at for a move
+    #[arg(long, default_value_t = SearchLimits::default().nodes)]
+    max_nodes: u64,
     /// Most milliseconds for a move of an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
@@ -86,7 +89,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         config.tls = Some(TlsFiles { cert: cert.clone(), key: key.clone() });
     }
-    let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, ms: args.max_ms };
+    let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
     config.opponents = Opponents { named: named(&args.agents)?, search };
     config.origins = args.origins.clone();
     config.drain = Duration::from_secs(args.drain);

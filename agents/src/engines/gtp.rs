@@ -1,0 +1,215 @@
+//! `gtp`: Go by an engine that speaks the Go Text Protocol, version 2, such as GNU Go.
+//!
+//! Every question begins anew: `boardsize`, `clear_board`, `komi`, the game so far by `play`, then a move. An engine that
+//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. What the
+//! engine thinks of the result decides nothing, the rules of Ludex do: every stone on the board is alive at the end. So
+//! moves are asked for by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
+//! passes, else by `genmove`.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_env::games::go::View;
+use ludex_env::{Action, Ask, GameRef, Viewer};
+
+use super::pool::Pool;
+use super::program::{self, failed, name, start};
+use crate::agent::{Agent, Answer, Move};
+use crate::bots::{plays_only, view};
+use crate::error::AgentError;
+use crate::process::{Allowance, Process, Program};
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "gtp",
+    kind: Kind::External,
+    doc: "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"",
+    args: &[program::CMD, program::SANDBOX],
+    free: false,
+    build,
+};
+
+/// The columns' letters: there is no I.
+const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
+/// How long an engine may take for what is no search.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a move may take where there is no deadline: no game waits for ever.
+const CEILING: Duration = Duration::from_secs(120);
+const COLORS: [&str; 2] = ["black", "white"];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only("go", spec, game)?;
+    let params = &game.spec().params;
+    let number = |name: &str| params.get(name).and_then(serde_json::Value::as_f64).unwrap_or_default();
+    let (size, handicap) = (number("board_size") as usize, number("handicap"));
+    // Without a handicap Black begins; with one its stones stand there, and White gets a point for each of them.
+    let (first, points) = if handicap >= 2.0 { (1, handicap) } else { (0, 0.0) };
+    let mut setup = format!("boardsize {size}\nclear_board\nkomi {}\n", number("komi") + points);
+    let start = game.start().view(Viewer::Public);
+    let rows = start.as_any().downcast_ref::<View>().map_or(&[][..], |view| &view.board);
+    for (i, row) in rows.iter().enumerate() {
+        for (column, _) in row.chars().enumerate().filter(|&(_, point)| point == 'X') {
+            setup += &format!("play black {}\n", vertex(column, size - i));
+        }
+    }
+    Ok(Arc::new(Gtp { program: program::read(spec)?, setup, first, engines: Pool::new() }))
+}
+
+/// A point's name: columns from the left, rows from the bottom, both from 1 on for people and from 0 on for columns here.
+fn vertex(column: usize, row: usize) -> String {
+    format!("{}{row}", char::from(LETTERS[column]))
+}
+
+struct Gtp {
+    program: Program,
+    /// The commands that set the first position up.
+    setup: String,
+    /// The colour that begins.
+    first: usize,
+    engines: Pool<Engine>,
+}
+
+impl Agent for Gtp {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let mut game = self.setup.clone();
+        for (i, point) in seen.moves.iter().enumerate() {
+            game += &format!("play {} {point}\n", COLORS[(self.first + i) & 1]);
+        }
+        let color = COLORS[(self.first + seen.moves.len()) & 1];
+        // As much as every engine takes: GNU Go reads a signed number of 32 bits.
+        let seed = ask.stream().bits() >> 33;
+        let ceiling = Instant::now() + CEILING;
+        let until = deadline.map_or(ceiling, |t| t.min(ceiling));
+        let said = self.engines.ask(
+            |engine| engine.all("clear_board\n", Instant::now() + PATIENCE).is_ok(),
+            || Engine::start(&self.program),
+            |engine| engine.genmove(&game, color, seed, until),
+        )?;
+        let said = said.trim();
+        if said.eq_ignore_ascii_case("resign") {
+            return Ok(Answer::new(Move::Resign));
+        }
+        match ask.view().parse(ask.seat, ask.legal, said) {
+            Some(action) => Ok(Answer::id(action)),
+            None => Err(AgentError::failed(self.refusal(ask, said))),
+        }
+    }
+
+    /// As far as the program goes, which an engine without `set_random_seed` may not promise.
+    fn reproducible(&self) -> bool {
+        false
+    }
+}
+
+impl Gtp {
+    /// Why `said` is no move here. Engines know only the simple ko as a rule, so the reason is worth a sentence.
+    fn refusal(&self, ask: &Ask<'_>, said: &str) -> String {
+        let seen = ask.view();
+        let ids: Vec<Action> = (0..seen.spec().actions).collect();
+        let meant = seen.parse(ask.seat, &ids, said);
+        let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
+        let why = match why {
+            Some(Err(refusal)) => refusal.message,
+            Some(Ok(())) | None => "it names no legal move".to_owned(),
+        };
+        format!("{} wants to play {said}: {why}", name(&self.program))
+    }
+}
+
+/// A running engine.
+struct Engine {
+    process: Process,
+    /// The command that asks for a move.
+    genmove: &'static str,
+    /// Whether it knows `set_random_seed`.
+    seeded: bool,
+}
+
+impl Engine {
+    fn start(program: &Program) -> Result<Self, AgentError> {
+        let mut engine = Engine { process: start(program)?, genmove: "genmove", seeded: false };
+        let known = engine.all("list_commands\n", Instant::now() + PATIENCE)?;
+        let knows = |command: &str| known.lines().any(|line| line.trim() == command);
+        engine.seeded = knows("set_random_seed");
+        if knows("kgs-genmove_cleanup") {
+            engine.genmove = "kgs-genmove_cleanup";
+        }
+        Ok(engine)
+    }
+
+    fn genmove(&mut self, game: &str, color: &str, seed: u64, until: Instant) -> Result<String, AgentError> {
+        self.all(game, Instant::now() + PATIENCE)?;
+        if self.seeded {
+            self.all(&format!("set_random_seed {seed}\n"), until)?;
+        }
+        self.all(&format!("{} {color}\n", self.genmove), until)
+    }
+
+    /// Sends commands, one a line, and gives what was said to the last.
+    fn all(&mut self, commands: &str, until: Instant) -> Result<String, AgentError> {
+        self.process.send(commands);
+        let mut last = String::new();
+        for command in commands.lines() {
+            let line = || {
+                let left = until.saturating_duration_since(Instant::now());
+                self.process.line(&Allowance::wall(left))
+            };
+            last = match response(line) {
+                Ok(Ok(said)) => said,
+                Ok(Err(why)) => return Err(AgentError::failed(format!("the engine refuses {command:?}: {why}"))),
+                Err(fault) => return Err(failed(fault, &mut self.process)),
+            };
+        }
+        Ok(last)
+    }
+}
+
+/// Reads a response: `=` or `?`, perhaps an id, then text to the first blank line. Whatever stands before it is chatter.
+///
+/// # Errors
+/// The engine's own words behind `?`; what `line` says.
+fn response<E>(mut line: impl FnMut() -> Result<String, E>) -> Result<Result<String, String>, E> {
+    let (mut text, good) = loop {
+        let line = line()?;
+        if let Some(rest) = line.strip_prefix(['=', '?']) {
+            break (rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim().to_owned(), line.starts_with('='));
+        }
+    };
+    loop {
+        let more = line()?;
+        if more.trim().is_empty() {
+            return Ok(if good { Ok(text) } else { Err(text) });
+        }
+        text = format!("{text}\n{}", more.trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Result<String, String>, ()> {
+        let mut lines = text.lines().map(str::to_owned);
+        response(|| lines.next().ok_or(()))
+    }
+
+    #[test]
+    fn responses_may_have_ids_chatter_and_several_lines() {
+        assert_eq!(read("= C6\n\n"), Ok(Ok("C6".into())));
+        assert_eq!(read("hello\n\n=12 pass\n\n"), Ok(Ok("pass".into())));
+        assert_eq!(read("=\nname\nversion \n\n= more"), Ok(Ok("\nname\nversion".into())));
+        assert_eq!(read("?3 illegal move\n\n"), Ok(Err("illegal move".into())));
+        assert_eq!(read("= C6"), Err(()));
+        assert_eq!(read("\u{e9}t\u{e9}\n"), Err(()));
+    }
+
+    #[test]
+    fn columns_skip_the_i() {
+        assert_eq!(
+            (vertex(0, 1), vertex(7, 19), vertex(8, 10), vertex(18, 3)),
+            ("A1".into(), "H19".into(), "J10".into(), "T3".into())
+        );
+    }
+}

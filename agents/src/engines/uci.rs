@@ -1,0 +1,356 @@
+//! `uci`: chess by an engine that speaks the Universal Chess Interface, such as Stockfish.
+//!
+//! Every question begins anew (`ucinewgame`, which clears the hash table; then `position fen START moves ...`, so that the
+//! engine knows what has been repeated), with one thread: with `nodes` or `depth` alone the answer is the same for the same
+//! game so far. Two settings make it weaker. `skill` and `elo` are the engine's own, and Stockfish draws its slips from the
+//! clock; `within=30` asks for several lines and plays one of those that are at most so many hundredths of a pawn worse
+//! than the best, drawn from the turn's stream: the same for the same key.
+//!
+//! Any other argument is an option of the engine, blanks written as underscores: `Move_Overhead=50`. Options that the
+//! engine does not list are refused by name when it is asked first; building an agent starts nothing.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_env::games::chess::View;
+use ludex_env::{Ask, GameRef, Stream};
+
+use super::pool::Pool;
+use super::program::{self, failed, start};
+use crate::agent::{Agent, Answer, Move};
+use crate::bots::{plays_only, view};
+use crate::error::{AgentError, ErrorKind};
+use crate::process::{Allowance, Process, Program};
+use crate::roster::{Entry, Kind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "uci",
+    kind: Kind::External,
+    doc: "a chess engine that speaks UCI, such as stockfish; other arguments are options of the engine",
+    args: &[
+        program::CMD,
+        ArgDef::new("skill", ArgKind::Int { min: 0, max: 20 }, "the engine's Skill Level"),
+        ArgDef::new("elo", ArgKind::Int { min: 0, max: 10_000 }, "the engine's UCI_Elo"),
+        ArgDef::new(
+            "within",
+            ArgKind::Int { min: 1, max: 10_000 },
+            "play any of the best moves within so many centipawns",
+        ),
+        ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move")
+            .default_unless("10000", "ms"),
+        ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
+        ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+        ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
+        program::SANDBOX,
+    ],
+    free: true,
+    build,
+};
+
+/// Lines asked for where one of several moves is to be played; Stockfish's own number for its skill levels.
+const LINES: usize = 4;
+/// What a mate is worth in centipawns, less one for every move to it.
+const MATE: i32 = 100_000;
+/// How long an engine may take for what is no search: to start, to clear its hash table.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long an answer may take beyond the time that was given for it, or beyond none: no game waits for ever.
+const CEILING: Duration = Duration::from_secs(120);
+/// The least time that an engine is given.
+const MOMENT: Duration = Duration::from_millis(1);
+/// How long it may take to end a search that a deadline cuts short.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long before a deadline the engine is to answer.
+const MARGIN: Duration = Duration::from_millis(50);
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    plays_only("chess", spec, game)?;
+    let mut options = vec![("Threads".to_owned(), "1".to_owned())];
+    let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
+    let hash = spec.int("hash").unwrap_or(16);
+    set("Hash", hash.to_string());
+    if let Some(skill) = spec.int("skill") {
+        set("Skill Level", skill.to_string());
+    }
+    if let Some(elo) = spec.int("elo") {
+        set("UCI_LimitStrength", "true".into());
+        set("UCI_Elo", elo.to_string());
+    }
+    if spec.int("within").is_some() {
+        set("MultiPV", LINES.to_string());
+    }
+    for (name, value) in spec.free() {
+        set(&name.replace('_', " "), value.clone());
+    }
+    let limits = ["nodes", "depth"].iter().filter_map(|name| Some(format!(" {name} {}", spec.int(name)?)));
+    let mut program = program::read(spec)?;
+    program.limits.memory += hash << 20;
+    Ok(Arc::new(Uci {
+        program,
+        options,
+        go: limits.fold("go".to_owned(), |go, limit| go + &limit),
+        within: spec.int("within").map(|n| n as i32),
+        time: spec.int("ms").map(Duration::from_millis),
+        reproducible: [spec.int("skill"), spec.int("elo"), spec.int("ms")].iter().all(Option::is_none),
+        engines: Pool::new(),
+    }))
+}
+
+struct Uci {
+    program: Program,
+    /// Options to set, in order; the engine's own spelling is found when it has listed them.
+    options: Vec<(String, String)>,
+    /// The command that starts a search, without its time.
+    go: String,
+    within: Option<i32>,
+    time: Option<Duration>,
+    reproducible: bool,
+    engines: Pool<Engine>,
+}
+
+impl Agent for Uci {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let mut position = format!("position fen {}", seen.start);
+        if !seen.moves.is_empty() {
+            position = format!("{position} moves {}", seen.moves.join(" "));
+        }
+        let left = deadline.map(|t| t.saturating_duration_since(Instant::now()).saturating_sub(MARGIN).max(MOMENT));
+        let time = self.time.into_iter().chain(left).min();
+        let begun = Instant::now();
+        let found = self.engines.ask(
+            |engine| engine.begin().is_ok(),
+            || Engine::start(&self.program, &self.options),
+            |engine| engine.search(&position, &self.go, time, if left.is_some() { GRACE } else { CEILING }),
+        )?;
+        // An engine that was let go for all of the time that a deadline left may have had more to look at.
+        let cut = left.is_some_and(|left| self.time.is_none_or(|own| left < own) && begun.elapsed() >= left);
+        let chosen = match self.within {
+            Some(within) => found.lines.pick(within, &mut ask.stream()).unwrap_or(&found.best),
+            None => &found.best,
+        };
+        let Some(action) = ask.view().parse(ask.seat, ask.legal, chosen) else {
+            let name = &self.program.argv[0];
+            return Err(AgentError::failed(format!(
+                "{name} wants to play {chosen:?} in {}, which is no legal move",
+                seen.fen
+            )));
+        };
+        let mut answer =
+            Answer::new(Move::Id(action)).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
+        if let Some(line) = found.lines.of(chosen) {
+            let mates = MATE - line.score.abs() <= 1_000;
+            answer = match (mates, line.score > 0) {
+                (false, _) => answer.note("cp", line.score),
+                (true, true) => answer.note("mate", MATE - line.score),
+                (true, false) => answer.note("mate", -(MATE + line.score)),
+            };
+        }
+        Ok(if cut { answer.note("cut", true) } else { answer })
+    }
+
+    fn reproducible(&self) -> bool {
+        self.reproducible
+    }
+}
+
+/// What a search came to.
+struct Found {
+    /// The engine's choice.
+    best: String,
+    lines: Lines,
+}
+
+/// A running engine with its options set.
+struct Engine {
+    process: Process,
+}
+
+impl Engine {
+    fn start(program: &Program, options: &[(String, String)]) -> Result<Self, AgentError> {
+        let mut engine = Engine { process: start(program)? };
+        engine.process.send("uci\n");
+        let (mut name, mut listed) = (program.argv[0].clone(), Vec::new());
+        engine.until("uciok", |line| {
+            if let Some(rest) = line.strip_prefix("id name ") {
+                name = rest.to_owned();
+            }
+            listed.extend(option_name(line));
+        })?;
+        for (option, value) in options {
+            let Some(own) = listed.iter().find(|own| own.eq_ignore_ascii_case(option)) else {
+                // Every engine has one thread and some table, whether it lists them or not.
+                if matches!(option.as_str(), "Threads" | "Hash") {
+                    continue;
+                }
+                let what = format!("option of {name}");
+                return Err(AgentError::unknown(ErrorKind::UnknownArgument, &what, option, listed));
+            };
+            engine.process.send(&format!("setoption name {own} value {value}\n"));
+        }
+        engine.begin()?;
+        Ok(engine)
+    }
+
+    /// Makes it forget what it was asked before.
+    fn begin(&mut self) -> Result<(), AgentError> {
+        self.process.send("ucinewgame\nisready\n");
+        self.until("readyok", |_| {})
+    }
+
+    /// Hands all lines before `end` to `heed`.
+    fn until(&mut self, end: &str, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
+        loop {
+            let line = self.line(PATIENCE)?;
+            match line.trim() {
+                line if line == end => return Ok(()),
+                line => heed(line),
+            }
+        }
+    }
+
+    fn line(&mut self, wall: Duration) -> Result<String, AgentError> {
+        self.process.line(&Allowance::wall(wall)).map_err(|fault| failed(fault, &mut self.process))
+    }
+
+    fn search(&mut self, position: &str, go: &str, time: Option<Duration>, patience: Duration) -> Result<Found, AgentError> {
+        let time_of = |time: Duration| format!(" movetime {}", time.as_millis());
+        self.process.send(&format!("{position}\n{go}{}\n", time.map(time_of).unwrap_or_default()));
+        let end = Instant::now() + time.unwrap_or_default() + patience;
+        let mut lines = Lines::default();
+        loop {
+            let line = self.line(end.saturating_duration_since(Instant::now()))?;
+            let mut words = line.split_whitespace();
+            match words.next() {
+                Some("info") => lines.read(words),
+                Some("bestmove") => {
+                    let best = words.next().unwrap_or_default().to_owned();
+                    return Ok(Found { best, lines });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The name in a line such as `option name Skill Level type spin default 20 min 0 max 20`.
+fn option_name(line: &str) -> Option<String> {
+    let rest = line.strip_prefix("option name ")?;
+    Some(rest.split_once(" type ").map_or(rest, |(name, _)| name).trim().to_owned())
+}
+
+/// What the engine said about its lines, and how far it has looked.
+#[derive(Debug, Default)]
+struct Lines {
+    best: Vec<Option<Line>>,
+    depth: u64,
+    nodes: u64,
+}
+
+/// The latest word on one line.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    /// For the side to move, in centipawns.
+    score: i32,
+    /// The first move.
+    first: String,
+}
+
+impl Lines {
+    /// Reads the words behind `info`. Bounds are left out: they say less than the line before them.
+    fn read<'a>(&mut self, mut words: impl Iterator<Item = &'a str>) {
+        let (mut rank, mut score, mut first, mut bound) = (1, None, None, false);
+        while let Some(word) = words.next() {
+            let mut number = || words.next().and_then(|n| n.parse::<i64>().ok());
+            match word {
+                "depth" => self.depth = number().map_or(self.depth, |n| n.max(0) as u64),
+                "nodes" => self.nodes = number().map_or(self.nodes, |n| n.max(0) as u64),
+                "multipv" => rank = number().map_or(1, |n| n.clamp(1, 500) as usize),
+                "cp" => score = number().map(|n| n.clamp(-30_000, 30_000) as i32),
+                "mate" => {
+                    score = number().map(|n| n.clamp(-1_000, 1_000) as i32);
+                    // In 0 or fewer moves: the side to move is mated.
+                    score = score.map(|n| if n > 0 { MATE - n } else { -MATE - n });
+                }
+                "lowerbound" | "upperbound" => bound = true,
+                "pv" => first = words.next(),
+                // Free text to the end of the line.
+                "string" => return,
+                _ => {}
+            }
+        }
+        if let (Some(score), Some(first), false) = (score, first, bound) {
+            if self.best.len() < rank {
+                self.best.resize(rank, None);
+            }
+            self.best[rank - 1] = Some(Line { score, first: first.to_owned() });
+        }
+    }
+
+    fn of(&self, first: &str) -> Option<&Line> {
+        self.best.iter().flatten().find(|line| line.first == first)
+    }
+
+    /// One of the moves that are at most `within` worse than the best.
+    fn pick(&self, within: i32, rng: &mut Stream) -> Option<&String> {
+        let most = self.best.iter().flatten().map(|line| line.score).max()?;
+        let mut near: Vec<&String> = Vec::new();
+        for line in self.best.iter().flatten().filter(|line| line.score >= most - within) {
+            // The last lines of a search that was stopped may be older than the first and name a move twice.
+            if !near.contains(&&line.first) {
+                near.push(&line.first);
+            }
+        }
+        Some(near[rng.below(near.len())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(infos: &[&str]) -> Lines {
+        let mut lines = Lines::default();
+        infos.iter().for_each(|info| lines.read(info.split_whitespace().skip(1)));
+        lines
+    }
+
+    #[test]
+    fn infos_are_read_whatever_else_they_hold() {
+        let found = lines(&[
+            "info string NNUE evaluation using nn.nnue enabled depth 99",
+            "info depth 5 seldepth 3 multipv 1 score cp -10 nodes 442 nps 221000 tbhits 0 time 2 pv e7e5 b1c3",
+            "info depth 6 score cp 14 lowerbound nodes 1000 pv d7d5",
+            "info currmove e2e4 currmovenumber",
+            "info depth 6 multipv 2 score mate -3 nodes 1100 pv a7a6",
+            "info depth x score cp",
+        ]);
+        assert_eq!((found.depth, found.nodes), (6, 1100));
+        assert_eq!(found.of("e7e5").unwrap().score, -10);
+        assert_eq!(found.of("a7a6").unwrap().score, 3 - MATE);
+        assert_eq!(found.of("d7d5"), None);
+    }
+
+    #[test]
+    fn picks_are_near_the_best() {
+        let found = lines(&[
+            "info multipv 1 score cp 30 pv e2e4",
+            "info multipv 2 score cp 20 pv d2d4",
+            "info multipv 3 score cp 19 pv a2a3",
+        ]);
+        let mut rng = Stream::new(&[7; 32]);
+        let mut seen: Vec<&str> = (0..50).map(|_| found.pick(10, &mut rng).unwrap().as_str()).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, ["d2d4", "e2e4"]);
+        assert_eq!(lines(&[]).pick(10, &mut rng), None);
+    }
+
+    #[test]
+    fn options_have_names_of_several_words() {
+        let name = |line| option_name(line).unwrap();
+        assert_eq!(name("option name Skill Level type spin default 20 min 0 max 20"), "Skill Level");
+        assert_eq!(name("option name Clear Hash type button"), "Clear Hash");
+        assert_eq!(option_name("id name Stockfish"), None);
+    }
+}

@@ -1,0 +1,285 @@
+//! Engines behind `uci` and `gtp`: the real ones where they are installed, and scripts that misbehave.
+//!
+//! They run without the sandbox here: its helper is the host's own program, which a test is not.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::{after, far, game, near, play};
+use ludex_agents::{Agent, AgentError, AgentSpec, Answer, ErrorKind, Move, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Draw, GameRef};
+
+/// Whether the engine can be started; says so where it cannot.
+fn missing(engine: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let missing = !std::env::split_paths(&path).chain([PathBuf::from("/usr/games")]).any(|p| p.join(engine).is_file());
+    if missing {
+        println!("SKIPPED: {engine} is missing (Debian: {engine})");
+    }
+    missing
+}
+
+const GNUGO: &str = "gtp cmd=\"gnugo --mode gtp --level 1\" sandbox=false";
+
+/// A Python program as a fake engine, in a folder that is removed with it.
+struct Fake {
+    folder: PathBuf,
+}
+
+impl Fake {
+    fn new(name: &str, script: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("ludex-engines-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("engine.py"), script).unwrap();
+        Fake { folder }
+    }
+
+    fn spec(&self, kind: &str, args: &str) -> String {
+        let script: &Path = &self.folder.join("engine.py");
+        format!("{kind} cmd=\"python3 -u {}\" sandbox=false {args}", script.display())
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What an agent answers in the first position.
+fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<Answer, AgentError> {
+    let (state, draw) = (game.start(), Draw::new(game.id(), 0, 0));
+    let seat = state.turn().seat().unwrap();
+    let legal = legal_list(&*state, seat);
+    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
+    build(spec, game)?.act(&ask, within.map(|d| Instant::now() + d))
+}
+
+/// A UCI engine that answers as usual but for `on_go`, which is Python.
+fn uci_that(name: &str, on_go: &str) -> Fake {
+    Fake::new(
+        name,
+        &format!(
+            "import sys, time
+print('Fake 1 by nobody')
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == 'uci':
+        print('id name Fake 1\\noption name Style type string default\\noption name Clear Hash type button\\nuciok')
+    elif word == 'isready':
+        print('readyok')
+    elif word == 'go':
+        {on_go}
+"
+        ),
+    )
+}
+
+#[test]
+fn a_uci_engine_may_chatter_before_it_answers() {
+    let fake = uci_that(
+        "chatter",
+        "print('info string hm\\nwhat\\n\\ninfo depth 3 score cp 25 nodes 77 pv e2e4\\nbestmove e2e4 ponder e7e5')",
+    );
+    let chess = game("chess");
+    let answer = first_answer(&fake.spec("uci", ""), &chess, None).unwrap();
+    let Move::Id(a) = answer.mv else { panic!("{answer:?}") };
+    assert_eq!(chess.start().view(ludex_env::Viewer::Seat(1)).action_text(1, a), "e4");
+    let note = |name: &str| answer.notes.get(name).and_then(serde_json::Value::as_i64);
+    assert_eq!((note("depth"), note("nodes"), note("cp")), (Some(3), Some(77), Some(25)));
+    // Options have the engine's own spelling; those that it does not list are refused.
+    assert!(first_answer(&fake.spec("uci", "style=solid"), &chess, None).is_ok());
+    let e = first_answer(&fake.spec("uci", "stile=solid"), &chess, None).unwrap_err();
+    assert_eq!((e.kind, e.nearest.as_deref()), (ErrorKind::UnknownArgument, Some("Style")));
+    assert!(e.message.contains("option of Fake 1"), "{e}");
+    let e = first_answer(&fake.spec("uci", "skill=3"), &chess, None).unwrap_err();
+    assert!(e.message.contains("Skill Level"), "{e}");
+}
+
+#[test]
+fn uci_engines_that_fail_say_how() {
+    let chess = game("chess");
+    let fails = |name: &str, on_go: &str, within: Option<Duration>| {
+        let fake = uci_that(name, on_go);
+        let e = first_answer(&fake.spec("uci", ""), &chess, within).unwrap_err();
+        assert_eq!(e.kind, ErrorKind::Failed, "{e}");
+        e.message
+    };
+    let said = fails("dies", "print('out of cheese', file=sys.stderr); sys.exit(3)", None);
+    assert!(said.contains("code 3") && said.contains("out of cheese"), "{said}");
+    let said = fails("nonsense", "print('bestmove e2e5')", None);
+    assert!(said.contains("e2e5") && said.contains("no legal move"), "{said}");
+    let said = fails("none", "print('bestmove (none)')", None);
+    assert!(said.contains("(none)"), "{said}");
+    let said = fails("bare", "print('bestmove')", None);
+    assert!(said.contains("no legal move"), "{said}");
+    let said = fails("silent", "time.sleep(600)", Some(Duration::from_millis(200)));
+    assert!(said.contains("within"), "{said}");
+}
+
+#[test]
+fn an_engine_that_died_between_two_questions_is_started_again() {
+    let fake = uci_that("once", "print('bestmove e2e4'); sys.exit(0)");
+    let chess = game("chess");
+    let agent = build(&fake.spec("uci", ""), &chess).unwrap();
+    let (state, draw) = (chess.start(), Draw::new(chess.id(), 0, 0));
+    assert_eq!(near(&*agent, &*state, 1, 0, &draw), near(&*agent, &*state, 1, 1, &draw));
+}
+
+#[test]
+fn missing_programs_are_named_when_they_are_asked() {
+    let e = first_answer("uci cmd=no-such-engine sandbox=false", &game("chess"), None).unwrap_err();
+    assert!(e.message.contains("no-such-engine") && e.message.contains("install"), "{e}");
+    let e = first_answer("gtp cmd=no-such-engine sandbox=false", &game("go"), None).unwrap_err();
+    assert!(e.message.contains("no-such-engine"), "{e}");
+    for (spec, other) in [("uci cmd=x", "go"), ("gtp cmd=x", "chess")] {
+        assert_eq!(build(spec, &game(other)).err().unwrap().kind, ErrorKind::Unfit);
+    }
+    assert_eq!(build("uci cmd=\"'open\"", &game("chess")).err().unwrap().kind, ErrorKind::BadValue);
+}
+
+/// A GTP engine that answers as usual but for `on_genmove`, which is Python.
+fn gtp_that(name: &str, on_genmove: &str) -> Fake {
+    Fake::new(
+        name,
+        &format!(
+            "import sys, time
+print('welcome')
+heard = []
+for line in sys.stdin:
+    heard.append(line.strip())
+    word = line.split()[0]
+    if word == 'list_commands':
+        print('= play\\ngenmove\\n')
+    elif word == 'boardsize' and int(line.split()[1]) > 9:
+        print('? unacceptable size\\n')
+    elif word == 'genmove':
+        {on_genmove}
+    else:
+        print('=\\n')
+"
+        ),
+    )
+}
+
+#[test]
+fn gtp_engines_hear_the_game_so_far() {
+    let heard = "print(heard, file=sys.stderr); print('= J9\\n') if heard[-6:] == ['boardsize 9', 'clear_board', 'komi 5.5', 'play black e5', 'play white pass', 'genmove black'] else print('? no\\n')";
+    let fake = gtp_that("hears", heard);
+    let go = game("go(board_size=9,komi=5.5)");
+    let agent = build(&fake.spec("gtp", ""), &go).unwrap();
+    let state = after(&go, &[40, 81]);
+    assert_eq!(near(&*agent, &*state, 0, 1, &Draw::new(go.id(), 0, 0)), 80);
+}
+
+#[test]
+fn gtp_engines_that_fail_say_how() {
+    let go = game("go(board_size=9)");
+    let fails = |name: &str, on_genmove: &str, within: Option<Duration>| {
+        let fake = gtp_that(name, on_genmove);
+        first_answer(&fake.spec("gtp", ""), &go, within).unwrap_err().message
+    };
+    let said = fails("g-dies", "print('oh dear', file=sys.stderr); sys.exit(1)", None);
+    assert!(said.contains("code 1") && said.contains("oh dear"), "{said}");
+    let said = fails("g-nonsense", "print('= Z99\\n')", None);
+    assert!(said.contains("Z99"), "{said}");
+    let said = fails("g-refuses", "print('? no idea\\n')", None);
+    assert!(said.contains("genmove black") && said.contains("no idea"), "{said}");
+    let said = fails("g-silent", "time.sleep(600)", Some(Duration::from_millis(300)));
+    assert!(said.contains("within"), "{said}");
+    let fake = gtp_that("g-size", "print('= A1\\n')");
+    let said = first_answer(&fake.spec("gtp", ""), &game("go"), None).unwrap_err().message;
+    assert!(said.contains("boardsize 19") && said.contains("unacceptable size"), "{said}");
+    let fake = gtp_that("g-resigns", "print('= resign\\n')");
+    assert_eq!(first_answer(&fake.spec("gtp", ""), &go, None).unwrap().mv, Move::Resign);
+}
+
+#[test]
+fn a_move_that_the_rules_refuse_is_told_with_the_reason() {
+    let fake = gtp_that("g-ko", "print('= B1\\n')");
+    let go = game("go(board_size=2,superko=forbidden)");
+    let says = |actions: &[u32]| {
+        let (state, draw) = (after(&go, actions), Draw::new(go.id(), 0, 0));
+        let seat = state.turn().seat().unwrap();
+        let legal = legal_list(&*state, seat);
+        let ask = Ask::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
+        build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
+    };
+    assert!(says(&[1]).ends_with("wants to play B1: b1 is taken"));
+    // Black b1, a pass, black a2, white a1 takes nothing and is refused as suicide, so white passes and black b2 fills all
+    // but a1, where White takes three; black b1 would not repeat, but this does: see the rules' own tests for more.
+    assert!(says(&[1, 4, 2, 4, 3, 0, 1, 3]).contains("b1"), "{}", says(&[1, 4, 2, 4, 3, 0, 1, 3]));
+}
+
+#[test]
+fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
+    if missing("stockfish") {
+        return;
+    }
+    let chess = game("chess");
+    let strong = build("uci cmd=stockfish nodes=500 sandbox=false", &chess).unwrap();
+    let weak = build("random", &chess).unwrap();
+    for (seat, seed) in [(0, 1), (1, 2)] {
+        let agents: Vec<Arc<dyn Agent>> =
+            (0..2).map(|s| if s == seat { strong.clone() } else { weak.clone() }).collect();
+        assert_eq!(play(&chess, &agents, seed).1[seat], 1.0);
+    }
+    let draw = Draw::new(chess.id(), 3, 0);
+    let state = after(&chess, &play(&chess, &[weak.clone(), weak], 5).0[..9]);
+    let seat = state.turn().seat().unwrap();
+    for spec in ["uci cmd=stockfish nodes=300 sandbox=false", "uci cmd=stockfish nodes=300 within=50 sandbox=false"] {
+        let agent = build(spec, &chess).unwrap();
+        let answer = near(&*agent, &*state, seat, 4, &draw);
+        for _ in 0..3 {
+            assert_eq!(far(&*agent, &chess, &*state, seat, 4, &draw), answer, "{spec}");
+        }
+    }
+    // Several threads ask one agent.
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..3).map(|_| scope.spawn(|| near(&*strong, &*state, seat, 4, &draw))).collect();
+        let answers: Vec<_> = asked.into_iter().map(|t| t.join().unwrap()).collect();
+        assert!(answers.windows(2).all(|w| w[0] == w[1]), "{answers:?}");
+    });
+    let spec = AgentSpec::parse("uci cmd=stockfish skill=0 nodes=300 Move_Overhead=5 sandbox=false").unwrap();
+    assert!(
+        spec.build(&chess)
+            .unwrap()
+            .act(&Ask::on_state(&*state, seat, 4, &legal_list(&*state, seat), AgentKey::Episode(&draw)), None)
+            .is_ok()
+    );
+}
+
+#[test]
+fn stockfish_finds_a_mate_and_keeps_deadlines() {
+    if missing("stockfish") {
+        return;
+    }
+    let chess = game(r#"chess(fen="6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")"#);
+    let answer = first_answer("uci cmd=stockfish sandbox=false", &chess, None).unwrap();
+    assert_eq!(answer.notes.get("mate").and_then(serde_json::Value::as_i64), Some(1));
+    let chess = game("chess");
+    let within = Duration::from_secs(1);
+    let answer = first_answer("uci cmd=stockfish nodes=1000000000000 sandbox=false", &chess, Some(within)).unwrap();
+    assert_eq!(answer.notes.get("cut"), Some(&true.into()));
+}
+
+#[test]
+fn gnugo_beats_random_and_follows_its_key() {
+    if missing("gnugo") {
+        return;
+    }
+    let go = game("go(board_size=9)");
+    let (strong, weak) = (build(GNUGO, &go).unwrap(), build("random", &go).unwrap());
+    assert_eq!(play(&go, &[strong.clone(), weak.clone()], 1).1, [1.0, -1.0]);
+    let draw = Draw::new(go.id(), 1, 0);
+    let state = after(&go, &play(&go, &[weak.clone(), weak], 2).0[..7]);
+    let answer = near(&*strong, &*state, 1, 3, &draw);
+    let again = build(GNUGO, &go).unwrap();
+    assert_eq!(far(&*again, &go, &*state, 1, 3, &draw), answer);
+    // A handicap is stones and points.
+    assert!(first_answer(GNUGO, &game("go(handicap=4)"), None).is_ok());
+}
