@@ -23,7 +23,6 @@ pub mod texas_holdem;
 
 /// The entries of all bots, game by game.
 pub(crate) const BOTS: &[&[Entry]] = &[
-    bargaining::BOTS,
     fight_the_landlord::BOTS,
     first_sealed_auction::BOTS,
     hanabi::BOTS,
@@ -31,8 +30,8 @@ pub(crate) const BOTS: &[&[Entry]] = &[
     kuhn_poker::BOTS,
     leduc_poker::BOTS,
     liars_dice::BOTS,
-    negotiation::BOTS,
     pig::BOTS,
+    sharing::BOTS,
     texas_holdem::BOTS,
 ];
 

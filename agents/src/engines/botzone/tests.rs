@@ -126,7 +126,7 @@ fn reversi_is_re_created() {
                     let at = |k: i64| (x + k * dx, y + k * dy);
                     let run = (1..).take_while(|&k| board.get(&at(k)).is_some_and(|&c| c != me)).count() as i64;
                     if board.get(&at(run + 1)) == Some(&me) {
-                        (1..=run).for_each(|k| drop(board.insert(at(k), me)));
+                        board.extend((1..=run).map(|k| (at(k), me)));
                     }
                 }
                 board.insert((x, y), me);
