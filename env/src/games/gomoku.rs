@@ -144,8 +144,16 @@ impl Game for Gomoku {
         ("botzone", "{}", "Botzone and BotzoneBench: the defaults, five or more win"),
         ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=1000"), (2, 1, "alphabeta depth=1"), (3, 1, "alphabeta depth=3")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "mcts sims=100"),
+        (2, 1, "alphabeta depth=1 noise=1"),
+        (3, 1, "alphabeta depth=1 noise=0.5"),
+        (4, 1, "alphabeta depth=1 noise=0.25"),
+        (5, 1, "alphabeta depth=1 noise=0.1"),
+        (6, 1, "alphabeta depth=1"),
+        (7, 1, "alphabeta nodes=3000"),
+    ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { size, connect, overline, dims, wrap, anti } = params;

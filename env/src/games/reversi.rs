@@ -103,11 +103,13 @@ impl Game for Reversi {
         &[("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1"),
-        (1, 2, "mcts sims=100"),
-        (2, 1, "alphabeta depth=3"),
-        (2, 2, "mcts sims=1000"),
-        (3, 1, "alphabeta depth=5"),
+        (1, 1, "alphabeta depth=1 noise=0.03"),
+        (2, 1, "alphabeta depth=1 noise=0.01"),
+        (3, 1, "alphabeta nodes=60 noise=0.01"),
+        (4, 1, "alphabeta nodes=150 noise=0.002"),
+        (5, 1, "alphabeta nodes=600 noise=0.002"),
+        (6, 1, "alphabeta nodes=3000 noise=0.002"),
+        (7, 1, "alphabeta nodes=16000 noise=0.002"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
