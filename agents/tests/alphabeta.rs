@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::collections::HashSet;
+
 use common::{after, far, game, near, play, seats};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
-use ludex_env::{Draw, DynState, Turn};
+use ludex_env::{AgentKey, Ask, Draw, DynState, Turn};
 
 /// The value of a position for seat 0 by plain minimax.
 fn minimax(state: &dyn DynState) -> f64 {
@@ -107,6 +109,83 @@ fn ties_follow_the_key_near_and_far() {
     for (seed, a) in moves.iter().enumerate() {
         let draw = Draw::new(g.id(), seed as u64, 0);
         assert_eq!((*a, *a), (near(&*agent, &*state, 0, 0, &draw), far(&*agent, &g, &*state, 0, 0, &draw)));
+    }
+}
+
+/// The answer to the first position of `name` after some plies.
+fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::Answer {
+    let g = game(name);
+    let state = after(&g, plies);
+    let seat = plies.len() % 2;
+    let legal = legal_list(&*state, seat);
+    let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]));
+    build(spec, &g).unwrap().act(&ask, None).unwrap()
+}
+
+#[test]
+fn nodes_bound_the_search_and_it_is_the_same_again() {
+    let (mut most, mut deepest) = (0, 0);
+    for nodes in [1, 50, 1_000, 20_000] {
+        let spec = format!("alphabeta nodes={nodes}");
+        let answer = notes("connect_four", &spec, &[3, 3]);
+        let (looked, depth) = (answer.notes["nodes"].as_u64().unwrap(), answer.notes["depth"].as_u64().unwrap());
+        assert!(looked <= nodes + 20 && looked >= most && depth >= deepest.max(1), "{spec}: {looked}, depth {depth}");
+        (most, deepest) = (looked, depth);
+        assert_eq!(notes("connect_four", &spec, &[3, 3]).mv, answer.mv);
+    }
+    assert!(deepest >= 6, "{deepest}");
+    // The depth given beside it holds too.
+    assert_eq!(notes("connect_four", "alphabeta depth=2 nodes=1000000", &[3, 3]).notes["depth"], 2);
+}
+
+#[test]
+fn noise_makes_play_vary_but_takes_wins_when_it_is_small() {
+    let g = game("connect_four");
+    let many = |spec: &str, plies: &[u32]| {
+        let (agent, state) = (build(spec, &g).unwrap(), after(&g, plies));
+        let moves = (0..40).map(|seed| near(&*agent, &*state, plies.len() % 2, 0, &Draw::new(g.id(), seed, 0)));
+        moves.collect::<HashSet<u32>>()
+    };
+    assert!(many("alphabeta depth=2 noise=1", &[3, 0, 3, 0, 3, 6]).len() > 3);
+    assert_eq!(many("alphabeta depth=2 noise=0.05", &[3, 0, 3, 0, 3, 6]), HashSet::from([3]));
+}
+
+#[test]
+fn answers_every_position_of_the_boards_that_have_candidates() {
+    for name in [
+        "gomoku(size=1,connect=1)",
+        "gomoku(size=3,connect=1)",
+        "gomoku(size=3,connect=2)",
+        "gomoku(size=5,connect=5)",
+        "gomoku(preset=qitown,size=7,connect=4)",
+        "gomoku(size=19,connect=19)",
+        "reversi",
+        "reversi(preset=qitown)",
+        "ataxx(max_plies=60)",
+        "ataxx(preset=botzone,max_plies=60)",
+        "breakthrough(rows=2,columns=2)",
+        "breakthrough(preset=gtbench)",
+        "breakthrough(rows=8,columns=16)",
+    ] {
+        let g = game(name);
+        for seed in 0..2 {
+            // An illegal move would end the game with a panic of `play`.
+            play(&g, &seats(&g, &["alphabeta nodes=60", "random"]), seed);
+            play(&g, &seats(&g, &["random", "alphabeta depth=1 noise=0.3"]), seed);
+        }
+    }
+}
+
+#[test]
+fn looking_ahead_beats_random_play_on_every_board() {
+    for name in ["gomoku", "reversi", "ataxx", "breakthrough"] {
+        let g = game(name);
+        for seed in 0..2 {
+            for specs in [["alphabeta nodes=300", "random"], ["random", "alphabeta nodes=300"]] {
+                let (_, r) = play(&g, &seats(&g, &specs), seed);
+                assert_eq!(r[usize::from(specs[0] == "random")], 1.0, "{name} {specs:?} {seed}");
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@
 //! turn and view.
 //!
 //! `noise=x` adds to the value of each move at the root a uniform error of up to `x` times the span of the game's returns
-//! either way, drawn once per turn: a little makes play vary, much makes it weak.
+//! either way, drawn once per turn, and looks at all legal moves there: a little makes play vary, much makes it weak.
 //!
 //! The transposition table is made anew for every move, and only where the game has a hash and pays at the end: equal
 //! hashes promise an equal rest of the episode, not equal rewards so far.
@@ -37,9 +37,17 @@ pub(crate) const ENTRY: Entry = Entry {
     args: &[
         ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
             .default_unless("4", "nodes"),
-        ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to look at, at least one ply deep"),
-        ArgDef::new("noise", ArgKind::Number { min: 0.0, max: 1.0 }, "error in the moves' values, in spans of the returns")
-            .default("0"),
+        ArgDef::new(
+            "nodes",
+            ArgKind::Int { min: 1, max: 1_000_000_000 },
+            "positions to look at, at least one ply deep",
+        ),
+        ArgDef::new(
+            "noise",
+            ArgKind::Number { min: 0.0, max: 1.0 },
+            "error in the moves' values, in spans of the returns",
+        )
+        .default("0"),
     ],
     free: false,
     build,
@@ -97,7 +105,11 @@ impl Agent for AlphaBeta {
         let mut rng = ask.stream();
         let root = ask.view().world(&mut rng);
         let mut actions = Vec::new();
-        root.promising(ask.seat, &mut actions);
+        if self.noise > 0.0 {
+            actions.extend_from_slice(ask.legal);
+        } else {
+            root.promising(ask.seat, &mut actions);
+        }
         rng.shuffle(&mut actions);
         let spec = root.spec().clone();
         let span = self.noise * (spec.max_return - spec.min_return);
@@ -168,8 +180,9 @@ struct Slot {
 const EMPTY: Slot = Slot { hash: 0, value: 0.0, best: 0, depth: 0, bound: Bound::Empty };
 /// Nodes between two looks at the clock.
 const NODES_PER_LOOK: u64 = 256;
-/// How far noisy moves are followed beyond the horizon.
+/// How far noisy moves are followed beyond the horizon, and about how many from one position there.
 const NOISY_PLIES: usize = 12;
+const NOISY_NODES: u64 = 200;
 /// Moves of a node that are looked at in full depth before late ones are tried shallower, and the least depth for that.
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
@@ -189,6 +202,8 @@ struct Search {
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
+    /// From how many nodes on the noisy moves of this horizon are followed no further.
+    noisy_until: u64,
     /// How many nodes end the search, once the first iteration is over.
     most_nodes: u64,
     /// Whether this iteration met the horizon, or the table, which may stand for it.
@@ -214,6 +229,7 @@ impl Search {
             within: [spec.min_return + edge, spec.max_return - edge],
             returns: [0.0; 2],
             nodes: 0,
+            noisy_until: 0,
             most_nodes: nodes,
             open: false,
             deadline,
@@ -271,6 +287,7 @@ impl Search {
             if depth > 0 {
                 search.node(ply, mover, depth, alpha, beta)
             } else {
+                search.noisy_until = search.nodes + NOISY_NODES;
                 search.horizon(ply, mover, NOISY_PLIES, alpha, beta)
             }
         };
@@ -291,6 +308,10 @@ impl Search {
         self.open = true;
         let mut moves = self.list(ply);
         let may_leave = left == 0 || self.stopped || self.line[ply].noisy(mover, &mut moves);
+        // The last word is an answer: a threat that nobody has answered yet is no gain.
+        if may_leave && (left <= 1 || self.nodes >= self.noisy_until) {
+            moves.clear();
+        }
         let mut most = f64::NEG_INFINITY;
         if may_leave {
             let guess = self.line[ply].evaluate(mover).unwrap_or_else(|| self.so_far(ply, mover));

@@ -122,6 +122,8 @@ const START: [u64; 2] = [1 | 1 << 48, 1 << 6 | 1 << 42];
 /// The left and the right column.
 const LEFT: u64 = 0x0000_0408_1020_4081;
 const RIGHT: u64 = LEFT << 6;
+/// How many moves in front keep their order in search.
+const FRONT: usize = 6;
 /// From here on the end by plies is part of the hash.
 const NEAR_END: u32 = 20;
 
@@ -236,6 +238,15 @@ impl State {
         widen(widen(self.pieces[seat]) & FULL) & self.empty() != 0
     }
 
+    /// By how much the best move of `seat` changes the lead.
+    fn best_gain(&self, seat: Seat) -> u32 {
+        let clones = self.clones(seat);
+        let jumps = widen(widen(self.pieces[seat]) & FULL) & self.empty() & !clones;
+        let most = |to: u64| cells(to).map(|to| (self.pieces[1 - seat] & BESIDE[to]).count_ones()).max();
+        let clone = most(clones).map_or(0, |turned| 2 * turned + 1);
+        clone.max(most(jumps).map_or(0, |turned| 2 * turned))
+    }
+
     /// Pieces, and where only one side can move, the empty cells for that side.
     fn score(&self) -> [u32; 2] {
         let rest = self.empty().count_ones();
@@ -303,8 +314,19 @@ impl Game for Ataxx {
     const PAGE: &'static str = include_str!("ataxx.md");
     const PRESETS: &'static [PresetText] =
         &[("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses")];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "alphabeta depth=1"), (2, 1, "alphabeta depth=2"), (3, 1, "alphabeta depth=3")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "alphabeta depth=1 noise=0.6"),
+        (2, 1, "alphabeta depth=1 noise=0.25"),
+        (3, 1, "alphabeta depth=1 noise=0.12"),
+        (4, 1, "alphabeta depth=1 noise=0.06"),
+        (5, 1, "alphabeta depth=1 noise=0.025"),
+        (6, 1, "alphabeta depth=1"),
+        (7, 1, "alphabeta nodes=100"),
+        (8, 1, "alphabeta nodes=500"),
+        (9, 1, "alphabeta nodes=2500"),
+        (10, 1, "alphabeta nodes=12000"),
+    ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=10_000).contains(&params.max_plies) {
@@ -507,10 +529,37 @@ impl Game for Ataxx {
         turn.fill(u8::from(self.acts(s, me)));
     }
 
-    /// The lead in pieces, out of 50.
+    /// Twice the lead in pieces, and what the best move of the side to move adds to it, as half of that is lost again.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        let [mine, theirs] = [seat & 1, 1 - (seat & 1)].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
-        Some((mine - theirs) / 50.0)
+        let me = seat & 1;
+        let [mine, theirs] = [me, 1 - me].map(|p| f64::from((s.pieces[p] & FULL).count_ones()));
+        let gain = if s.end.is_some() { 0.0 } else { f64::from(s.best_gain(s.mover())) };
+        let gain = if s.mover() == me { gain } else { -gain };
+        // The lead is below 50, a gain at most 17.
+        Some((2.0 * (mine - theirs) + gain) / 120.0)
+    }
+
+    /// What turns most pieces first; jumps that turn none only where there is nothing else.
+    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        if !self.acts(s, seat) {
+            return 0;
+        }
+        let from = out.len();
+        let turns = |to: usize| (s.pieces[1 - seat] & BESIDE[to]).count_ones();
+        let clones = s.clones(seat);
+        cells(clones).for_each(|to| out.push(to as Action));
+        for (from, targets) in s.jumps(seat) {
+            let worth_it = cells(targets).filter(|&to| clones == 0 || turns(to) > 0);
+            worth_it.for_each(|to| out.push(JUMP_ID[from][to].into()));
+        }
+        out[from..].sort_by_cached_key(|&a| {
+            let (left, to) = ends_of(a);
+            // A jump leaves a hole beside its own kind.
+            let cost = left.map_or(0, |left| 2 + (s.pieces[seat] & BESIDE[left]).count_ones());
+            let own = (s.pieces[seat] & BESIDE[to]).count_ones();
+            cost as i32 - 4 * turns(to) as i32 - own as i32
+        });
+        (out.len() - from).min(FRONT)
     }
 
     /// Pieces, side to move, and the plies that are left once they are 20 or fewer. Left out: which steps would repeat.

@@ -29,6 +29,8 @@ pub struct Breakthrough {
     home: [u128; 2],
     /// The row in which each side wins.
     goal: [u128; 2],
+    /// The rows before those.
+    brink: [u128; 2],
     /// By direction (left, straight, right): the squares from which a step does not leave the board sideways.
     inside: [u128; 3],
     /// By seat and direction: what a step adds to the square's number.
@@ -165,6 +167,35 @@ impl Breakthrough {
         (0..2).any(|p| men[p] == 0 || men[p] & self.goal[p] != 0)
     }
 
+    /// The squares that men of `seat` could take on.
+    fn attacked(&self, s: &State, seat: Seat) -> u128 {
+        let ahead = |way: usize| {
+            let men = s.men[seat] & self.inside[way];
+            men.rotate_left((self.step[seat][way] & 127) as u32)
+        };
+        (ahead(0) | ahead(2)) & self.board
+    }
+
+    /// Whether a move takes or wins.
+    fn tactical(&self, a: Action) -> bool {
+        let m = Move::of(a);
+        m.takes || self.target(m) & self.goal[m.seat] != 0
+    }
+
+    /// The best guesses first: winning steps, captures, and in both the move that ends nearest to the goal, or that takes
+    /// what has come farthest.
+    fn sort(&self, seat: Seat, moves: &mut [Action]) {
+        moves.sort_by_cached_key(|&a| {
+            let m = Move::of(a);
+            let row = self.target(m).trailing_zeros() / self.columns;
+            let come = if seat == 0 { row } else { self.rows.saturating_sub(row + 1) };
+            let wins = self.target(m) & self.goal[seat] != 0;
+            // Who takes deep in its own half takes a man that has come far.
+            let order = if m.takes { come } else { self.rows.saturating_sub(come) };
+            (!wins, !m.takes, order)
+        });
+    }
+
     fn name(&self, square: u128) -> String {
         if square == 0 {
             return "--".to_owned();
@@ -202,10 +233,11 @@ impl Game for Breakthrough {
     const PRESETS: &'static [PresetText] = &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "mcts sims=100"),
-        (2, 1, "alphabeta depth=1"),
-        (3, 1, "alphabeta depth=2"),
-        (4, 1, "alphabeta depth=4"),
+        (1, 1, "alphabeta depth=1 noise=0.1"),
+        (2, 1, "alphabeta depth=1 noise=0.015"),
+        (3, 1, "alphabeta nodes=100"),
+        (4, 1, "alphabeta nodes=1500"),
+        (5, 1, "alphabeta nodes=20000"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
@@ -238,6 +270,7 @@ impl Game for Breakthrough {
             board,
             home,
             goal: [row(rows - 1), row(0)],
+            brink: [row(rows - 2), row(1)],
             inside: [board & !file(0), board, board & !file(columns - 1)],
             step: [[down - 1, down, down + 1], [-down - 1, -down, -down + 1]],
             worth,
@@ -431,14 +464,56 @@ impl Game for Breakthrough {
         board::planes(out, &[Some(0), Some(1), None], |square| s.owner(square));
     }
 
-    /// The worth of the men of `seat` less that of the others, scaled into (-1, 1). A man is worth as many points as the
-    /// board has rows, and the square of the rows that it has come.
+    /// A man one step from its goal wins for who is to move, and for who is not unless it can be taken. Else the worth of
+    /// the men of `seat` less that of the others, scaled: as many points as the board has rows and the square of the rows
+    /// that a man has come, doubled, and a row's worth for each man that a fellow covers.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        let points = |p: Seat| -> i64 {
-            self.worth[p].iter().map(|&(row, worth)| i64::from((s.men[p] & row).count_ones()) * worth).sum()
-        };
         let seat = seat & 1;
-        Some((points(seat) - points(1 - seat)) as f64 / self.bound)
+        if s.won {
+            let winner = usize::from(s.seat & 1 ^ 1);
+            return Some(if winner == seat { 1.0 } else { -1.0 });
+        }
+        let mover = usize::from(s.seat & 1);
+        let value = if s.men[mover] & self.brink[mover] != 0 {
+            0.99
+        } else if s.men[1 - mover] & self.brink[1 - mover] & !self.attacked(s, mover) != 0 {
+            -0.98
+        } else {
+            let points = |p: Seat| -> i64 {
+                let men: i64 =
+                    self.worth[p].iter().map(|&(row, worth)| i64::from((s.men[p] & row).count_ones()) * worth).sum();
+                2 * men + i64::from((s.men[p] & self.attacked(s, p)).count_ones()) * i64::from(self.rows)
+            };
+            (points(mover) - points(1 - mover)) as f64 / (4.0 * self.bound)
+        };
+        Some(if mover == seat { value } else { -value })
+    }
+
+    /// Winning steps and captures first, of men far advanced before others; then the men that have come farthest.
+    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        let from = out.len();
+        self.legal(s, seat, out);
+        self.sort(seat, &mut out[from..]);
+        out[from..].iter().take_while(|&&a| self.tactical(a)).count()
+    }
+
+    /// Captures, and the winning step; where the other side is about to win, what can be done about it.
+    fn noisy(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
+        let mut all = Vec::new();
+        self.legal(s, seat, &mut all);
+        let danger = s.men[1 - seat] & self.brink[1 - seat];
+        let wins = s.men[seat] & self.brink[seat] != 0;
+        let from = out.len();
+        out.extend(all.into_iter().filter(|&a| {
+            let m = Move::of(a);
+            if wins {
+                self.target(m) & self.goal[seat] != 0
+            } else {
+                m.takes && (danger == 0 || self.target(m) & danger != 0)
+            }
+        }));
+        self.sort(seat, &mut out[from..]);
+        out.len() == from || danger == 0 && !wins
     }
 
     fn hash(&self, s: &State) -> Option<u64> {

@@ -1,5 +1,6 @@
 #![doc = include_str!("gomoku.md")]
 
+mod evaluation;
 mod lines;
 mod points;
 #[cfg(test)]
@@ -47,6 +48,8 @@ pub struct Gomoku {
     board: Points,
     cells: usize,
     lines: Lines,
+    /// By point: those that search takes for near.
+    around: Vec<Points>,
 }
 
 /// The board, and what wins.
@@ -141,8 +144,16 @@ impl Game for Gomoku {
         ("botzone", "{}", "Botzone and BotzoneBench: the defaults, five or more win"),
         ("qitown", r#"{"overline": "nothing"}"#, "Qi Town: exactly five win, a longer line is nothing"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=1000"), (2, 1, "alphabeta depth=1"), (3, 1, "alphabeta depth=3")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "mcts sims=100"),
+        (2, 1, "alphabeta depth=1 noise=1"),
+        (3, 1, "alphabeta depth=1 noise=0.5"),
+        (4, 1, "alphabeta depth=1 noise=0.25"),
+        (5, 1, "alphabeta depth=1 noise=0.1"),
+        (6, 1, "alphabeta depth=1"),
+        (7, 1, "alphabeta nodes=3000"),
+    ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { size, connect, overline, dims, wrap, anti } = params;
@@ -161,7 +172,8 @@ impl Game for Gomoku {
         only("anti", anti.into(), false.into())?;
         let cells = (size * size) as usize;
         let lines = Lines::new(size, connect, overline == Overline::Wins);
-        Ok(Gomoku { board: Points::first(cells), cells, lines, params })
+        let around = evaluation::around(size);
+        Ok(Gomoku { board: Points::first(cells), cells, lines, around, params })
     }
 
     fn params(&self) -> &Params {
@@ -285,24 +297,28 @@ impl Game for Gomoku {
         turn.fill(if s.ply & 1 == 0 { 1.0 } else { 0.0 });
     }
 
-    /// The lines that one side alone can still fill, each stone in a line making it worth eight times as much, and so does
-    /// being to move: the share by which ours outweigh theirs. At the end the returns.
+    /// Threats first, then the lines that one side alone can still fill, each stone in a line making it worth eight times
+    /// as much; at the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
-        let me = seat & 1;
-        let mover = match self.turn(s) {
-            Turn::Seat(mover) => mover,
+        Some(match self.turn(s) {
+            Turn::Seat(mover) if mover == seat & 1 => self.guess(s),
+            Turn::Seat(_) => -self.guess(s),
             _ => {
                 let mut returns = [0.0; 2];
                 self.returns(s, &mut returns);
-                return Some(returns[me]);
+                returns[seat & 1]
             }
-        };
-        let worth = |side: usize| {
-            let open = self.lines.open(&s.stones[side], &s.stones[1 - side]);
-            if side == mover { 8.0 * open } else { open }
-        };
-        let (ours, others) = (worth(me), worth(1 - me));
-        Some((ours - others) / (ours + others + 1.0))
+        })
+    }
+
+    /// Points near stones; where a line is about to be filled, those that fill or close it.
+    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        if self.turn(s) == Turn::Seat(seat) { self.candidates(s, out) } else { 0 }
+    }
+
+    /// Threats and what answers them.
+    fn noisy(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> bool {
+        self.turn(s) != Turn::Seat(seat) || self.forcing(s, out)
     }
 
     fn hash(&self, s: &State) -> Option<u64> {

@@ -1,5 +1,6 @@
 #![doc = include_str!("reversi.md")]
 
+mod evaluation;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -62,7 +63,8 @@ const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['x', 'o'];
 /// White on d4 and e5, black on e4 and d5.
 const START: [u64; 2] = [1 << 28 | 1 << 35, 1 << 27 | 1 << 36];
-const CORNERS: u64 = 1 | 1 << 7 | 1 << 56 | 1 << 63;
+/// How many moves in front keep their order in search.
+const FRONT: usize = 4;
 /// OpenSpiel's bound on the moves of a game, passes among them.
 const LONGEST: u32 = 128;
 
@@ -101,11 +103,13 @@ impl Game for Reversi {
         &[("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1"),
-        (1, 2, "mcts sims=100"),
-        (2, 1, "alphabeta depth=3"),
-        (2, 2, "mcts sims=1000"),
-        (3, 1, "alphabeta depth=5"),
+        (1, 1, "alphabeta depth=1 noise=0.03"),
+        (2, 1, "alphabeta depth=1 noise=0.01"),
+        (3, 1, "alphabeta nodes=60 noise=0.01"),
+        (4, 1, "alphabeta nodes=150 noise=0.002"),
+        (5, 1, "alphabeta nodes=600 noise=0.002"),
+        (6, 1, "alphabeta nodes=3000 noise=0.002"),
+        (7, 1, "alphabeta nodes=16000 noise=0.002"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
@@ -264,7 +268,7 @@ impl Game for Reversi {
         board::planes(out, &[None, Some(me), Some(1 - me)], |square| board::owner(s.discs, square));
     }
 
-    /// Ten for each corner and one for each legal move, ours minus theirs, scaled into (-1, 1); at the end the returns.
+    /// The lead in corners, safe edges, freedom to move and few open discs, scaled into (-1, 1); at the end the returns.
     fn evaluate(&self, s: &State, seat: Seat) -> Option<f64> {
         let me = seat & 1;
         if s.over {
@@ -272,10 +276,22 @@ impl Game for Reversi {
             self.returns(s, &mut returns);
             return Some(returns[me]);
         }
-        let (mine, theirs) = (s.discs[me], s.discs[1 - me]);
-        let worth = |a: u64, b: u64| 10 * (a & CORNERS).count_ones() + moves(a, b).count_ones();
-        // Four corners and fewer than sixty moves.
-        Some((f64::from(worth(mine, theirs)) - f64::from(worth(theirs, mine))) / 100.0)
+        Some(evaluation::lead(s.discs[me], s.discs[1 - me]))
+    }
+
+    /// Corners first, then what leaves the other side few moves.
+    fn promising(&self, s: &State, seat: Seat, out: &mut Vec<Action>) -> usize {
+        let from = out.len();
+        self.legal(s, seat, out);
+        if s.moves == 0 {
+            return 0;
+        }
+        let (mine, theirs) = (s.discs[seat & 1], s.discs[1 - (seat & 1)]);
+        out[from..].sort_by_cached_key(|&a| {
+            let gained = 1 << a | turned(mine, theirs, 1 << a);
+            evaluation::unpromising(1 << a, mine | gained, theirs & !gained)
+        });
+        (out.len() - from).min(FRONT)
     }
 
     fn hash(&self, s: &State) -> Option<u64> {

@@ -64,16 +64,32 @@ impl Lines {
         })
     }
 
-    /// Over the lines of `connect` points without a stone of the other side: 1 for one stone of `side` in it, and eight
-    /// times as much for each further one.
-    pub fn open(&self, side: &Points, other: &Points) -> f64 {
-        let mut sum = 0.0;
+    /// Leaves the points at which a stone of `side` wins: where longer lines are nothing, filling a line may not.
+    pub fn keep_winning(&self, side: &Points, points: &mut Points) {
+        if self.longer {
+            return;
+        }
+        let mut kept = Points::default();
+        for point in points.iter() {
+            let mut with = *side;
+            with.put(point);
+            if self.won_at(&with, point) {
+                kept.put(point);
+            }
+        }
+        *points = kept;
+    }
+
+    /// For each axis: its step, and by number of stones of `side` (from 1) the points at which a line begins that holds
+    /// so many and none of the other side.
+    fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
+        let length = self.connect as usize;
         // at_least[j]: the lines, by the point at which they begin, that hold more than j stones of this side.
-        let mut at_least = vec![Points::default(); self.connect as usize];
+        let mut at_least = [Points::default(); super::MOST as usize];
         for (&step, &begins) in self.steps.iter().zip(&self.begins) {
             at_least.fill(Points::default());
             let mut free = begins;
-            for k in 0..self.connect as usize {
+            for k in 0..length {
                 let stones = side.down(k * step);
                 for j in (1..=k).rev() {
                     at_least[j] = at_least[j] | at_least[j - 1] & stones;
@@ -81,13 +97,75 @@ impl Lines {
                 at_least[0] = at_least[0] | stones;
                 free = free & !other.down(k * step);
             }
-            let (mut worth, mut less) = (1.0, 0.0);
-            for lines in &at_least {
-                // With less stones they were counted already.
-                sum += (*lines & free).len() as f64 * (worth - less);
-                (worth, less) = (worth * 8.0, worth);
+            for j in 0..length {
+                let more = if j + 1 < length { at_least[j + 1] } else { Points::default() };
+                at_least[j] = at_least[j] & !more & free;
             }
+            each(step, &at_least[..length]);
         }
-        sum
     }
+
+    /// What `side` has on the board.
+    pub fn shape(&self, side: &Points, other: &Points) -> Shape {
+        let length = self.connect as usize;
+        let taken = *side | *other;
+        let mut shape = Shape::default();
+        let points_of = |begins: Points, step: usize| {
+            let all = (0..length).fold(Points::default(), |all, k| all | begins.up(k * step));
+            all & !taken
+        };
+        self.each_axis(side, other, |step, exactly| {
+            let mut worth = 1.0;
+            for lines in exactly {
+                shape.worth += lines.len() as f64 * worth;
+                worth *= 8.0;
+            }
+            let with = |stones: usize| if stones == 0 { Points::default() } else { exactly[stones - 1] };
+            let (one_short, two_short) = (with(length - 1), with(length.saturating_sub(2)));
+            if !one_short.is_empty() {
+                shape.wins = shape.wins | points_of(one_short, step);
+            }
+            if !two_short.is_empty() {
+                shape.threats = shape.threats | points_of(two_short, step);
+                // Two lines that are one point apart, the first point of the one and the last of the other empty.
+                let ends = !taken & !taken.down(length * step);
+                let pairs = two_short & two_short.down(step) & ends;
+                let inner = (1..length).fold(Points::default(), |all, k| all | pairs.up(k * step));
+                shape.opening = shape.opening | inner & !taken;
+            }
+        });
+        shape
+    }
+
+    /// Adds to the score of every point `weight` for each line through it that `side` alone can fill, six times as much
+    /// for each stone in it.
+    pub fn add_scores(&self, side: &Points, other: &Points, weight: u32, scores: &mut [u32]) {
+        let length = self.connect as usize;
+        self.each_axis(side, other, |step, exactly| {
+            let mut worth = weight;
+            for lines in exactly {
+                for begin in lines.iter() {
+                    for k in 0..length {
+                        let score = &mut scores[begin + k * step];
+                        *score = score.saturating_add(worth);
+                    }
+                }
+                worth = worth.saturating_mul(6);
+            }
+        });
+    }
+}
+
+/// What one side has on the board.
+#[derive(Default)]
+pub(super) struct Shape {
+    /// Over the lines of `connect` points without a stone of the other side: 1 for one stone in it, and eight times as
+    /// much for each further one.
+    pub worth: f64,
+    /// The points that fill a line.
+    pub wins: Points,
+    /// The points that leave one to be filled in a line.
+    pub threats: Points,
+    /// The points that leave a line which can be filled at both ends.
+    pub opening: Points,
 }

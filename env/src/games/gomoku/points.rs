@@ -5,8 +5,7 @@ use std::ops::{BitAnd, BitOr, Not};
 /// Words of a set.
 const WORDS: usize = 6;
 /// How many points a set has room for: a board of 19 x 19 and some to spare.
-#[cfg(test)]
-const ROOM: usize = WORDS * 64;
+pub(super) const ROOM: usize = WORDS * 64;
 
 /// A set of points; point `i` is bit `i % 64` of word `i / 64`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +77,23 @@ impl Points {
         }))
     }
 
+    /// The points `i + by` for all points `i` of the set that stay within the room.
+    #[inline]
+    pub fn up(&self, by: usize) -> Self {
+        let (words, bits) = (by / 64, by % 64);
+        let at = |k: Option<usize>| k.map_or(0, |k| self.0[k]);
+        Points(std::array::from_fn(|k| {
+            let high = at(k.checked_sub(words)) << bits;
+            if bits == 0 { high } else { high | at(k.checked_sub(words + 1)) >> (64 - bits) }
+        }))
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; WORDS]
+    }
+
     /// The words.
     #[inline]
     pub fn words(&self) -> &[u64] {
@@ -134,6 +150,8 @@ mod tests {
             for by in [0, 1, 19, 63, 64, 65, 200, ROOM, ROOM + 1] {
                 let moved: Vec<usize> = wanted.iter().filter_map(|i| i.checked_sub(by)).collect();
                 assert_eq!(set.down(by).iter().collect::<Vec<_>>(), moved, "{by}");
+                let moved: Vec<usize> = wanted.iter().map(|i| i + by).filter(|i| *i < ROOM).collect();
+                assert_eq!(set.up(by).iter().collect::<Vec<_>>(), moved, "{by}");
             }
         }
         assert_eq!(Points::first(225).iter().collect::<Vec<_>>(), (0..225).collect::<Vec<_>>());

@@ -133,22 +133,91 @@ fn open_lines_count_as_written() {
     both.put(0);
     both.put(4);
     let none = Points::default();
-    assert_eq!((g.lines.open(&corner, &none), g.lines.open(&centre, &none)), (3.0, 4.0));
-    assert_eq!((g.lines.open(&corner, &centre), g.lines.open(&centre, &corner)), (2.0, 3.0));
+    assert_eq!((g.lines.shape(&corner, &none).worth, g.lines.shape(&centre, &none).worth), (3.0, 4.0));
+    assert_eq!((g.lines.shape(&corner, &centre).worth, g.lines.shape(&centre, &corner).worth), (2.0, 3.0));
     // Two lines of the corner, three of the centre, and the one that they share.
-    assert_eq!(g.lines.open(&both, &none), 2.0 + 3.0 + 8.0);
+    assert_eq!(g.lines.shape(&both, &none).worth, 2.0 + 3.0 + 8.0);
+}
+
+/// The points at which a stone of `side` wins.
+fn winning(g: &Gomoku, side: &Points, other: &Points) -> Vec<usize> {
+    let wins = |&at: &usize| {
+        let mut with = *side;
+        with.put(at);
+        !side.has(at) && !other.has(at) && g.lines.won_at(&with, at)
+    };
+    (0..g.cells).filter(wins).collect()
+}
+
+#[test]
+fn shapes_are_what_playing_shows() {
+    let mut rng = Stream::named("shapes");
+    for (size, connect, overline) in [(9, 5, Overline::Wins), (9, 5, Overline::Nothing), (7, 4, Overline::Wins)] {
+        let g = game(size, connect, overline);
+        for _ in 0..60 {
+            let mut s = g.start();
+            for _ in 0..rng.below(30) {
+                if !s.won {
+                    let a = g.random_action(&s, 0, &mut rng);
+                    g.play_unchecked(&mut s, a);
+                }
+            }
+            let [side, other] = s.stones;
+            if s.won {
+                continue;
+            }
+            let mut shape = g.lines.shape(&side, &other);
+            g.lines.keep_winning(&side, &mut shape.wins);
+            let wins = winning(&g, &side, &other);
+            assert_eq!(shape.wins.iter().collect::<Vec<_>>(), wins);
+            for at in (g.empty(&s)).iter() {
+                let mut with = side;
+                with.put(at);
+                let more: Vec<usize> = winning(&g, &with, &other).into_iter().filter(|p| !wins.contains(p)).collect();
+                // Longer lines may take the win away from a threat.
+                let threat = shape.threats.has(at);
+                assert!(threat || more.is_empty(), "{at} makes {more:?}");
+                if overline == Overline::Wins {
+                    assert!(!threat || more.len() + wins.len() > 0, "{at}");
+                    assert!(!shape.opening.has(at) || winning(&g, &with, &other).len() > 1, "{at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_open_three_is_seen_by_both() {
+    // Black has three in the middle of the board, White three scattered stones.
+    let g = game(15, 5, Overline::Wins);
+    let mut s = g.start();
+    for a in [110, 0, 111, 30, 112] {
+        g.play_unchecked(&mut s, a);
+    }
+    // White to move may close it at an end, or beside.
+    let mut moves = Vec::new();
+    g.promising(&s, 1, &mut moves);
+    moves.sort_unstable();
+    assert_eq!(moves, [108, 109, 113, 114]);
+    assert!(g.evaluate(&s, 0).unwrap() < 0.9);
+    g.play_unchecked(&mut s, 60);
+    assert!(g.evaluate(&s, 0).unwrap() > 0.9 && g.evaluate(&s, 1).unwrap() < -0.9);
+    g.play_unchecked(&mut s, 113);
+    // Two ends: lost; and White must take one of them.
+    moves.clear();
+    assert!(!g.noisy(&s, 1, &mut moves));
+    assert_eq!(moves, [109, 114]);
+    assert!(g.evaluate(&s, 1).unwrap() < -0.9);
 }
 
 #[test]
 fn being_to_move_counts() {
     let g = game(15, 5, Overline::Wins);
     let mut s = g.start();
-    g.play_unchecked(&mut s, 112);
+    // One stone each, as far from two edges.
     g.play_unchecked(&mut s, 16);
-    // Black stands in the middle and is to move; then it has moved to a corner, and White is to move.
-    assert!(g.evaluate(&s, 0).unwrap() > 0.7);
-    g.play_unchecked(&mut s, 224);
-    assert!(g.evaluate(&s, 0).unwrap() < 0.0 && g.evaluate(&s, 1) == g.evaluate(&s, 0).map(|v| -v));
+    g.play_unchecked(&mut s, 208);
+    assert!(g.evaluate(&s, 0).unwrap() > 0.0 && g.evaluate(&s, 1) == g.evaluate(&s, 0).map(|v| -v));
 }
 
 #[test]

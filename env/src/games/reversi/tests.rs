@@ -162,5 +162,5 @@ fn a_corner_counts_for_its_owner() {
         ["x.......", "........", "........", "...ox...", "...xo...", "........", "........", "........"],
         "white",
     );
-    assert!(g.evaluate(&s, 0).unwrap() > 0.05 && g.evaluate(&s, 1).unwrap() < -0.05);
+    assert!(g.evaluate(&s, 0).unwrap() > 0.01 && g.evaluate(&s, 1).unwrap() < -0.01);
 }
