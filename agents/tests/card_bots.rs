@@ -10,6 +10,7 @@ use ludex_env::erased::legal_list;
 use ludex_env::{Action, Draw, Outcomes, Turn};
 
 const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
+const SLIPPING: [&str; 1] = ["pot_odds slips=0.3"];
 const LANDLORD: [&str; 4] = ["smallest_play slips=0.2", "hand_split", "team_split", "split_search worlds=2"];
 
 /// Asks every bot in positions of random games: legal, the same near and far, and the same again.
@@ -51,6 +52,7 @@ fn holdem_bots_play_every_table() {
     for preset in ["hunl_fcpa", "hunl_fullgame", "limit", "llmarena"] {
         asked_everywhere(&format!("texas_holdem(preset={preset})"), &HOLDEM, 6, 2);
     }
+    asked_everywhere("texas_holdem(preset=hunl_fullgame)", &SLIPPING, 4, 1);
     asked_everywhere("texas_holdem(preset=botzone,hands=2)", &HOLDEM, 3, 2);
     asked_everywhere("texas_holdem(numPlayers=10)", &HOLDEM, 2, 4);
     asked_everywhere("texas_holdem(numPlayers=3,bettingAbstraction=fchpa)", &HOLDEM, 4, 2);
@@ -143,6 +145,8 @@ fn levels_of_the_landlord_beat_those_below() {
 
 #[test]
 fn levels_of_holdem_beat_those_below() {
-    assert!(score("texas_holdem", "pot_odds", "random", 6, 40) > 0.6);
-    assert!(score("texas_holdem", "hand_strength", "pot_odds", 4, 150) > 0.6);
+    let of = |a, b, units, n| score("texas_holdem", a, b, units, n);
+    assert!(of("pot_odds slips=0.3", "random", 5, 100) > 0.6);
+    assert!(of("pot_odds", "pot_odds slips=0.3", 5, 100) > 0.6);
+    assert!(of("hand_ranges", "pot_odds", 1, 120) > 0.6);
 }

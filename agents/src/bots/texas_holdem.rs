@@ -13,7 +13,7 @@ use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 mod field;
 mod ranges;
@@ -26,8 +26,12 @@ use spot::{Spot, Table};
 
 const GAME: &str = "texas_holdem";
 
+/// For weaker opponents.
+const SLIPS: ArgDef =
+    ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
+
 const fn entry(name: &'static str, doc: &'static str, build: crate::roster::Builder) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args: &[], free: false, build }
+    Entry { name, kind: Kind::Builtin, doc, args: &[SLIPS], free: false, build }
 }
 
 pub(crate) const BOTS: &[Entry] = &[
@@ -55,17 +59,24 @@ struct Bot {
     /// The equity of every hand before the board, made at the first use.
     preflop: OnceLock<Vec<f64>>,
     decide: Decide,
+    slips: f64,
 }
 
 fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;
     let table = Table::of(game)?;
     let deck = Deck::of(&table);
-    Ok(Arc::new(Bot { table, deck, preflop: OnceLock::new(), decide }))
+    Ok(Arc::new(Bot { table, deck, preflop: OnceLock::new(), decide, slips: spec.number("slips").unwrap_or(0.0) }))
 }
 
 impl Agent for Bot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        if self.slips > 0.0 {
+            let mut rng = ask.stream();
+            if rng.unit() < self.slips {
+                return Ok(Answer::id(ask.legal.get(rng.below(ask.legal.len())).copied().unwrap_or_default()));
+            }
+        }
         let seen: View = view(ask)?;
         let spot = Spot::of(&self.table, &seen.now, ask)
             .ok_or_else(|| AgentError::failed("a view of texas_holdem in which this seat is not to move"))?;

@@ -143,8 +143,13 @@ impl Game for TexasHoldem {
             "BotzoneBench's settings of Botzone's game: 20 hands",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "pot_odds"), (2, 1, "hand_strength"), (3, 1, "hand_ranges")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "pot_odds slips=0.3"),
+        (2, 1, "pot_odds"),
+        (2, 2, "hand_strength"),
+        (3, 1, "hand_ranges"),
+    ];
     const UNIT: Unit = Unit::Duplicate(25);
 
     fn new(mut params: Params) -> Result<Self, ParamError> {
