@@ -223,7 +223,10 @@ impl Negotiator {
         let last_word = bayesian && deal.offers.len() + 2 == deal.limit;
         let mut best: Option<(f64, f64, usize)> = None;
         for (i, kept) in splits.iter().enumerate() {
-            if gains[i] < target.min(most) && !last_word {
+            // A last word is taken with a chance of 1 at most, so it is worth no more than it gains.
+            let hopeless =
+                if last_word { best.is_some_and(|(w, ..)| gains[i] <= w) } else { gains[i] < target.min(most) };
+            if hopeless {
                 continue;
             }
             let given = deal.rest(kept);
@@ -253,10 +256,10 @@ impl Negotiator {
 }
 
 /// How much of the most the bayesian gives up at the end, and how late.
-const YIELDS: f64 = 0.4;
+const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
 /// The part of the most that it holds out for while the other concedes.
-const HOLDS: f64 = 0.9;
+const HOLDS: f64 = 0.75;
 
 /// Whether the other's offers get better and better.
 fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
