@@ -16,7 +16,7 @@ use ludex_env::games::chess::View;
 use ludex_env::{Ask, GameRef, Stream};
 
 use super::pool::Pool;
-use super::program::{self, failed, start};
+use super::program::{self, failed, name, start};
 use crate::agent::{Agent, Answer, Move};
 use crate::bots::{plays_only, view};
 use crate::error::{AgentError, ErrorKind};
@@ -130,10 +130,9 @@ impl Agent for Uci {
             None => &found.best,
         };
         let Some(action) = ask.view().parse(ask.seat, ask.legal, chosen) else {
-            let name = &self.program.argv[0];
+            let (name, fen) = (name(&self.program), &seen.fen);
             return Err(AgentError::failed(format!(
-                "{name} wants to play {chosen:?} in {}, which is no legal move",
-                seen.fen
+                "{name} wants to play {chosen:?} in {fen}, which is no legal move"
             )));
         };
         let mut answer =
@@ -200,8 +199,9 @@ impl Engine {
 
     /// Hands all lines before `end` to `heed`.
     fn until(&mut self, end: &str, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
+        let patience = Instant::now() + PATIENCE;
         loop {
-            let line = self.line(PATIENCE)?;
+            let line = self.line(patience)?;
             match line.trim() {
                 line if line == end => return Ok(()),
                 line => heed(line),
@@ -209,17 +209,24 @@ impl Engine {
         }
     }
 
-    fn line(&mut self, wall: Duration) -> Result<String, AgentError> {
-        self.process.line(&Allowance::wall(wall)).map_err(|fault| failed(fault, &mut self.process))
+    fn line(&mut self, end: Instant) -> Result<String, AgentError> {
+        let left = end.saturating_duration_since(Instant::now());
+        self.process.line(&Allowance::wall(left)).map_err(|fault| failed(fault, &mut self.process))
     }
 
-    fn search(&mut self, position: &str, go: &str, time: Option<Duration>, patience: Duration) -> Result<Found, AgentError> {
+    fn search(
+        &mut self,
+        position: &str,
+        go: &str,
+        time: Option<Duration>,
+        patience: Duration,
+    ) -> Result<Found, AgentError> {
         let time_of = |time: Duration| format!(" movetime {}", time.as_millis());
         self.process.send(&format!("{position}\n{go}{}\n", time.map(time_of).unwrap_or_default()));
         let end = Instant::now() + time.unwrap_or_default() + patience;
         let mut lines = Lines::default();
         loop {
-            let line = self.line(end.saturating_duration_since(Instant::now()))?;
+            let line = self.line(end)?;
             let mut words = line.split_whitespace();
             match words.next() {
                 Some("info") => lines.read(words),

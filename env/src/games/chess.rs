@@ -4,6 +4,7 @@ mod evaluation;
 mod ids;
 mod moves;
 mod notation;
+mod order;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -258,6 +259,14 @@ impl Game for Chess {
             None => evaluation::guess(s),
         };
         Some(if seat == 1 { white } else { -white })
+    }
+
+    fn promising(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> usize {
+        order::promising(s, out)
+    }
+
+    fn noisy(&self, s: &State, _seat: Seat, out: &mut Vec<Action>) -> bool {
+        order::noisy(s, out)
     }
 
     /// Pieces, side to move, castling rights, en passant, how often the position has stood on the board, and the plies
