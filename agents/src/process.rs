@@ -198,8 +198,8 @@ impl Process {
         })
     }
 
-    /// Everything up to the end of its output, from a program that answers once and ends. One that fails (an exit code
-    /// other than 0, a signal) has not answered, whatever it wrote.
+    /// Everything up to the end of its output, without the end of the last line, from a program that answers once and
+    /// ends. One that fails (an exit code other than 0, a signal) has not answered, whatever it wrote.
     ///
     /// # Errors
     /// As [`line`](Process::line).
@@ -324,7 +324,6 @@ impl Process {
         let begun = Instant::now();
         loop {
             if let Some(end) = system::ended(&mut self.child) {
-                // The CPU limit of the sandbox, which is far, has its own signal.
                 let said = sandbox::refusal(end.code, || self.errors());
                 let (code, signal) = (end.code, end.signal);
                 return match said {
