@@ -377,6 +377,9 @@ impl Search {
             if i == 0 || value > alpha && value < beta {
                 value = self.value(ply + 1, mover, depth - 1, alpha, beta);
             }
+            if self.stopped {
+                break;
+            }
             if value > most {
                 (best, most) = (a, value);
             }

@@ -316,16 +316,16 @@ impl Game for Ataxx {
         &[("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.6"),
+        (1, 1, "alphabeta depth=1 noise=1"),
         (2, 1, "alphabeta depth=1 noise=0.25"),
         (3, 1, "alphabeta depth=1 noise=0.12"),
         (4, 1, "alphabeta depth=1 noise=0.06"),
         (5, 1, "alphabeta depth=1 noise=0.025"),
         (6, 1, "alphabeta depth=1"),
         (7, 1, "alphabeta nodes=100"),
-        (8, 1, "alphabeta nodes=500"),
-        (9, 1, "alphabeta nodes=2500"),
-        (10, 1, "alphabeta nodes=12000"),
+        (8, 1, "alphabeta nodes=400"),
+        (9, 1, "alphabeta nodes=2000"),
+        (10, 1, "alphabeta nodes=10000"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

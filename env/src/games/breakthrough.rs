@@ -233,10 +233,10 @@ impl Game for Breakthrough {
     const PRESETS: &'static [PresetText] = &[("gtbench", r#"{"columns": 3}"#, "GTBench: 3 columns, 6 men each")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.1"),
+        (1, 1, "alphabeta depth=1 noise=1"),
         (2, 1, "alphabeta depth=1 noise=0.015"),
         (3, 1, "alphabeta nodes=100"),
-        (4, 1, "alphabeta nodes=1500"),
+        (4, 1, "alphabeta nodes=4000"),
         (5, 1, "alphabeta nodes=20000"),
     ];
 
