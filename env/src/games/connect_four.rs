@@ -230,12 +230,9 @@ impl Game for ConnectFour {
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1"),
-        (2, 1, "alphabeta depth=2"),
-        (3, 1, "alphabeta depth=4"),
-        (3, 2, "mcts sims=100"),
-        (4, 1, "mcts sims=1000"),
-        (4, 2, "alphabeta depth=8"),
-        (5, 1, "solver"),
+        (2, 1, "alphabeta depth=4"),
+        (3, 1, "alphabeta depth=6"),
+        (4, 1, "solver"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
