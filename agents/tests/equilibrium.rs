@@ -6,7 +6,6 @@ use common::{after, far, game, near};
 use ludex_agents::equilibrium::Table;
 use ludex_agents::tree::Tree;
 use ludex_agents::{ErrorKind, build};
-use ludex_env::check::scaled;
 use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
 
 /// The tree of a game and its stored policy.
@@ -32,12 +31,8 @@ fn leduc_poker_is_solved() {
     assert!((tree.values(&policy)[0] + 0.0856).abs() < 0.002, "{}", tree.values(&policy)[0]);
 }
 
-/// The tree of liar's dice is listed in a second or two, so this runs at full scale alone.
 #[test]
 fn liars_dice_is_solved() {
-    if scaled(2) < 2 {
-        return;
-    }
     let (tree, policy) = stored("liars_dice");
     assert!(tree.exploitability(&policy) < 0.002, "{}", tree.exploitability(&policy));
 }

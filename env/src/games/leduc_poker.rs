@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
 use crate::registry::Entry;
 use crate::tensor::{one_hot, stretches};
@@ -255,7 +255,8 @@ impl Game for LeducPoker {
     const PAGE: &'static str = include_str!("leduc_poker.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "mcts sims=10"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+        &[(0, 1, "random"), (1, 1, "equilibrium"), (1, 2, "leduc_honest")];
+    const UNIT: Unit = Unit::Duplicate(10);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, starting_player, .. } = params;
