@@ -145,7 +145,7 @@ impl Game for TexasHoldem {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "pot_odds slips=0.3"),
+        (1, 1, "pot_odds slips=0.2"),
         (2, 1, "pot_odds"),
         (2, 2, "hand_strength"),
         (3, 1, "hand_ranges"),

@@ -88,7 +88,7 @@ fn bombs(hand: Counts, top: &Combo, mut found: impl FnMut(Combo)) {
 pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     let mut out = Vec::new();
     let wing = wing(top.kind);
-    let number = if wing == 0 { 0 } else { (size(top.counts) - each(top.kind) * top.length) / wing } as usize;
+    let number = usize::from((size(top.counts) - each(top.kind) * top.length).checked_div(wing).unwrap_or(0));
     higher(hand, top, |rank, main| {
         let combo = Combo { rank: rank as u8, counts: main, ..*top };
         if number == 0 {

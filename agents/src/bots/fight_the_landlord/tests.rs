@@ -130,7 +130,7 @@ fn playouts_come_to_an_end() {
         let won = game.finish(&mut Splits::new());
         assert_eq!(game.hands[0] == 0, won);
         for p in 0..3 {
-            assert_eq!(u32::from(game.held[p]), (0..RANKS).map(|r| u32::from(count(game.hands[p], r))).sum::<u32>());
+            assert_eq!(game.held[p], (0..RANKS).map(|r| count(game.hands[p], r)).sum::<u8>());
         }
     }
 }

@@ -144,7 +144,7 @@ fn acts_last(table: &Table, hand: &HandView, me: usize, round: usize) -> bool {
         table.params.first_player.iter().flatten().nth(round + 1).or(table.params.first_player.iter().flatten().last());
     let first = first.map_or(0, |&f| f as usize - 1);
     let order = (0..n).map(|k| usize::from(hand.positions[(first + k) % n]));
-    order.filter(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)).last() == Some(me)
+    order.rev().find(|&seat| !hand.folded.iter().any(|&f| usize::from(f) == seat)) == Some(me)
 }
 
 /// A few raises: all that there are, or of many sizes half the pot, the pot, twice the pot and all-in.
