@@ -336,7 +336,11 @@ fn ladders_are_measured_kept_and_written() {
     std::fs::write(&file, &text[..text.len() - 20]).unwrap();
     assert_eq!(figures(&measure("6", "parts")), figures(&once));
     let again = measure("6", "parts");
-    assert_eq!((figures(&again), &again[0]["rungs"][0]["micros"]), (figures(&once), &Value::Null), "nothing was played");
+    assert_eq!(
+        (figures(&again), &again[0]["rungs"][0]["micros"]),
+        (figures(&once), &Value::Null),
+        "nothing was played"
+    );
     assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 6 * text.lines().count() / 3);
 
     let page = at.path().join("kuhn_poker.md");

@@ -1,8 +1,7 @@
 //! A guess at how a position stands: material, squares, mobility, pawns, and what is aimed at the king.
 //!
 //! Every term has a value for the middle game and one for the endgame, in hundredths of a pawn; the pieces on the board
-//! say how much each counts. Values of pieces and squares are those of Ronald Friederich's engine Rofchade
-//! ("PeSTO's evaluation functions", chessprogramming.org); the other terms are round numbers of common size.
+//! say how much each counts. Squares are valued by rules of thumb, not by tables: how near the centre, how far forward.
 
 use std::ops::{AddAssign, Neg};
 
@@ -11,75 +10,45 @@ use shakmaty::{Bitboard, Board, Color, Position, Role, Square, attacks};
 use super::state::State;
 
 /// Of a pawn, knight, bishop, rook, queen and king.
-const VALUE: [[i32; 6]; 2] = [[82, 337, 365, 477, 1025, 0], [94, 281, 297, 512, 936, 0]];
+const VALUE: [Score; 6] =
+    [Score(90, 110), Score(330, 300), Score(345, 315), Score(480, 530), Score(980, 960), Score(0, 0)];
 
-/// By role in the middle game; the eighth rank first, files a to h.
-const MIDDLE: [[i32; 64]; 6] = [
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 98, 134, 61, 95, 68, 126, 34, -11, -6, 7, 26, 31, 65, 56, 25, -20, -14, 13, 6, 21, 23,
-        12, 17, -23, -27, -2, -5, 12, 17, 6, 10, -25, -26, -4, -4, -10, 3, 3, 33, -12, -35, -1, -20, -23, -15, 24, 38,
-        -22, 0, 0, 0, 0, 0, 0, 0, 0,
-    ],
-    [
-        -167, -89, -34, -49, 61, -97, -15, -107, -73, -41, 72, 36, 23, 62, 7, -17, -47, 60, 37, 65, 84, 129, 73, 44,
-        -9, 17, 19, 53, 37, 69, 18, 22, -13, 4, 16, 13, 28, 19, 21, -8, -23, -9, 12, 10, 19, 17, 25, -16, -29, -53,
-        -12, -3, -1, 18, -14, -19, -105, -21, -58, -33, -17, -28, -19, -23,
-    ],
-    [
-        -29, 4, -82, -37, -25, -42, 7, -8, -26, 16, -18, -13, 30, 59, 18, -47, -16, 37, 43, 40, 35, 50, 37, -2, -4, 5,
-        19, 50, 37, 37, 7, -2, -6, 13, 13, 26, 34, 12, 10, 4, 0, 15, 15, 15, 14, 27, 18, 10, 4, 15, 16, 0, 7, 21, 33,
-        1, -33, -3, -14, -21, -13, -12, -39, -21,
-    ],
-    [
-        32, 42, 32, 51, 63, 9, 31, 43, 27, 32, 58, 62, 80, 67, 26, 44, -5, 19, 26, 36, 17, 45, 61, 16, -24, -11, 7, 26,
-        24, 35, -8, -20, -36, -26, -12, -1, 9, -7, 6, -23, -45, -25, -16, -17, 3, 0, -5, -33, -44, -16, -20, -9, -1,
-        11, -6, -71, -19, -13, 1, 17, 16, 7, -37, -26,
-    ],
-    [
-        -28, 0, 29, 12, 59, 44, 43, 45, -24, -39, -5, 1, -16, 57, 28, 54, -13, -17, 7, 8, 29, 56, 47, 57, -27, -27,
-        -16, -16, -1, 17, -2, 1, -9, -26, -9, -10, -2, -4, 3, -3, -14, 2, -11, -2, -5, 2, 14, 5, -35, -8, 11, 2, 8, 15,
-        -3, 1, -1, -18, -9, 10, -15, -25, -31, -50,
-    ],
-    [
-        -65, 23, 16, -15, -56, -34, 2, 13, 29, -1, -20, -7, -8, -4, -38, -29, -9, 24, 2, -16, -20, 6, 22, -22, -17,
-        -20, -12, -27, -30, -25, -14, -36, -49, -1, -27, -39, -46, -44, -33, -51, -14, -14, -22, -46, -44, -30, -15,
-        -27, 1, 7, -8, -64, -43, -16, 9, 8, -15, 36, 12, -54, 8, -28, 24, 14,
-    ],
-];
+/// What a square is worth to a role; `rank` and `file` from 0, the own side first.
+const fn place(role: usize, rank: i32, file: i32) -> Score {
+    // 0 in the four squares of the middle, 3 on the edge.
+    let (across, along) = (from_middle(file), from_middle(rank));
+    let centre = if across > along { across } else { along };
+    match role {
+        // A pawn of the middle files takes space; in the endgame every step counts.
+        0 => Score(if across == 0 { 8 * (rank - 1) } else { 3 * (rank - 1) - 4 * across }, 6 * (rank - 1)),
+        1 => Score(22 - 14 * centre + 2 * rank, 12 - 10 * centre),
+        2 => Score(10 - 7 * centre + rank, 6 - 4 * centre),
+        3 => Score(if rank == 6 { 18 } else { 6 - 4 * across }, if rank == 6 { 20 } else { 0 }),
+        4 => Score(-2 * rank, 12 - 7 * centre),
+        // The king hides in a corner of its own side, and comes forth when the pieces are gone.
+        _ => Score(across * 10 - 22 * rank, 40 - 16 * centre + 2 * rank),
+    }
+}
 
-/// By role in the endgame.
-const END: [[i32; 64]; 6] = [
-    [
-        0, 0, 0, 0, 0, 0, 0, 0, 178, 173, 158, 134, 147, 132, 165, 187, 94, 100, 85, 67, 56, 53, 82, 84, 32, 24, 13, 5,
-        -2, 4, 17, 17, 13, 9, -3, -7, -7, -8, 3, -1, 4, 7, -6, 1, 0, -5, -1, -8, 13, 8, 8, 10, 13, 0, 2, -7, 0, 0, 0,
-        0, 0, 0, 0, 0,
-    ],
-    [
-        -58, -38, -13, -28, -31, -27, -63, -99, -25, -8, -25, -2, -9, -25, -24, -52, -24, -20, 10, 9, -1, -9, -19, -41,
-        -17, 3, 22, 22, 22, 11, 8, -18, -18, -6, 16, 25, 16, 17, 4, -18, -23, -3, -1, 15, 10, -3, -20, -22, -42, -20,
-        -10, -5, -2, -20, -23, -44, -29, -51, -23, -15, -22, -18, -50, -64,
-    ],
-    [
-        -14, -21, -11, -8, -7, -9, -17, -24, -8, -4, 7, -12, -3, -13, -4, -14, 2, -8, 0, -1, -2, 6, 0, 4, -3, 9, 12, 9,
-        14, 10, 3, 2, -6, 3, 13, 19, 7, 10, -3, -9, -12, -3, 8, 10, 13, 3, -7, -15, -14, -18, -7, -1, 4, -9, -15, -27,
-        -23, -9, -23, -5, -9, -16, -5, -17,
-    ],
-    [
-        13, 10, 18, 15, 12, 12, 8, 5, 11, 13, 13, 11, -3, 3, 8, 3, 7, 7, 7, 5, 4, -3, -5, -3, 4, 3, 13, 1, 2, 1, -1, 2,
-        3, 5, 8, 4, -5, -6, -8, -11, -4, 0, -5, -1, -7, -12, -8, -16, -6, -6, 0, 2, -9, -9, -11, -3, -9, 2, 3, -1, -5,
-        -13, 4, -20,
-    ],
-    [
-        -9, 22, 22, 27, 27, 19, 10, 20, -17, 20, 32, 41, 58, 25, 30, 0, -20, 6, 9, 49, 47, 35, 19, 9, 3, 22, 24, 45,
-        57, 40, 57, 36, -18, 28, 19, 47, 31, 34, 39, 23, -16, -27, 15, 6, 9, 17, 10, 5, -22, -23, -30, -16, -16, -23,
-        -36, -32, -33, -28, -22, -43, -5, -32, -20, -41,
-    ],
-    [
-        -74, -35, -18, -18, -11, 15, 4, -17, -12, 17, 14, 17, 17, 38, 23, 11, 10, 17, 23, 15, 20, 45, 44, 13, -8, 22,
-        24, 27, 26, 33, 26, 3, -18, -4, 21, 24, 27, 23, 9, -11, -19, -3, 11, 21, 23, 16, 7, -9, -27, -11, 4, 13, 14, 4,
-        -5, -17, -53, -34, -21, -11, -28, -14, -24, -43,
-    ],
-];
+/// How far from the two middle ranks or files.
+const fn from_middle(line: i32) -> i32 {
+    if line < 4 { 3 - line } else { line - 4 }
+}
+
+/// Material and [`place`], by role and square as White sees it.
+const WORTH: [[Score; 64]; 6] = {
+    let mut all = [[Score(0, 0); 64]; 6];
+    let (mut role, mut square) = (0, 0);
+    while role < 6 {
+        while square < 64 {
+            let at = place(role, square / 8, square % 8);
+            all[role][square as usize] = Score(VALUE[role].0 + at.0, VALUE[role].1 + at.1);
+            square += 1;
+        }
+        (role, square) = (role + 1, 0);
+    }
+    all
+};
 
 /// What each role counts towards a full middle game, which is 24.
 const WEIGHT: [i32; 6] = [0, 1, 1, 2, 4, 0];
@@ -140,7 +109,7 @@ pub(super) fn centipawns(s: &State) -> i32 {
 /// Material, squares, mobility and attack of one colour; adds to `middle` what its pieces count.
 fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     let (own, occupied) = (board.by_color(color), board.occupied());
-    let flip = color.fold_wb(56, 0);
+    let flip = color.fold_wb(0, 56);
     let (my_pawns, pawns) = (board.pawns() & own, board.pawns());
     let guarded = strikes(!color, pawns & board.by_color(!color));
     let king = board.king_of(!color).map_or(Bitboard::EMPTY, |king| attacks::king_attacks(king));
@@ -150,7 +119,7 @@ fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
         *middle += WEIGHT[i] * these.count() as i32;
         for square in these {
             let at = usize::from(square) ^ flip;
-            sum += Score(VALUE[0][i] + MIDDLE[i][at], VALUE[1][i] + END[i][at]);
+            sum += WORTH[i][at];
             let reach = match role {
                 Role::Pawn | Role::King => continue,
                 Role::Knight => attacks::knight_attacks(square),
