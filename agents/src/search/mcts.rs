@@ -27,7 +27,8 @@
 //! Where seats move together, each seat draws among its own actions by regret matching, one time in ten any of them: UCT
 //! for each seat apart would have equal seats try the same actions in step and learn from nothing else.
 //!
-//! Where information is hidden, the simulations are split evenly over `worlds` full positions drawn from the seat's view,
+//! Where information is hidden, the simulations are split evenly over `worlds` full positions drawn from the seat's view
+//! (fewer, if there are not enough to try every action in each),
 //! each with a tree of its own, and the root's visits are summed (a world that is solved early gives the rest of its share
 //! to its best action); the action with most visits is played. This is perfect-information Monte Carlo: it plays each
 //! world as if everybody saw it, so it neither bluffs nor pays for information. `peek=true` searches the true
@@ -167,7 +168,9 @@ impl Agent for Mcts {
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
         let end = own.into_iter().chain(deadline).min();
-        let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims) };
+        // Fewer where there are few simulations: a world in which not every action is tried says nothing.
+        let each = ask.legal.len() as u64 + 1;
+        let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
         let mut rng = ask.stream();
         let mut sum = vec![Tally::default(); ask.legal.len()];
         let (mut done, mut cut) = (0, false);
