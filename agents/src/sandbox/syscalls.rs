@@ -89,7 +89,6 @@ type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
 fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(), Box<dyn std::error::Error>> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let denied = denied.into_iter().map(|(call, rules)| (call as i64, rules)).collect();
     let filter = SeccompFilter::new(denied, SeccompAction::Allow, SeccompAction::Errno(errno as u32), arch)?;
     apply_filter(&seccompiler::BpfProgram::try_from(filter)?)?;
     Ok(())
