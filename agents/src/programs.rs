@@ -208,6 +208,6 @@ mod tests {
         fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
         let line = Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap();
         let program = Program { sandboxed: false, ..Program::new(&line).unwrap() };
-        assert_eq!(program.start().unwrap().rest(&COMPILING).unwrap(), "ready\n");
+        assert_eq!(program.start().unwrap().rest(&COMPILING).unwrap(), "ready");
     }
 }

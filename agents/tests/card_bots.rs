@@ -140,7 +140,7 @@ fn levels_of_the_landlord_beat_those_below() {
     assert!(of("smallest_play slips=0.5", "random", 10, 2) > 0.6);
     assert!(of("smallest_play", "smallest_play slips=0.5", 10, 2) > 0.6);
     assert!(of("team_split", "smallest_play", 8, 6) > 0.6);
-    assert!(of("split_search worlds=8", "team_split", 2, 6) > 0.5);
+    assert!(of("split_search worlds=24", "team_split", 4, 4) > 0.5);
 }
 
 #[test]

@@ -258,7 +258,7 @@ fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
         let players = game.spec().players as usize;
         let mut rng = Stream::named(&format!("worlds:{}", game.spec().string));
         let (mut compared, mut different) = (0, 0);
-        for _ in 0..scaled(300) {
+        for _ in 0..scaled(300).max(150) {
             let Some(state) = position(&game, &mut rng) else { continue };
             let watcher = rng.below(players + 1);
             let viewer = if watcher < players { Viewer::Seat(watcher) } else { Viewer::Public };

@@ -1,4 +1,4 @@
-//! Pig of two by value iteration.
+//! Pig of two, solved from the end backwards.
 //!
 //! Source: Neller and Presser, *Optimal play of the dice game Pig* (2004). Only the values of the beginnings of turns are kept: a
 //! turn is solved backwards from them, from the total that wins down to nothing. The solution knows no horizon.
@@ -20,6 +20,8 @@ pub(super) const GAME: &str = "pig";
 const MOST_POINTS: u64 = 200;
 /// Games last longer than this times the points only by a miracle, with any usual die.
 const HORIZON: u64 = 8;
+/// More than a double has digits.
+const HALVINGS: u32 = 54;
 /// So many games are kept: clients name parameters as they like.
 const MOST_KEPT: usize = 16;
 
@@ -107,17 +109,26 @@ impl Rules {
         for sum in (0..=2 * (goal - 1)).rev() {
             for mine in sum.saturating_sub(goal - 1)..=sum / 2 {
                 let theirs = sum - mine;
-                let (here, there) = (mine * goal + theirs, theirs * goal + mine);
-                loop {
-                    let before = starts[here];
-                    for (at, other, points) in [(here, there, [mine, theirs]), (there, here, [theirs, mine])] {
-                        let Chances { roll, stop } = self.chances(&starts, points, 0, 1.0 - starts[other]);
-                        starts[at] = roll.max(stop);
-                    }
-                    if (starts[here] - before).abs() < 1e-13 {
-                        break;
+                let points = [[mine, theirs], [theirs, mine]];
+                let best = |of: usize, nothing: f64| {
+                    let Chances { roll, stop } = self.chances(&starts, points[of], 0, nothing);
+                    roll.max(stop)
+                };
+                // The better the one stands, the worse the other, so what follows from a guess crosses it once. Halving
+                // finds it where going round from one to the other would take for ever, as in hopeless positions.
+                let (mut low, mut high) = (0.0, 1.0);
+                let mut other = 0.5;
+                for _ in 0..HALVINGS {
+                    let guess: f64 = (low + high) / 2.0;
+                    other = best(1, 1.0 - guess);
+                    if best(0, 1.0 - other) > guess {
+                        low = guess;
+                    } else {
+                        high = guess;
                     }
                 }
+                starts[mine * goal + theirs] = low;
+                starts[theirs * goal + mine] = if mine == theirs { low } else { other };
             }
         }
         starts

@@ -316,16 +316,14 @@ impl Game for Ataxx {
         &[("botzone", r#"{"repetition": "loses"}"#, "Botzone: who repeats an earlier step of the game loses")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=1"),
-        (2, 1, "alphabeta depth=1 noise=0.25"),
-        (3, 1, "alphabeta depth=1 noise=0.12"),
-        (4, 1, "alphabeta depth=1 noise=0.06"),
-        (5, 1, "alphabeta depth=1 noise=0.025"),
-        (6, 1, "alphabeta depth=1"),
-        (7, 1, "alphabeta nodes=100"),
-        (8, 1, "alphabeta nodes=400"),
-        (9, 1, "alphabeta nodes=2000"),
-        (10, 1, "alphabeta nodes=10000"),
+        (1, 1, "alphabeta depth=1 noise=0.8"),
+        (2, 1, "alphabeta depth=1 noise=0.22"),
+        (3, 1, "alphabeta depth=1 noise=0.08"),
+        (4, 1, "alphabeta depth=1 noise=0.03"),
+        (5, 1, "alphabeta depth=1 noise=0.007"),
+        (6, 1, "alphabeta nodes=120 noise=0.002"),
+        (7, 1, "alphabeta nodes=400 noise=0.002"),
+        (8, 1, "alphabeta nodes=1600 noise=0.002"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -235,9 +235,9 @@ impl Game for Breakthrough {
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=1"),
         (2, 1, "alphabeta depth=1 noise=0.015"),
-        (3, 1, "alphabeta nodes=100"),
-        (4, 1, "alphabeta nodes=4000"),
-        (5, 1, "alphabeta nodes=20000"),
+        (3, 1, "alphabeta nodes=100 noise=0.002"),
+        (4, 1, "alphabeta nodes=3000 noise=0.002"),
+        (5, 1, "alphabeta nodes=20000 noise=0.002"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

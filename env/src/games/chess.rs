@@ -108,8 +108,20 @@ impl Game for Chess {
         ),
         ("qitown", r#"{"max_plies": 300}"#, "Qi Town: a draw after 300 plies"),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "alphabeta depth=1"), (2, 1, "alphabeta depth=2"), (3, 1, "alphabeta depth=3")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "alphabeta depth=1 noise=1"),
+        (2, 1, "alphabeta depth=1 noise=0.3"),
+        (3, 1, "alphabeta depth=1 noise=0.12"),
+        (4, 1, "alphabeta depth=1 noise=0.04"),
+        (5, 1, "alphabeta depth=1 noise=0.004"),
+        (6, 1, "alphabeta depth=2 noise=0.004"),
+        (7, 1, "alphabeta nodes=2500 noise=0.004"),
+        (8, 1, "alphabeta nodes=8000 noise=0.004"),
+        (9, 1, "alphabeta nodes=25000 noise=0.004"),
+        (10, 1, "uci cmd=stockfish nodes=5000 within=15"),
+        (11, 1, "uci cmd=stockfish nodes=20000 within=15"),
+    ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let ranges = [

@@ -229,10 +229,12 @@ impl Game for ConnectFour {
     const PAGE: &'static str = include_str!("connect_four.md");
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1"),
-        (2, 1, "alphabeta depth=4"),
-        (3, 1, "alphabeta depth=6"),
-        (4, 1, "solver"),
+        (1, 1, "alphabeta depth=1 noise=0.1"),
+        (2, 1, "alphabeta depth=3 noise=0.1"),
+        (3, 1, "alphabeta depth=4 noise=0.02"),
+        (4, 1, "mcts sims=300"),
+        (4, 2, "alphabeta depth=8 noise=0.02"),
+        (5, 1, "solver"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -219,8 +219,16 @@ impl<const W: usize> Game for Go<W> {
         r#"{"board_size": 8, "komi": 1.5, "superko": "loses", "max_game_length": 1000}"#,
         "Botzone: 8x8, 0.75 stones (1.5 points) for White, who repeats a position loses, 1000 plies in place of no limit",
     )];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "alphabeta depth=1"), (2, 1, "mcts sims=100"), (3, 1, "mcts sims=1000")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "alphabeta depth=1 noise=1"),
+        (2, 1, "alphabeta depth=1 noise=0.15"),
+        (3, 1, "alphabeta depth=1 noise=0.04"),
+        (4, 1, "alphabeta depth=1 noise=0.01"),
+        (5, 1, "alphabeta depth=1 noise=0.001"),
+        (6, 1, "alphabeta nodes=1000 noise=0.001"),
+        (7, 1, "alphabeta depth=2 noise=0.001"),
+    ];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { board_size, komi, handicap, max_game_length, .. } = params;

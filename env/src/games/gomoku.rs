@@ -146,14 +146,14 @@ impl Game for Gomoku {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=1"),
-        (1, 2, "mcts sims=100"),
-        (2, 1, "alphabeta depth=1 noise=0.5"),
-        (3, 1, "alphabeta depth=1 noise=0.35"),
-        (4, 1, "alphabeta depth=1 noise=0.22"),
-        (5, 1, "alphabeta depth=1 noise=0.1"),
-        (6, 1, "alphabeta depth=1"),
-        (7, 1, "alphabeta nodes=12000"),
+        (1, 1, "mcts sims=5"),
+        (2, 1, "mcts sims=14"),
+        (3, 1, "alphabeta depth=1 noise=1"),
+        (3, 2, "mcts sims=80"),
+        (4, 1, "alphabeta depth=1 noise=0.45"),
+        (5, 1, "alphabeta depth=1 noise=0.2"),
+        (6, 1, "alphabeta depth=1 noise=0.01"),
+        (7, 1, "alphabeta nodes=3000 noise=0.01"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -135,8 +135,8 @@ impl Game for KuhnPoker {
     const PAGE: &'static str = include_str!("kuhn_poker.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "kuhn_honest"), (2, 1, "equilibrium")];
-    const UNIT: Unit = Unit::Duplicate(20);
+        &[(0, 1, "random"), (1, 1, "cfr rounds=4"), (2, 1, "equilibrium")];
+    const UNIT: Unit = Unit::Duplicate(6);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(2..=MOST as u32).contains(&params.players) {

@@ -254,8 +254,13 @@ impl Game for LeducPoker {
     const TITLE: &'static str = "Leduc poker";
     const PAGE: &'static str = include_str!("leduc_poker.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "equilibrium"), (1, 2, "leduc_honest")];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "ismcts sims=3"),
+        (2, 1, "ismcts sims=30"),
+        (3, 1, "equilibrium"),
+        (3, 2, "leduc_honest"),
+    ];
     const UNIT: Unit = Unit::Duplicate(10);
 
     fn new(params: Params) -> Result<Self, ParamError> {

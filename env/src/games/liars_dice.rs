@@ -213,9 +213,15 @@ impl Game for LiarsDice {
     const TITLE: &'static str = "Liar's dice";
     const PAGE: &'static str = include_str!("liars_dice.md");
     const PLAYERS: [u32; 2] = [2, MOST as u32];
-    const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "equilibrium"), (1, 2, "liars_odds")];
-    const UNIT: Unit = Unit::Duplicate(1);
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "ismcts sims=2"),
+        (2, 1, "ismcts sims=8"),
+        (3, 1, "ismcts sims=100"),
+        (4, 1, "equilibrium"),
+        (4, 2, "liars_odds"),
+    ];
+    const UNIT: Unit = Unit::Duplicate(6);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { players, numdice, dice_sides, .. } = params;

@@ -103,16 +103,14 @@ impl Game for Reversi {
         &[("qitown", r#"{"auto_pass": true}"#, "Qi Town: who cannot move is passed over without being asked")];
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
-        (1, 1, "alphabeta depth=1 noise=0.03"),
+        (1, 1, "alphabeta depth=1 noise=0.015"),
         (1, 2, "mcts sims=10"),
-        (2, 1, "alphabeta depth=1 noise=0.01"),
+        (2, 1, "alphabeta nodes=60 noise=0.01"),
         (2, 2, "mcts sims=100"),
-        (3, 1, "alphabeta nodes=60 noise=0.01"),
-        (4, 1, "alphabeta nodes=60 noise=0.002"),
-        (5, 1, "alphabeta nodes=250 noise=0.002"),
-        (6, 1, "alphabeta nodes=1000 noise=0.002"),
-        (7, 1, "alphabeta nodes=4000 noise=0.002"),
-        (8, 1, "alphabeta nodes=16000 noise=0.002"),
+        (3, 1, "alphabeta nodes=140 noise=0.002"),
+        (4, 1, "alphabeta nodes=500 noise=0.002"),
+        (5, 1, "alphabeta nodes=2500 noise=0.002"),
+        (6, 1, "alphabeta nodes=15000 noise=0.002"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -50,7 +50,7 @@ enum Command {
     Play(play::Args),
     /// Play agents against each other, in pairs with seats swapped
     Match(r#match::Args),
-    /// Measure the anchors of games against each other: scores, ratings, and the tables of the games' pages
+    /// Measure the anchors of games, for their ratings
     Ladder(ladder::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
