@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use ludex_agents::cfr::Cfr;
-use ludex_agents::equilibrium::Table;
-use ludex_agents::tree::Tree;
+use ludex_agents::solve::cfr::Cfr;
+use ludex_agents::solve::equilibrium::Table;
+use ludex_agents::solve::tree::Tree;
 
 /// Games, and the rounds of CFR+ after which more would be lost in the rounding to bytes.
 const GAMES: [(&str, u32); 3] = [("kuhn_poker", 100_000), ("leduc_poker", 20_000), ("liars_dice", 4_000)];

@@ -6,13 +6,10 @@
 pub mod agent;
 mod anchor;
 pub mod bots;
-pub mod cfr;
 mod engines;
-pub mod equilibrium;
 pub mod error;
 mod external;
 pub mod human;
-pub mod mccfr;
 pub mod process;
 pub mod programs;
 pub mod random;
@@ -21,7 +18,6 @@ pub mod sandbox;
 pub mod search;
 pub mod solve;
 pub mod spec;
-pub mod tree;
 
 pub use agent::{Agent, Answer, InProcess, Move};
 pub use error::{AgentError, ErrorKind};

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, cfr, engines, equilibrium, external, human, search, solve};
+use crate::{anchor, bots, engines, external, human, search, solve};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +65,8 @@ const AGENTS: &[Entry] = &[
     search::mcts::ENTRY,
     search::ismcts::ENTRY,
     solve::ENTRY,
-    cfr::ENTRY,
-    equilibrium::ENTRY,
+    solve::cfr::ENTRY,
+    solve::equilibrium::ENTRY,
     human::ENTRY,
     Entry {
         name: "anchor",

@@ -51,8 +51,8 @@ use super::tree::{Settings, Tree};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
+use crate::solve::tree::digest;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::tree::digest;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "mcts",

@@ -1,6 +1,7 @@
-//! `solver`: the best moves of solved games.
+//! Games solved: `solver`, and what else looks at whole games.
 //!
-//! One file per game that says which moves are best; this one draws among them.
+//! For `solver` there is a file per game that says which moves are best; this one draws among them. `cfr`, `mccfr` and the
+//! stored policies of `equilibrium` are for hidden information, over the whole [`tree`] of a game.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,10 +13,14 @@ use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
+pub mod cfr;
 pub mod connect_four;
+pub mod equilibrium;
+pub mod mccfr;
 mod nim;
 mod pig;
 mod tic_tac_toe;
+pub mod tree;
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "solver",

@@ -10,7 +10,7 @@ mod texts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ludex_agents::tree::{Counts, Tree};
+use ludex_agents::solve::tree::{Counts, Tree};
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, GameRef, Given, Heard, Outcomes, Turn, Viewer, check, load, load_with};
 use ludex_protocol::spec::Dtype;

@@ -14,8 +14,8 @@ use ludex_env::{Ask, GameRef, Seat};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
+use crate::solve::tree::{Kind as NodeKind, Node, Tree};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::tree::{Kind as NodeKind, Node, Tree};
 
 /// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
 const MOST_NODES: usize = 20_000;

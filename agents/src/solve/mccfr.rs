@@ -4,7 +4,7 @@
 //! In every iteration each seat once follows all of its own actions, while chance and the other seats draw one of theirs;
 //! the regrets so found are right on average. The average policy grows where the seat's opponents are drawn, as their
 //! choices then come as often as their policies have it. In a zero-sum game of two it comes as close to an equilibrium as
-//! is wanted, at a rate of one over the square root of the iterations: [CFR+](crate::cfr) comes closer where a tree can
+//! is wanted, at a rate of one over the square root of the iterations: [CFR+](crate::solve::cfr) comes closer where a tree can
 //! be swept.
 //!
 //! Source: Lanctot, Waugh, Zinkevich and Bowling, *Monte Carlo sampling for regret minimization in extensive games* (2009);
@@ -12,7 +12,7 @@
 
 use ludex_env::{Seat, Stream};
 
-use crate::tree::{Kind, Node, Tree};
+use crate::solve::tree::{Kind, Node, Tree};
 
 /// External-sampling MCCFR on one tree. Policies are as in [`Tree`].
 pub struct Mccfr<'t> {

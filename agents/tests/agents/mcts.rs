@@ -1,10 +1,8 @@
 //! `mcts`: strength, proofs, determinism, and what it may know.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{AgentSpec, Budget, ErrorKind, Move, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};

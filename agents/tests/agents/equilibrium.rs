@@ -1,10 +1,8 @@
 //! `equilibrium`: that the stored policies are equilibria, and that the agent plays them.
 
-mod common;
-
-use common::{after, far, game, near};
-use ludex_agents::equilibrium::Table;
-use ludex_agents::tree::Tree;
+use crate::common::{after, far, game, near};
+use ludex_agents::solve::equilibrium::Table;
+use ludex_agents::solve::tree::Tree;
 use ludex_agents::{ErrorKind, build};
 use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
 

@@ -1,9 +1,7 @@
 //! `solver`: legal and the same near and far in random positions, and games that it leaves alone. What it plays is tested
 //! beside each solution.
 
-mod common;
-
-use common::{far, game, near, play, seats};
+use crate::common::{far, game, near, play, seats};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Draw, Outcomes, Stream, Turn};

@@ -1,10 +1,8 @@
 //! `alphabeta`: perfect play where it sees to the end, threats at a distance, and games that it leaves alone.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn};

@@ -2,13 +2,11 @@
 //!
 //! They run without the sandbox here: its helper is the host's own program, which a test is not.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{after, far, game, near, play};
+use crate::common::{after, far, game, near, play};
 use ludex_agents::{Agent, AgentError, AgentSpec, Answer, ErrorKind, Move, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, GameRef};

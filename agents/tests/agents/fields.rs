@@ -1,8 +1,6 @@
 //! Bots of the games that are not duels: hanabi, the auction, negotiation, bargaining, the prisoner's dilemma.
 
-mod common;
-
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::games::hanabi::View as Hanabi;

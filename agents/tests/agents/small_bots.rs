@@ -1,8 +1,6 @@
 //! Rule bots of Kuhn poker, Leduc poker and liar's dice.
 
-mod common;
-
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Draw, GameRef, Outcomes, Stream, Turn};

@@ -1,11 +1,9 @@
 //! Bots of single games, and a person at the terminal.
 
-mod common;
-
 use std::io::Cursor;
 use std::sync::Mutex;
 
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::human::Human;
 use ludex_agents::{Agent, ErrorKind, Move, build};
 use ludex_env::erased::legal_list;

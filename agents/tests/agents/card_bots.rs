@@ -1,10 +1,8 @@
 //! Bots of hold'em and of fight the landlord: what they play is legal everywhere, and sensible where it is clear.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{Agent, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, Draw, Outcomes, Turn};

@@ -1,13 +1,11 @@
 //! Programs that speak Botzone's JSON: the sample bots, and programs that do everything wrong.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::game;
+use crate::common::game;
 use ludex_agents::{Agent, AgentError, Answer, ErrorKind, Move, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, GameRef, Mover, Outcomes, Past, Turn};

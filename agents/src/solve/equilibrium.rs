@@ -1,6 +1,6 @@
 //! `equilibrium`: policies of small games, solved beforehand and stored, so that a move costs a look-up and no tree.
 //!
-//! A table is the average policy of [CFR+](crate::cfr) for one game with its default parameters, made and measured by
+//! A table is the average policy of [CFR+](crate::solve::cfr) for one game with its default parameters, made and measured by
 //!
 //! ```text
 //! cargo run --release -p ludex-agents --example policy_tables
@@ -20,8 +20,8 @@ use ludex_env::{Ask, GameRef};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
+use crate::solve::tree::{Tree, digest};
 use crate::spec::AgentSpec;
-use crate::tree::{Tree, digest};
 
 pub(crate) const ENTRY: Entry = Entry {
     name: "equilibrium",
@@ -37,9 +37,9 @@ type Stored = LazyLock<Table>;
 
 /// The stored policies by game.
 static TABLES: [(&str, Stored); 3] = [
-    ("kuhn_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/kuhn_poker.policy")))),
-    ("leduc_poker", LazyLock::new(|| Table::unpack(include_bytes!("../tables/leduc_poker.policy")))),
-    ("liars_dice", LazyLock::new(|| Table::unpack(include_bytes!("../tables/liars_dice.policy")))),
+    ("kuhn_poker", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/kuhn_poker.policy")))),
+    ("leduc_poker", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/leduc_poker.policy")))),
+    ("liars_dice", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/liars_dice.policy")))),
 ];
 
 /// A policy as it is stored: weights of actions by information set.

@@ -1,5 +1,4 @@
 //! A small host for agents.
-#![allow(dead_code)] // Every test file uses its own part of it.
 
 use std::sync::Arc;
 

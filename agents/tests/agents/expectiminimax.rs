@@ -1,8 +1,6 @@
 //! `expectiminimax`: exact where it sees to the end, with luck and with more than two seats, and games that it leaves alone.
 
-mod common;
-
-use common::{after, game, near};
+use crate::common::{after, game, near};
 use ludex_agents::{ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Draw, DynState, Outcomes, Seat, Turn};

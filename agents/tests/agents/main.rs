@@ -1,0 +1,17 @@
+//! Agents as hosts see them; one program, so that it is linked once.
+
+mod alphabeta;
+mod bots;
+mod botzone;
+mod card_bots;
+mod common;
+mod engines;
+mod equilibrium;
+mod expectiminimax;
+mod fields;
+mod ismcts;
+mod mcts;
+mod random;
+mod small_bots;
+mod solver;
+mod spec;
