@@ -222,12 +222,12 @@ impl<const W: usize> Game for Go<W> {
     const LADDER: &'static [(u32, u32, &'static str)] = &[
         (0, 1, "random"),
         (1, 1, "alphabeta depth=1 noise=1"),
-        (2, 1, "alphabeta depth=1 noise=0.15"),
-        (3, 1, "alphabeta depth=1 noise=0.04"),
-        (4, 1, "alphabeta depth=1 noise=0.01"),
-        (5, 1, "alphabeta depth=1 noise=0.001"),
-        (6, 1, "alphabeta nodes=1000 noise=0.001"),
-        (7, 1, "alphabeta depth=2 noise=0.001"),
+        (2, 1, "alphabeta depth=1 noise=0.25"),
+        (3, 1, "alphabeta depth=1 noise=0.09"),
+        (4, 1, "alphabeta depth=1 noise=0.035"),
+        (5, 1, "alphabeta depth=1 noise=0.012"),
+        (6, 1, "alphabeta depth=1 noise=0.002"),
+        (7, 1, "alphabeta nodes=700 noise=0.001"),
     ];
 
     fn new(params: Params) -> Result<Self, ParamError> {

@@ -148,11 +148,10 @@ impl Game for Gomoku {
         (0, 1, "random"),
         (1, 1, "mcts sims=5"),
         (2, 1, "mcts sims=14"),
-        (3, 1, "alphabeta depth=1 noise=1"),
-        (3, 2, "mcts sims=80"),
-        (4, 1, "alphabeta depth=1 noise=0.45"),
-        (5, 1, "alphabeta depth=1 noise=0.2"),
-        (6, 1, "alphabeta depth=1 noise=0.01"),
+        (3, 1, "mcts sims=80"),
+        (4, 1, "alphabeta depth=1 noise=0.5"),
+        (5, 1, "alphabeta depth=1 noise=0.25"),
+        (6, 1, "alphabeta depth=1 noise=0.03"),
         (7, 1, "alphabeta nodes=3000 noise=0.01"),
     ];
 

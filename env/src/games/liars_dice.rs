@@ -217,7 +217,7 @@ impl Game for LiarsDice {
         (0, 1, "random"),
         (1, 1, "ismcts sims=2"),
         (2, 1, "ismcts sims=8"),
-        (3, 1, "ismcts sims=100"),
+        (3, 1, "ismcts sims=60"),
         (4, 1, "equilibrium"),
         (4, 2, "liars_odds"),
     ];
