@@ -157,7 +157,7 @@ impl Game for FightTheLandlord {
         (2, 1, "smallest_play"),
         (2, 2, "hand_split"),
         (3, 1, "team_split"),
-        (4, 1, "split_search worlds=100"),
+        (4, 1, "split_search worlds=300"),
     ];
     const UNIT: Unit = Unit::Duplicate(1);
 

@@ -204,7 +204,7 @@ impl Game for IteratedPrisonersDilemma {
         ("axelrod", r#"{"payoffs":[5,0,3,1]}"#, "the payoffs of Axelrod's tournaments"),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] =
-        &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (1, 3, "grim"), (2, 1, "classics_responder")];
+        &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (2, 1, "classics_responder")];
     const UNIT: Unit =
         Unit::Field(&["random", "always_defect", "tit_for_tat", "grim", "pavlov", "generous_tit_for_tat", "gradual"]);
 
