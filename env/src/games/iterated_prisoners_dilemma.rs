@@ -205,8 +205,15 @@ impl Game for IteratedPrisonersDilemma {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] =
         &[(0, 1, "random"), (1, 1, "tit_for_tat"), (1, 2, "gradual"), (2, 1, "classics_responder")];
-    const UNIT: Unit =
-        Unit::Field(&["random", "always_defect", "tit_for_tat", "grim", "pavlov", "generous_tit_for_tat", "gradual"]);
+    const UNIT: Unit = Unit::Field(&[
+        "random",
+        "always_defect",
+        "tit_for_tat",
+        "suspicious_tit_for_tat",
+        "pavlov",
+        "generous_tit_for_tat",
+        "gradual",
+    ]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         let Params { termination_probability, max_game_length, num_repetitions, recall, payoffs } = params;
