@@ -110,12 +110,19 @@ impl Bot {
     }
 }
 
-/// All bots in a folder, by name; hidden files and what is no bot are left out.
+/// What begins a bot of several files, which is a folder; sources of C and C++ side by side may be a bot each.
+const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
+
+/// The bots at `path`: the one that a file is, or a folder by its `__main__.py` or `index.js`; else all bots in the folder, by
+/// name. Hidden files and what is no bot are left out.
 ///
 /// # Errors
 /// What cannot be read.
-pub fn bots(folder: &Path) -> io::Result<Vec<Bot>> {
-    let found = visible(folder)?.into_iter().map(|path| Bot::at(&path));
+pub fn bots(path: &Path) -> io::Result<Vec<Bot>> {
+    if path.is_file() || BEGINNINGS.iter().any(|name| path.join(name).exists()) {
+        return Ok(Bot::at(path)?.into_iter().collect());
+    }
+    let found = visible(path)?.into_iter().map(|path| Bot::at(&path));
     found.filter_map(Result::transpose).collect()
 }
 

@@ -554,6 +554,24 @@ fn agents_are_checked() {
 }
 
 #[test]
+fn a_class_of_bots_is_checked_each_by_itself() {
+    let here = folder();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/botzone/tic_tac_toe.py");
+    std::fs::copy(sample, here.path().join("good.py")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(here.path().join(name), text).unwrap();
+    write("prose.py", "print('I would take the middle.')");
+    write("cheat.py", "print('{\"response\": {\"x\": 7, \"y\": 7}}')");
+    write("crash.py", "raise SystemExit('no idea')");
+    let ran = ludex(here.path(), &["agents", "check", ".", "--game", "tic_tac_toe", "--json"]);
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    let told: Vec<String> = document["agents"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let of = |name: &str| told.iter().find(|t| t.contains(name)).unwrap();
+    assert_eq!((ran.code, told.len()), (1, 4), "{}", ran.out);
+    assert!(of("good.py").contains("true") && of("prose.py").contains("NJ"), "{}", ran.out);
+    assert!(of("cheat.py").contains("7") && of("crash.py").contains("no idea"), "{}", ran.out);
+}
+
+#[test]
 fn folders_of_bots_are_checked() {
     let here = folder();
     let bots = here.path().join("bots");

@@ -122,12 +122,7 @@ fn candidates(agents: &str) -> anyhow::Result<Vec<Candidate>> {
         return Ok(vec![Candidate::Spec(agents.trim().to_owned())]);
     }
     let read = || format!("{agents} cannot be read");
-    // A folder may be one bot of several files, or hold many.
-    let bots = match Bot::at(&path).with_context(read)? {
-        Some(bot) => vec![bot],
-        None if path.is_dir() => programs::bots(&path).with_context(read)?,
-        None => Vec::new(),
-    };
+    let bots = programs::bots(&path).with_context(read)?;
     if bots.is_empty() {
         anyhow::bail!("{agents} is no bot and holds none: .py, .js, .cpp, .c, .java, .jar and executables are bots");
     }
