@@ -3,6 +3,8 @@
 //! An agent is written as one string everywhere ([`AgentSpec`]), is built for a game ([`build`]) and answers questions
 //! ([`Agent::act`]). It sees its seat's view, never a state, so that a remote agent and an in-process one are the same.
 
+#![forbid(unsafe_code)]
+
 pub mod agent;
 mod anchor;
 pub mod bots;
