@@ -228,7 +228,7 @@ impl Process {
             marked.err().or(ended.then_some(bytes.len()))
         })?;
         let end = text.trim_end().rfind('\n').map_or(0, |newline| newline + 1);
-        if marks(text[end..].as_bytes()) {
+        if marks(&text.as_bytes()[end..]) {
             return Ok((text[..end].to_owned(), true));
         }
         match self.farewell() {

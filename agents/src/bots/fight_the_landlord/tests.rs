@@ -18,14 +18,14 @@ fn random_hand(rng: &mut Stream, n: usize) -> Counts {
 }
 
 /// The least number of plays that get rid of a hand, without breaking bombs up: by trying all plays.
-fn fewest(rules: &Plays, all: &[Counts], hand: Counts) -> usize {
+fn fewest(all: &[Counts], hand: Counts) -> usize {
     if hand == 0 {
         return 0;
     }
     // Some play takes the lowest card.
     let low = hand.trailing_zeros() as usize / 4;
     let fit = all.iter().filter(|&&p| count(p, low) > 0 && holds(hand, p));
-    1 + fit.map(|&p| fewest(rules, all, hand - p)).min().unwrap_or(20)
+    1 + fit.map(|&p| fewest(all, hand - p)).min().unwrap_or(20)
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn splits_are_whole_legal_and_short() {
         let mut all = Vec::new();
         rules.find(lowest(DECK, hand), None, &mut all);
         let all: Vec<Counts> = all.into_iter().map(|a| rules.get(a).unwrap().counts).collect();
-        let least = fewest(rules, &all, hand);
+        let least = fewest(&all, hand);
         assert!(split.len() >= least);
         more += split.len() - least;
     }

@@ -180,7 +180,7 @@ fn ataxx_is_re_created() {
             let me = ['x', 'o'][ask.seat];
             for (from, to) in all().flat_map(|from| all().map(move |to| (from, to))) {
                 let answer = json!({"x0": from.0, "y0": from.1, "x1": to.0, "y1": to.1});
-                let far = (from.0 - to.0 as i64).abs().max((from.1 - to.1 as i64).abs());
+                let far = (from.0 - to.0).abs().max((from.1 - to.1).abs());
                 let fits = board.get(&from) == Some(&me) && !board.contains_key(&to) && (1..=2).contains(&far);
                 let read = (codec.read)(ask, &answer);
                 assert_eq!(read.is_some(), fits, "{answer}");

@@ -33,13 +33,13 @@ fn number(a: Action) -> i64 {
 }
 
 /// `4 * rank + suit` from the two of hearts up; suits are hearts, diamonds, spades, clubs.
-fn card(name: &String) -> Option<usize> {
+fn card(name: &str) -> Option<usize> {
     let (rank, suit) = name.split_at_checked(1)?;
     Some(4 * "23456789TJQKA".find(rank)? + "hdsc".find(suit)?)
 }
 
 fn cards(names: &[String]) -> Vec<usize> {
-    names.iter().filter_map(card).collect()
+    names.iter().filter_map(|name| card(name)).collect()
 }
 
 /// What a match has come to before a hand.

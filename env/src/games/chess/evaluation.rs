@@ -112,7 +112,7 @@ fn pieces(board: &Board, color: Color, middle: &mut i32) -> Score {
     let flip = color.fold_wb(0, 56);
     let (my_pawns, pawns) = (board.pawns() & own, board.pawns());
     let guarded = strikes(!color, pawns & board.by_color(!color));
-    let king = board.king_of(!color).map_or(Bitboard::EMPTY, |king| attacks::king_attacks(king));
+    let king = board.king_of(!color).map_or(Bitboard::EMPTY, attacks::king_attacks);
     let (mut sum, mut aimed, mut attackers) = (Score::default(), 0, 0);
     for (i, role) in Role::ALL.into_iter().enumerate() {
         let these = board.by_role(role) & own;
