@@ -176,7 +176,7 @@ fn ataxx_is_re_created() {
             }
             // From every own piece to every empty cell: what is near enough is legal, and the answers are all there are.
             let mut found = Vec::new();
-            let all = || (0..7).flat_map(|x| (0..7).map(move |y| (x, y)));
+            let all = || (0..7i64).flat_map(|x| (0..7i64).map(move |y| (x, y)));
             let me = ['x', 'o'][ask.seat];
             for (from, to) in all().flat_map(|from| all().map(move |to| (from, to))) {
                 let answer = json!({"x0": from.0, "y0": from.1, "x1": to.0, "y1": to.1});
