@@ -24,7 +24,7 @@ use crate::verify::Verified;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
     /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server played, as
-    /// the game's [ladder](ludex_env::ladder) has them, and `random` at 0.
+    /// the game's ladder ([`ladder`]) has them, and `random` at 0.
     pub fixed: Option<BTreeMap<String, f64>>,
     /// Resamples for the intervals.
     pub resamples: usize,

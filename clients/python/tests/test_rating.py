@@ -125,14 +125,27 @@ def first_legal(obs: Array, mask: Array) -> Any:
     return mask.argmax(axis=1)
 
 
+# The ladder is measured for the usual board alone.
+UNMEASURED = "connect_four(rows=5,columns=5)"
+
+
 def test_win_rates_where_anchors_have_no_rating(url: str) -> None:
-    rating = ludex.rate(first_legal, "connect_four", anchors=[1], games=2, url=url)
+    rating = ludex.rate(first_legal, UNMEASURED, anchors=[1], games=2, url=url)
     assert rating.estimate is None
     assert "no rating" in str(rating)
 
 
+def test_measured_anchors_count(url: str) -> None:
+    rating = ludex.rate(first_legal, "connect_four", anchors=[0, 1], games=2, url=url)
+    first, second = (score.rating for score in rating.anchors)
+    assert first == 0.0
+    assert second is not None
+    assert second > 100
+    assert rating.estimate is not None
+
+
 def test_every_scale_begins_at_random(url: str) -> None:
-    rating = ludex.rate(first_legal, "connect_four", anchors=[0, 1], games=9, url=url)
+    rating = ludex.rate(first_legal, UNMEASURED, anchors=[0, 1], games=9, url=url)
     assert [score.rating for score in rating.anchors] == [0.0, None]
     found = rating.estimate
     assert found is not None
@@ -146,7 +159,7 @@ def test_every_scale_begins_at_random(url: str) -> None:
     assert first.score == (first.wins + first.draws / 2) / 10
     assert first.mean_return == (first.wins - first.losses) / 10
     text = str(rating)
-    assert text.startswith("connect_four(rows=6")
+    assert text.startswith("connect_four(rows=5")
     assert f"rating {found.rating:.0f}, 95 %" in text
 
 
