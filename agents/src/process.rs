@@ -73,7 +73,7 @@ impl Allowance {
 pub struct Program {
     /// The program and its arguments, as it gets them. No shell reads them.
     pub argv: Vec<String>,
-    /// Whether it runs in the [sandbox](crate::sandbox). If not, it may do whatever the host may.
+    /// Whether it runs in the sandbox. If not, it may do whatever the host may.
     pub sandboxed: bool,
     /// What it may use.
     pub limits: Limits,

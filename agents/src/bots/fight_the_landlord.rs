@@ -1,5 +1,5 @@
-//! Bots of fight the landlord: they split their hands into plays ([`split`]), and look at what a play leaves ([`policy`]);
-//! the best one plays the likely ones out in deals that fit what it knows ([`playout`]).
+//! Bots of fight the landlord: they split their hands into plays (`split`), and look at what a play leaves (`policy`);
+//! the best one plays the likely ones out in deals that fit what it knows (`playout`).
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! Bots of Texas hold'em: what a hand is worth against what it costs.
 //!
 //! All of them play every table, whatever its deck, seats and bets: they look at the pot, at what a call costs, and at a few
-//! raises, each as the sum to which it goes ([`spot`]).
+//! raises, each as the sum to which it goes (`spot`).
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
