@@ -19,8 +19,13 @@ pub enum ErrorKind {
     Unfit,
     /// The agent is known by name, but this version has no adapter for it.
     NoAdapter,
-    /// The agent could not answer a question.
+    /// The agent could not answer a question: its own fault.
     Failed,
+    /// It took longer than it may.
+    Late,
+    /// What the agent stands on failed (an endpoint is down, a network), or could not be used at all: nobody's fault, and
+    /// no loss.
+    Infrastructure,
 }
 
 /// An agent that cannot be built or cannot answer. Fields are for programs; `message` is for people.
@@ -57,6 +62,11 @@ impl AgentError {
     /// The agent could not answer.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Failed, message)
+    }
+
+    /// What the agent stands on failed.
+    pub fn infrastructure(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Infrastructure, message)
     }
 
     /// `agent` does not play `game` because of `why`; `fits` says what would.

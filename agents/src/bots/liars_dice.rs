@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::games::liars_dice::View;
+use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, Ask, GameRef};
 
-use super::{plays_only, view};
+use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::roster::{Entry, Kind};
@@ -25,12 +25,11 @@ pub(crate) const BOTS: &[Entry] = &[Entry {
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;
-    let params = &game.spec().params;
-    let number = |name: &str| params.get(name).and_then(serde_json::Value::as_u64).unwrap_or(1) as usize;
+    let params: Params = params(game)?;
     Ok(Arc::new(Odds {
-        dice: number("players") * number("numdice"),
-        sides: number("dice_sides"),
-        faces_first: params.get("bidding_rule") == Some(&"reset-quantity".into()),
+        dice: (params.players * params.numdice) as usize,
+        sides: params.dice_sides as usize,
+        faces_first: params.bidding_rule == BiddingRule::ResetQuantity,
     }))
 }
 

@@ -35,8 +35,14 @@ pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
 
 /// A fault with the last lines that the program wrote to its standard error.
 pub(super) fn failed(fault: Fault, process: &mut Process) -> AgentError {
-    let errors = process.errors();
-    let lines: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n");
-    AgentError::failed(if last.is_empty() { fault.to_string() } else { format!("{fault}; its last words: {last}") })
+    AgentError::failed(format!("{fault}{}", last_words(&process.errors())))
+}
+
+/// The last lines of standard error, as the end of a sentence; nothing if there are none.
+pub(super) fn last_words(errors: &str) -> String {
+    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("; its last words: {}", lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n"))
 }

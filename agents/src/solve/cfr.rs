@@ -73,19 +73,7 @@ impl<'t> Cfr<'t> {
 
     /// The average of all rounds: the policy to play. Where a seat never came to, every action is as likely.
     pub fn average(&self) -> Vec<f64> {
-        self.shares(&self.sums)
-    }
-
-    /// What each action has of the sum over its set; the same for all where there is nothing.
-    fn shares(&self, of: &[f64]) -> Vec<f64> {
-        let mut out = self.tree.uniform();
-        for set in self.tree.sets() {
-            let sum: f64 = of[set.places()].iter().sum();
-            if sum > 0.0 {
-                out[set.places()].iter_mut().zip(&of[set.places()]).for_each(|(out, part)| *out = part / sum);
-            }
-        }
-        out
+        self.tree.shares(&self.sums)
     }
 
     /// The set of a node at which `seat` chooses.
@@ -141,7 +129,7 @@ impl<'t> Cfr<'t> {
         for set in tree.sets().iter().filter(|set| set.seat == seat) {
             self.regrets[set.places()].iter_mut().for_each(|regret| *regret = regret.max(0.0));
         }
-        self.policy = self.shares(&self.regrets);
+        self.policy = self.tree.shares(&self.regrets);
     }
 }
 
@@ -193,14 +181,8 @@ impl Agent for Player {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
-        let mut left = ask.stream().unit();
-        let drawn = policy[tree.sets()[set].places()].iter().position(|&p| {
-            left -= p;
-            left < 0.0
-        });
-        // Probabilities that sum to a little less than 1 may leave nothing drawn.
-        let actions = tree.actions(set);
-        Ok(Answer::id(actions[drawn.unwrap_or(actions.len() - 1)]))
+        let drawn = super::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
+        Ok(Answer::id(tree.actions(set)[drawn]))
     }
 }
 

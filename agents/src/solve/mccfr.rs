@@ -41,15 +41,7 @@ impl<'t> Mccfr<'t> {
 
     /// The average policy: the one to play. Where no seat ever came to, every action is as likely.
     pub fn average(&self) -> Vec<f64> {
-        let mut out = self.tree.uniform();
-        for set in self.tree.sets() {
-            let places = set.places();
-            let sum: f64 = self.sums[places.clone()].iter().sum();
-            if sum > 0.0 {
-                places.for_each(|place| out[place] = self.sums[place] / sum);
-            }
-        }
-        out
+        self.tree.shares(&self.sums)
     }
 
     /// What `seat` gets from `at` on, with all of its own actions followed and all else drawn. As deep as the game is long.
@@ -79,13 +71,8 @@ impl<'t> Mccfr<'t> {
 
     /// Goes on at one child, drawn by `shares`.
     fn walk_one(&mut self, node: &Node, shares: &[f64], seat: Seat) -> f64 {
-        let mut left = self.rng.unit();
-        let drawn = shares.iter().position(|share| {
-            left -= share;
-            left < 0.0
-        });
-        // Shares that sum to a little less than 1 may leave nothing drawn.
-        self.walk(node.children().start + drawn.unwrap_or(shares.len() - 1), seat)
+        let drawn = super::drawn(shares, &mut self.rng);
+        self.walk(node.children().start + drawn, seat)
     }
 
     /// Regret matching: shares in proportion to the positive regrets, the same for all where there are none.

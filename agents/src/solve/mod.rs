@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, GameRef};
+use ludex_env::{Action, Ask, GameRef, Stream};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -31,6 +31,16 @@ pub(crate) const ENTRY: Entry = Entry {
     free: false,
     build,
 };
+
+/// An index drawn by shares that sum to 1. If they sum to a little less nothing may be drawn: then it is the last.
+fn drawn(shares: &[f64], rng: &mut Stream) -> usize {
+    let mut left = rng.unit();
+    let drawn = shares.iter().position(|share| {
+        left -= share;
+        left < 0.0
+    });
+    drawn.unwrap_or(shares.len() - 1)
+}
 
 /// The solution of a game.
 trait Solution: Send + Sync {

@@ -284,6 +284,21 @@ impl Tree {
         self.sets.iter().flat_map(|set| std::iter::repeat_n(1.0 / f64::from(set.count), set.count as usize)).collect()
     }
 
+    /// The policy that plays every action with its share of the sum over its set, all with the same where there is nothing.
+    ///
+    /// # Panics
+    /// If `of` has not one number for every action of every set.
+    pub fn shares(&self, of: &[f64]) -> Vec<f64> {
+        let mut out = self.uniform();
+        for set in &self.sets {
+            let sum: f64 = of[set.places()].iter().sum();
+            if sum > 0.0 {
+                out[set.places()].iter_mut().zip(&of[set.places()]).for_each(|(out, part)| *out = part / sum);
+            }
+        }
+        out
+    }
+
     /// How likely each child of `node` is under `policy`.
     fn likely<'a>(&'a self, node: &Node, policy: &'a [f64]) -> &'a [f64] {
         match node.kind {

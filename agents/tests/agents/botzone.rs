@@ -54,6 +54,13 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
     }
 }
 
+/// What a log says under `name`, turn by turn.
+fn logged(path: &Path, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let of = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()[name].as_str().map(str::to_owned);
+    text.lines().filter_map(of).collect()
+}
+
 fn seats(game: &GameRef, specs: &[&str]) -> Vec<Arc<dyn Agent>> {
     specs.iter().map(|spec| build(spec, game).unwrap()).collect()
 }
@@ -82,7 +89,7 @@ fn the_samples_play() {
         }
         let (_, answers, returns) = play(&g, &agents, 3);
         assert!(returns[usize::from(swap)] >= 0.0, "{returns:?}");
-        assert_eq!(answers[usize::from(swap)].notes["debug"], format!("{} stones of theirs", u8::from(swap)));
+        assert!(answers.iter().all(|a| a.notes.is_empty()), "debug is for the owner: {answers:?}");
     }
     let g = game("texas_holdem(preset=botzone,hands=3)");
     let bot = sample("texas_holdem.py", "");
@@ -207,18 +214,33 @@ fn data_comes_back() {
         print(json.dumps({'response': {'x': x, 'y': y}, 'debug': '%s %s' % (n, total), 'data': n + 1, \
         'globaldata': total + 'a'}))\n";
     let g = game("tic_tac_toe");
-    let agents = seats(&g, &[&script(&folder, "data.py", text, ""), "random"]);
-    let mut said = Vec::new();
-    for seed in 0..2 {
-        let answers = play(&g, &agents, seed).1;
-        said.extend(answers.iter().step_by(2).map(|a| a.notes["debug"].as_str().unwrap().to_owned()));
-    }
+    let log = folder.path().join("log");
+    let agents = seats(&g, &[&script(&folder, "data.py", text, &format!("log={}", log.display())), "random"]);
+    (0..2).for_each(|seed| drop(play(&g, &agents, seed)));
+    let said = logged(&log, "debug");
     for (turn, debug) in said.iter().enumerate() {
         let (n, total) = debug.split_once(' ').unwrap();
         assert_eq!(total.len(), turn, "globaldata outlives the match: {said:?}");
         assert!(n == "0" || n == turn.to_string() || turn > 2, "data belongs to the match: {said:?}");
     }
     assert_eq!(said.iter().filter(|s| s.starts_with("0 ")).count(), 2, "{said:?}");
+}
+
+#[test]
+fn the_owner_reads_what_nobody_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let more = format!("log={}", log.display());
+    let text = "import json, sys\nprint('thinking', file=sys.stderr)\n\
+        print(json.dumps({'response': {'x': 1, 'y': 1}, 'debug': 'the middle'}))\n";
+    let answer = first(&script(&folder, "good.py", text, &more), "tic_tac_toe", None).unwrap();
+    assert!(answer.notes.is_empty(), "records are shown to everybody: {answer:?}");
+    let text = "import sys\nsys.exit('out of ideas')\n";
+    let error = first(&script(&folder, "bad.py", text, &more), "tic_tac_toe", None).unwrap_err();
+    assert!(error.message.contains("RE") && error.message.contains("out of ideas"), "{error}");
+    assert_eq!(logged(&log, "debug"), ["the middle"]);
+    assert_eq!(logged(&log, "stderr"), ["thinking\n", "out of ideas\n"]);
+    assert_eq!(logged(&log, "failed").len(), 1);
 }
 
 #[test]
@@ -232,6 +254,7 @@ fn arguments_are_checked() {
         ("botzone cmd=x cpu=0", "gomoku", "cpu"),
         ("botzone", "gomoku", "cmd"),
         ("botzone cmd=x turbo=9", "gomoku", "turbo"),
+        ("botzone cmd=x log=/no/such/folder/log", "gomoku", "log"),
     ] {
         let error = build(spec, &game(on)).err().unwrap();
         assert!(error.message.contains(why), "{spec}: {error}");

@@ -3,8 +3,8 @@
 use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, Ask, GameRef};
-use serde_json::Value;
 
+use crate::bots::params;
 use crate::error::AgentError;
 
 const FOLD: Action = 0;
@@ -22,9 +22,7 @@ pub struct Table {
 
 impl Table {
     pub fn of(game: &GameRef) -> Result<Table, AgentError> {
-        let params = game.spec().params.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-        let params: Params = serde_json::from_value(Value::Object(params))
-            .map_err(|e| AgentError::failed(format!("parameters of {}: {e}", game.spec().game)))?;
+        let params: Params = params(game)?;
         let mut sum = 0;
         let dealt = params.num_board_cards.iter().flatten().map(|&n| {
             sum += n as usize;

@@ -12,6 +12,7 @@ mod go;
 mod gomoku;
 mod grid;
 mod limits;
+mod log;
 mod memory;
 mod message;
 mod reversi;
@@ -27,6 +28,7 @@ use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
 
+use super::program::{self, last_words};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
 use crate::process::{Allowance, Fault, Limits, Process, Program};
@@ -35,6 +37,7 @@ use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 use codec::{Codec, Talk, codec};
 use limits::Times;
+use log::Log;
 use memory::{Course, Memory};
 use message::{Form, KEEP, Reply};
 
@@ -46,7 +49,7 @@ pub(crate) const ENTRY: Entry = Entry {
     kind: Kind::External,
     doc: "a program that speaks Botzone's JSON or its simplified interaction",
     args: &[
-        ArgDef::new("cmd", ArgKind::Text, "the command line").required(),
+        program::CMD,
         ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
         ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
             .default("false"),
@@ -56,7 +59,8 @@ pub(crate) const ENTRY: Entry = Entry {
             "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
         ),
         ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
-        ArgDef::new("sandbox", ArgKind::Flag, "whether it runs in the sandbox").default("true"),
+        ArgDef::new("log", ArgKind::Text, "file that gets its debug and standard error, for its owner alone"),
+        program::SANDBOX,
     ],
     free: false,
     build,
@@ -73,11 +77,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
         }
         other => return Err(AgentError::value("io", other, "json or simple".into())),
     };
-    let program = Program::new(&spec.text("cmd").unwrap_or_default())?;
+    let program = program::read(spec)?;
     let limits = Limits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..Limits::default() };
     let times = spec.number("cpu").map_or_else(|| Times::of(&program.argv), |s| Times::all(Duration::from_secs_f64(s)));
-    let program = Program { sandboxed: spec.flag("sandbox"), limits, ..program };
-    Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, memory: Mutex::default() }))
+    let program = Program { limits, ..program };
+    let log = spec.text("log").map(|path| Log::open(&path)).transpose()?;
+    Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, log, memory: Mutex::default() }))
 }
 
 /// A program in Botzone's terms.
@@ -88,6 +93,7 @@ struct Botzone {
     eof: bool,
     program: Program,
     times: Times,
+    log: Option<Log>,
     memory: Mutex<Memory>,
 }
 
@@ -95,17 +101,15 @@ impl Agent for Botzone {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let talk = (self.codec.talk)(ask)?;
         let course = Course::before(ask.seat, &talk);
-        let (reply, program) = match self.ask(&course, &talk, deadline) {
+        let answered = self.ask(&course, &talk, deadline);
+        self.tell_owner(ask, &answered)?;
+        let Answered { reply, program, .. } = match answered {
             Ok(answered) => answered,
-            Err(failure) => return self.failed(failure),
+            Err(failed) => return self.failed(&failed),
         };
         let Some(action) = (self.codec.read)(ask, &reply.response) else {
             return self.refused(ask, &reply.response, course, &talk, program);
         };
-        let mut answer = Answer::id(action);
-        if let Some(debug) = reply.debug {
-            answer = answer.note("debug", debug);
-        }
         let after = course.after(&talk, action);
         let mut memory = self.memory();
         if let Some(data) = reply.data {
@@ -116,7 +120,7 @@ impl Agent for Botzone {
         }
         drop(memory);
         self.keep(after, program);
-        Ok(answer)
+        Ok(Answer::id(action))
     }
 
     fn reproducible(&self) -> bool {
@@ -152,6 +156,13 @@ impl Failure {
     }
 }
 
+/// A reply, the program itself if it keeps running, and the end of its standard error, where somebody wants it.
+struct Answered {
+    reply: Reply,
+    program: Option<Process>,
+    errors: String,
+}
+
 /// What failed, and the end of what the program wrote on standard error.
 struct Failed {
     failure: Failure,
@@ -163,8 +174,18 @@ impl Botzone {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The program's reply to the request of this turn, and the program itself if it keeps running.
-    fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<(Reply, Option<Process>), Failed> {
+    /// Adds the turn to the owner's log.
+    fn tell_owner(&self, ask: &Ask<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let told = match answered {
+            Ok(Answered { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
+            Err(Failed { failure, errors }) => log.add(ask.seat, ask.turn, Err(&failure.words().1), errors),
+        };
+        told.map_err(|e| AgentError::failed(format!("botzone: the log cannot be written: {e}")))
+    }
+
+    /// The program's reply to the request of this turn.
+    fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
         let waiting = self.memory().program(course);
         let allowance = |kept_running: bool| {
             let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
@@ -172,10 +193,14 @@ impl Botzone {
             Allowance { wall: left.map_or(own.wall, |left| left.min(own.wall)), ..own }
         };
         let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
+        let answered = |reply: Reply, mut program: Process, keeps_running: bool| {
+            let errors = self.log.as_ref().map(|_| program.errors()).unwrap_or_default();
+            Answered { reply, program: keeps_running.then_some(program), errors }
+        };
         if let Some(mut program) = waiting {
             program.send(&self.form.request(&talk.now));
             return match later_reply(self.form, &mut program, &allowance(true)) {
-                Ok(reply) => Ok((reply, Some(program))),
+                Ok(reply) => Ok(answered(reply, program, true)),
                 Err(failure) => Err(failed(failure, program)),
             };
         }
@@ -190,7 +215,7 @@ impl Botzone {
             program.close_input();
         }
         match first_reply(self.form, &mut program, &allowance(false)) {
-            Ok((reply, keeps_running)) => Ok((reply, (keeps_running && !self.eof).then_some(program))),
+            Ok((reply, keeps_running)) => Ok(answered(reply, program, keeps_running && !self.eof)),
             Err(failure) => Err(failed(failure, program)),
         }
     }
@@ -205,7 +230,7 @@ impl Botzone {
     }
 
     /// What becomes of a turn without a response.
-    fn failed(&self, failed: Failed) -> Result<Answer, AgentError> {
+    fn failed(&self, failed: &Failed) -> Result<Answer, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
         if let (Some(action), Some(_)) = (self.codec.fallback, word) {
@@ -217,9 +242,7 @@ impl Botzone {
             }
             _ => "",
         };
-        let errors = last_lines(&failed.errors);
-        let errors = if errors.is_empty() { errors } else { format!(". Its last errors: {errors}") };
-        Err(AgentError::failed(format!("botzone: {said}{hint}{errors}")))
+        Err(AgentError::failed(format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
     }
 
     /// What becomes of a response that is no legal action: an illegal move, in words that are no move of any game; or what
@@ -277,10 +300,4 @@ fn short(text: &str) -> String {
         Some((end, _)) => format!("{} ...", &line[..end]),
         None => line,
     }
-}
-
-/// The last three lines, as one.
-fn last_lines(errors: &str) -> String {
-    let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    short(&lines[lines.len().saturating_sub(3)..].join(" | "))
 }

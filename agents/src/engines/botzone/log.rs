@@ -1,0 +1,36 @@
+//! What a program says that is for its owner alone: `debug` and standard error, in a file of the owner's.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::json;
+
+use ludex_env::Seat;
+
+use super::message::Reply;
+use crate::error::AgentError;
+
+/// A file to which every turn is added as a line of JSON. Records hold none of it: they are shown to everybody.
+pub(super) struct Log(Mutex<File>);
+
+impl Log {
+    /// The file at `path`, made if it is not there.
+    pub fn open(path: &str) -> Result<Log, AgentError> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|e| AgentError::value("log", path, format!("a file that can be written to: {e}")))?;
+        Ok(Log(Mutex::new(file)))
+    }
+
+    /// Adds a turn.
+    pub fn add(&self, seat: Seat, turn: u32, reply: Result<&Reply, &str>, errors: &str) -> std::io::Result<()> {
+        let line = match reply {
+            Ok(Reply { response, debug, .. }) => {
+                json!({ "seat": seat, "turn": turn, "response": response, "debug": debug, "stderr": errors })
+            }
+            Err(why) => json!({ "seat": seat, "turn": turn, "failed": why, "stderr": errors }),
+        };
+        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(format!("{line}\n").as_bytes())
+    }
+}
