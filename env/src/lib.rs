@@ -26,5 +26,5 @@ pub use draw::{Draw, Stream};
 pub use erased::{DynGame, DynState, DynView, GameRef, Given, Refusal};
 pub use game::{Action, Facts, Game, Heard, Issue, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
 pub use params::ParamError;
-pub use policy::{AgentKey, Ask, Past, Policy};
+pub use policy::{AgentKey, Ask, Attempt, Journal, Past, Policy};
 pub use registry::{Alias, Entry, games, load, load_with};

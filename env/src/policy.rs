@@ -1,5 +1,6 @@
 //! Players as the rules see them: something that chooses a legal action when asked.
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::draw::{Draw, Key, Stream};
@@ -31,6 +32,28 @@ pub struct Past {
     pub action: Option<Action>,
 }
 
+/// An answer to the open question that was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was answered, as text.
+    pub said: String,
+    /// Why it was refused, in the game's words.
+    pub why: String,
+}
+
+/// What an agent did outside (asked an endpoint, paid for it) in one episode, kept so that it is not done again when the
+/// episode is: a host that comes back after a crash plays the same moves from the journal. Keys are the agent's own; the
+/// host keeps episodes and seats apart.
+pub trait Journal: Send + Sync {
+    /// What was kept under `key`.
+    fn find(&self, key: &str) -> Option<Value>;
+    /// Keeps `entry`.
+    ///
+    /// # Errors
+    /// When it cannot be kept, in words; the agent should not go on then.
+    fn keep(&self, key: &str, entry: &Value) -> Result<(), String>;
+}
+
 /// A question to an agent: one seat, its own turn counter, its legal actions and its view.
 ///
 /// The answer is a function of the agent's spec, its key, the turn and the view, so that a remote agent and an
@@ -46,17 +69,29 @@ pub struct Ask<'a> {
     sight: Sight<'a>,
     peek: bool,
     past: Option<&'a [Past]>,
+    attempts: &'a [Attempt],
+    journal: Option<&'a dyn Journal>,
 }
 
 impl<'a> Ask<'a> {
     /// A question about a state of the host's; the agent gets the seat's view of it, made when it looks.
     pub fn on_state(state: &'a dyn DynState, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask { seat, turn, legal, key, sight: Sight::State(state), peek: false, past: None }
+        Ask {
+            seat,
+            turn,
+            legal,
+            key,
+            sight: Sight::State(state),
+            peek: false,
+            past: None,
+            attempts: &[],
+            journal: None,
+        }
     }
 
     /// A question about a view, as remote agents get it.
     pub fn on_view(view: &'a dyn DynView, seat: Seat, turn: u32, legal: &'a [Action], key: AgentKey<'a>) -> Self {
-        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false, past: None }
+        Ask { seat, turn, legal, key, sight: Sight::View(view), peek: false, past: None, attempts: &[], journal: None }
     }
 
     /// Lets the agent see the true state, for studies of what hidden information is worth; never in rated matches.
@@ -78,6 +113,8 @@ impl<'a> Ask<'a> {
             sight: self.sight,
             peek: self.peek,
             past: self.past,
+            attempts: self.attempts,
+            journal: self.journal,
         }
     }
 
@@ -85,6 +122,28 @@ impl<'a> Ask<'a> {
     pub fn with_past(mut self, past: &'a [Past]) -> Self {
         self.past = Some(past);
         self
+    }
+
+    /// Tells the agent which answers to this question were refused before.
+    pub fn with_attempts(mut self, attempts: &'a [Attempt]) -> Self {
+        self.attempts = attempts;
+        self
+    }
+
+    /// Gives the agent a journal.
+    pub fn with_journal(mut self, journal: &'a dyn Journal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// The answers to this question that were refused, oldest first.
+    pub fn attempts(&self) -> &'a [Attempt] {
+        self.attempts
+    }
+
+    /// Where the agent keeps what it did outside; `None` where the host keeps nothing.
+    pub fn journal(&self) -> Option<&'a dyn Journal> {
+        self.journal
     }
 
     /// All moves and outcomes that the seat saw, oldest first; `None` where the host keeps none (batches).

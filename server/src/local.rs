@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Kind, Move};
-use ludex_env::GameRef;
+use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Kind, Move};
 use ludex_env::draw::{Key, key};
+use ludex_env::{GameRef, Journal};
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, Record, RecordSeat, VERSION};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::schedule::{Planned, Seeds};
@@ -56,6 +56,9 @@ pub struct Played {
     pub failure: Option<String>,
 }
 
+/// How a match ends when an agent could not go on.
+const FAILURES: [Reason; 4] = [Reason::AgentError, Reason::Illegal, Reason::Timeout, Reason::InfraError];
+
 /// What a match without clock between `players` (one for each seat) is made of. `block` is the key of the block of
 /// matches that it belongs to ([`block_key`]), `turn` its place there; a match alone has no `pair`.
 pub fn setup(game: &GameRef, players: &[&Player], seed: u64, block: &Key, turn: usize, pair: Option<String>) -> Setup {
@@ -76,7 +79,7 @@ pub fn setup(game: &GameRef, players: &[&Player], seed: u64, block: &Key, turn: 
         seats: players.iter().map(|p| p.record_seat()).collect(),
         rated: false,
         clock: Clock::default(),
-        illegal: Illegal::default(),
+        illegal: Illegal { tries: 1, ..Illegal::default() },
         seed_commit: Some(seed_commit(&salt, seed)),
         started: now_text(),
     };
@@ -103,8 +106,27 @@ pub fn block_key(game: &GameRef, players: &[&Player], seed: u64) -> Key {
     key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, specs.join("|")))
 }
 
+/// What a host decides about the asking of agents.
+#[derive(Clone, Copy, Default)]
+pub struct Asking<'a> {
+    /// How long an agent may think about one move; those that cannot be hurried take what they take.
+    pub limit: Option<Duration>,
+    /// A seat with one legal action is not asked, whatever the game hides: there is nobody here who could tell by the time.
+    pub skip_forced: bool,
+    /// Being late is a fault of the infrastructure.
+    pub late_is_infra: bool,
+    /// Where each seat keeps what it did outside.
+    pub journals: Option<&'a dyn Journals>,
+}
+
+/// The journals of an episode, one for each seat.
+pub trait Journals: Send + Sync {
+    /// The journal of a seat.
+    fn of(&self, seat: usize) -> &dyn Journal;
+}
+
 /// Plays a match to its end. `told` hears everything that the machine puts out.
-pub fn play(setup: Setup, players: &[&Player], mut told: impl FnMut(&Match, &Output)) -> Played {
+pub fn play(setup: Setup, players: &[&Player], asking: Asking, mut told: impl FnMut(&Match, &Output)) -> Played {
     let mut now = 0;
     let mut failure = None;
     let mut machine = Match::new(setup, now);
@@ -115,7 +137,15 @@ pub fn play(setup: Setup, players: &[&Player], mut told: impl FnMut(&Match, &Out
         let player = players[seat];
         let Some(question) = machine.question(seat, player.agent.peeks()) else { continue };
         let begun = Instant::now();
-        let answer = player.agent.act(&question.ask(), None);
+        let answer = match question.legal[..] {
+            [only] if asking.skip_forced => Ok(Answer::id(only)),
+            _ => {
+                let ask = question.ask();
+                let journal = asking.journals.map(|journals| journals.of(seat));
+                let ask = if let Some(journal) = journal { ask.with_journal(journal) } else { ask };
+                player.agent.act(&ask, asking.limit.map(|limit| begun + limit))
+            }
+        };
         if !player.agent.reproducible() {
             now += begun.elapsed().as_millis() as u64;
         }
@@ -123,8 +153,14 @@ pub fn play(setup: Setup, players: &[&Player], mut told: impl FnMut(&Match, &Out
             Ok(answer) => format!("an illegal move: {}", text_of(&answer.mv)),
             Err(error) => error.to_string(),
         };
-        due.extend(machine.on(now, Input::of_agent(seat, question.turn, answer)));
-        if machine.record().is_some_and(|record| record.footer.reason == Some(Reason::AgentError)) {
+        let mut input = Input::of_agent(seat, question.turn, answer);
+        if let Input::Failed { reason: reason @ Reason::Timeout, .. } = &mut input
+            && asking.late_is_infra
+        {
+            *reason = Reason::InfraError;
+        }
+        due.extend(machine.on(now, input));
+        if machine.record().and_then(|record| record.footer.reason).is_some_and(|reason| FAILURES.contains(&reason)) {
             failure.get_or_insert(said);
         }
     }
@@ -168,7 +204,12 @@ impl Series {
         let seed = self.seeds.of(planned.pair);
         let block = block_key(&self.game, &players, seed);
         let pair = format!("p_{}", hex::encode(&block[..8]));
-        play(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, |_, _| {})
+        play(
+            setup(&self.game, &players, seed, &block, planned.turn, Some(pair)),
+            &players,
+            Asking::default(),
+            |_, _| {},
+        )
     }
 
     /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,

@@ -443,7 +443,7 @@ fn an_in_process_agent_is_asked_and_may_fail() {
     assert!(m.waits_for(1));
     let mut failing = Match::new(setup("tic_tac_toe", with_agent), 0);
     failing.on(0, Input::Start);
-    failing.on(1, Input::Failed { seat: 0, message: "on purpose".into() });
+    failing.on(1, Input::Failed { seat: 0, reason: Reason::AgentError, message: "on purpose".into() });
     let record = verified(&failing);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::AgentError), Some(0)));
 }

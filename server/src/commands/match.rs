@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::Kind;
-use ludex_protocol::record::{Outcome, Reason, Record};
+use ludex_protocol::record::{Outcome, Record};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
 use serde_json::{Value, json};
@@ -65,8 +65,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             let line = record.to_line()?;
             writeln!(file, "{line}").with_context(|| format!("{} cannot be written", path.display()))?;
         }
-        if record.footer.reason == Some(Reason::AgentError) {
-            let why = played.failure.unwrap_or_else(|| "an illegal move".to_owned());
+        if let Some(why) = played.failure {
             failures.push(format!("{}: {why}", record.header.episode));
         }
         bar.inc(1);

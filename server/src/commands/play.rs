@@ -12,7 +12,7 @@ use ludex_protocol::server::{EventKind, MatchFrame};
 use ludex_protocol::spec::Spec;
 
 use super::print::points;
-use crate::local::{self, Player};
+use crate::local::{self, Asking, Player};
 use crate::matches::Watcher;
 use crate::matches::machine::Match;
 use crate::matches::terms::Output;
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if !persons.is_empty() {
         writeln!(io::stdout().lock(), "? lists the legal moves, quit resigns")?;
     }
-    let played = local::play(setup, &seats, |machine, output| {
+    let played = local::play(setup, &seats, Asking::default(), |machine, output| {
         if let Output::Frame { to, frame } = output
             && *to == ears
         {

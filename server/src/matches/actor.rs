@@ -377,7 +377,7 @@ impl Actor {
         tokio::spawn(async move {
             let input = match thought.await {
                 Ok(answer) => Input::of_agent(seat, turn, answer),
-                Err(panicked) => Input::Failed { seat, message: panicked.to_string() },
+                Err(panicked) => Input::Failed { seat, reason: Reason::AgentError, message: panicked.to_string() },
             };
             let _ = tx.send(Cmd::Input(input));
         });

@@ -14,7 +14,7 @@ mod restore;
 use std::collections::HashMap;
 
 use ludex_env::batch::Layout;
-use ludex_env::{Draw, DynState, Outcomes, Seat};
+use ludex_env::{Attempt, Draw, DynState, Outcomes, Seat};
 use ludex_protocol::client::MatchView;
 use ludex_protocol::error::{ErrorCode, ErrorMessage};
 use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
@@ -42,6 +42,8 @@ struct Place {
     /// A joint move's part, until all have moved.
     pending: Option<KeptAct>,
     tries: Vec<Try>,
+    /// The same refusals as an in-process agent is told them.
+    attempts: Vec<Attempt>,
     answers: HashMap<(u32, u32), Answer>,
     online: bool,
     away_since: Option<u64>,
@@ -152,7 +154,8 @@ impl Match {
         let legal = ludex_env::erased::legal_list(&*self.state, seat);
         let (state, draw) = (self.state.boxed(), self.draw.clone());
         let past = self.logs.past(Watcher::Seat(seat));
-        Some(Question { seat, turn: place.issued.saturating_sub(1), legal, state, draw, peek, past })
+        let (turn, attempts) = (place.issued.saturating_sub(1), place.attempts.clone());
+        Some(Question { seat, turn, legal, state, draw, peek, past, attempts })
     }
 
     /// For `welcome`: where a seat stands.
@@ -227,10 +230,10 @@ impl Match {
             }
             Input::Act { seat, re, act } => self.act(now, seat, re, *act),
             Input::Answer { seat, turn, given, notes } => self.answer(now, seat, turn, given, notes.map(|n| *n)),
-            Input::Failed { seat, message } => {
+            Input::Failed { seat, reason, message } => {
                 if !self.over() {
                     tracing::warn!(match_id = self.id(), seat, %message, "an in-process agent failed");
-                    self.finish(Reason::AgentError, Some(seat));
+                    self.finish(reason, reason.counts().then_some(seat));
                 }
             }
             Input::Resign { seat, re } => self.resign(seat, re),

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_agents::{AgentError, Answer, Move};
-use ludex_env::{AgentKey, Ask, Draw, DynState, GameRef, Given, Past, Seat};
+use ludex_agents::{AgentError, Answer, ErrorKind, Move};
+use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Given, Past, Seat};
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::server::{MatchFrame, Refused, ServerMessage};
@@ -82,6 +82,8 @@ pub enum Input {
     Failed {
         /// The seat.
         seat: Seat,
+        /// How the match ends: `agent_error`, `timeout`, or `infra_error` where it is nobody's fault.
+        reason: Reason,
         /// Why.
         message: String,
     },
@@ -107,7 +109,14 @@ impl Input {
     pub fn of_agent(seat: Seat, turn: u32, answer: Result<Answer, AgentError>) -> Input {
         let answer = match answer {
             Ok(answer) => answer,
-            Err(error) => return Input::Failed { seat, message: error.to_string() },
+            Err(error) => {
+                let reason = match error.kind {
+                    ErrorKind::Late => Reason::Timeout,
+                    ErrorKind::Infrastructure => Reason::InfraError,
+                    _ => Reason::AgentError,
+                };
+                return Input::Failed { seat, reason, message: error.to_string() };
+            }
         };
         let given = match answer.mv {
             Move::Id(a) => Given::Id(i64::from(a)),
@@ -207,13 +216,14 @@ pub struct Question {
     pub(super) draw: Draw,
     pub(super) peek: bool,
     pub(super) past: Vec<Past>,
+    pub(super) attempts: Vec<Attempt>,
 }
 
 impl Question {
     /// The question as agents take it.
     pub fn ask(&self) -> Ask<'_> {
         let ask = Ask::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Episode(&self.draw));
-        let ask = ask.with_past(&self.past);
+        let ask = ask.with_past(&self.past).with_attempts(&self.attempts);
         if self.peek { ask.with_peek() } else { ask }
     }
 }

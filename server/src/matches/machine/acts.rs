@@ -1,6 +1,6 @@
 //! What seats answer: keys, refusals, acceptance.
 
-use ludex_env::{DynState, Given, Heard, Refusal, Seat, Stream, Viewer};
+use ludex_env::{Attempt, DynState, Given, Heard, Refusal, Seat, Stream, Viewer};
 use ludex_protocol::client::{Act, Move};
 use ludex_protocol::error::{ErrorCode, ErrorMessage};
 use ludex_protocol::record::{IllegalPolicy, Notes, Reason, Try};
@@ -82,7 +82,7 @@ impl Match {
                 self.reply(seat, re, answer);
                 self.apply(seat, act);
             }
-            Err(refusal) => self.refuse(now, seat, re, chosen, refusal, notes),
+            Err(refusal) => self.refuse(now, seat, Some(re), chosen, refusal, notes),
         }
     }
 
@@ -112,7 +112,8 @@ impl Match {
         message
     }
 
-    fn refuse(&mut self, now: u64, seat: Seat, re: i64, chosen: Move, why: Refusal, notes: Option<Notes>) {
+    /// Counts a refusal and says what follows; `re` is the request of a client, which an in-process agent has not.
+    fn refuse(&mut self, now: u64, seat: Seat, re: Option<i64>, chosen: Move, why: Refusal, notes: Option<Notes>) {
         let policy = self.setup.header.illegal;
         let ms = self.clocks.used(seat, now);
         let place = &mut self.places[seat];
@@ -125,6 +126,7 @@ impl Match {
             notes,
         };
         let attempt = place.tries.len() as u32;
+        place.attempts.push(attempt_of(&tried, &why.message));
         place.tries.push(tried.clone());
         let tries_left = policy.tries.saturating_sub(attempt + 1);
         let turn = place.issued.saturating_sub(1);
@@ -150,8 +152,13 @@ impl Match {
         let answer = Answer { given: chosen, at: self.events.len(), canonical: None, message: message.clone() };
         self.places[seat].answers.insert((turn, attempt), answer);
         self.out.push(Output::Keep(Box::new(Kept::Refused { seat, tried, answer: Box::new(refused) })));
-        self.reply(seat, re, message);
+        if let Some(re) = re {
+            self.reply(seat, re, message);
+        }
         if tries_left > 0 {
+            if self.places[seat].asked {
+                self.out.push(Output::Ask(seat));
+            }
             return self.renew_try(seat);
         }
         let forced = match policy.policy {
@@ -191,10 +198,22 @@ impl Match {
             }
             Err(refusal) => {
                 tracing::warn!(match_id = self.id(), seat, %refusal, "an in-process agent made an illegal move");
-                self.finish(Reason::AgentError, Some(seat));
+                let chosen = match given {
+                    Given::Id(id) => Move::Id(id),
+                    Given::Text(text) => Move::Text(text),
+                    Given::Proposal(document) => Move::Proposal(document),
+                };
+                self.refuse(now, seat, None, chosen, refusal, notes);
             }
         }
     }
+}
+
+/// A refusal as an in-process agent is told it.
+pub(super) fn attempt_of(tried: &Try, why: &str) -> Attempt {
+    let document = |p: &serde_json::Value| p.to_string();
+    let said = tried.text.clone().or_else(|| tried.proposal.as_ref().map(document));
+    Attempt { said: said.or_else(|| tried.action.map(|a| a.to_string())).unwrap_or_default(), why: why.to_owned() }
 }
 
 fn given_of(m: &Move) -> Given {

@@ -66,6 +66,7 @@ impl Match {
 
     pub(super) fn record_move(&mut self, act: &KeptAct, more: bool) {
         let tries = std::mem::take(&mut self.places[act.seat].tries);
+        self.places[act.seat].attempts.clear();
         self.events.push(RecordEvent::Move(MoveRecord {
             seat: act.seat as u32,
             turn: act.turn,

@@ -6,7 +6,7 @@ use ludex_protocol::record::{Reason, Record, Try};
 use ludex_protocol::server::ServerMessage;
 
 use super::Match;
-use super::acts::Answer;
+use super::acts::{Answer, attempt_of};
 use crate::matches::terms::{Kept, Output, Setup};
 
 impl Match {
@@ -83,6 +83,7 @@ impl Match {
                 let turn = place.issued.saturating_sub(1);
                 let given = given_of_try(&tried);
                 let key = (turn, place.tries.len() as u32);
+                place.attempts.push(attempt_of(&tried, &answer.message));
                 let message = ServerMessage::Refused(answer);
                 place.answers.insert(key, Answer { given, at: self.events.len(), canonical: None, message });
                 place.tries.push(tried);
