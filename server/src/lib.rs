@@ -18,6 +18,7 @@ mod metrics;
 pub mod opponents;
 mod ratings;
 pub mod remote_agent;
+pub mod runs;
 pub mod session;
 mod shared;
 pub mod store;
