@@ -21,6 +21,7 @@ pub mod remote_agent;
 pub mod session;
 mod shared;
 pub mod store;
+pub mod stub;
 mod tls;
 
 pub use commands::main;

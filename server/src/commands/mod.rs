@@ -10,6 +10,7 @@ mod export;
 mod games;
 mod join;
 mod ladder;
+mod llm_stub;
 mod r#match;
 mod play;
 mod print;
@@ -52,6 +53,8 @@ enum Command {
     Match(r#match::Args),
     /// Measure the anchors of games, for their ratings
     Ladder(ladder::Args),
+    /// Stand in for the endpoint of a language model, for tests and rehearsals
+    LlmStub(llm_stub::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
     /// Verify episodes and rate the agents
@@ -89,6 +92,7 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Ladder(args) => ladder::run(args),
+        Command::LlmStub(args) => llm_stub::run(args),
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),
