@@ -125,23 +125,32 @@ impl Parts<'_> {
         self.pick(&["A", "B", "C", "D", "E"]).unwrap_or("A")
     }
 
-    /// Labelled text: reasoning, then the answer in a line of its own.
+    /// Labelled text: reasoning, then a line for each label that the prompt asks for.
     fn text(mut self, room: usize) -> Result<String, Problem> {
-        let answer = match self.request.purpose() {
-            "thought" | "critique" => {
-                return Ok(format!("{} {THOUGHT}", reasoning(room.saturating_sub(THOUGHT.len()))));
-            }
-            "vote" => self.vote().to_owned(),
-            "emotion" => self.emotion().to_owned(),
-            _ => match self.mv()? {
-                Some(mv) => mv,
-                None => return Ok(format!("{} {PROSE}", reasoning(room.saturating_sub(PROSE.len())))),
-            },
-        };
-        let mut last = format!("Answer: {answer}");
-        if self.request.purpose() != "emotion" && self.request.question.contains("Emotion:") {
-            last = format!("Emotion: {}\n{last}", self.emotion());
+        let purpose = self.request.purpose();
+        if matches!(purpose, "thought" | "critique") {
+            return Ok(format!("{} {THOUGHT}", reasoning(room.saturating_sub(THOUGHT.len()))));
         }
+        let mut labels = self.request.labels();
+        if labels.is_empty() {
+            labels.push("Answer");
+        }
+        let mut lines = Vec::new();
+        for label in labels {
+            let value = match label {
+                "Emotion" => self.emotion().to_owned(),
+                "Best" | "Vote" => self.vote().to_owned(),
+                "Analysis" | "Reason" => THOUGHT.to_owned(),
+                _ if purpose == "vote" => self.vote().to_owned(),
+                _ if purpose == "emotion" => self.emotion().to_owned(),
+                _ => match self.mv()? {
+                    Some(mv) => mv,
+                    None => return Ok(format!("{} {PROSE}", reasoning(room.saturating_sub(PROSE.len())))),
+                },
+            };
+            lines.push(format!("{label}: {value}"));
+        }
+        let last = lines.join("\n");
         let reasoning = reasoning(room.saturating_sub(last.chars().count()));
         Ok(if reasoning.is_empty() { last } else { format!("{reasoning}\n{last}") })
     }
@@ -173,7 +182,7 @@ impl Parts<'_> {
         Ok(match (name, choices, schema["type"].as_str().unwrap_or("string")) {
             (name, None, _) if REASONS.contains(&name) => THOUGHT.into(),
             ("move", ..) => self.mv()?.unwrap_or_else(|| PROSE.to_owned()).into(),
-            ("emotion", ..) => self.emotion().into(),
+            ("emotion", None, _) => self.emotion().into(),
             (_, Some(choices), _) => choices[self.luck.below(choices.len())].clone(),
             (_, _, "integer" | "number") => self.vote().parse::<u32>().unwrap_or(1).into(),
             (_, _, "boolean") => true.into(),
@@ -201,22 +210,22 @@ fn listed_moves(prompt: &str) -> Vec<&str> {
     bare.filter(|m| !m.is_empty()).collect()
 }
 
-/// The ids that a prompt offers: numbers at the beginning of a line with `.`, `)`, `:` or `]` behind them, and perhaps a word
-/// and brackets before them.
+/// The ids that a prompt offers: the numbers of its choices (`Choice 2:`), and where it names none so, those that lines begin
+/// with (`2.`).
 fn offered(prompt: &str) -> Vec<&str> {
-    let id = |line: &'_ str| -> Option<(usize, usize)> {
-        let bare = line.trim_start_matches(['#', '*', '-', '[', '(', ' ']);
-        let word = bare.trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        let bare = if word.len() < bare.len() { word.strip_prefix(' ')? } else { bare };
-        let end = bare.find(|c: char| !c.is_ascii_digit())?;
-        let marked = bare[end..].starts_with(['.', ')', ':', ']']);
-        let at = line.len() - bare.len();
-        (end > 0 && marked).then_some((at, at + end))
-    };
-    let mut ids: Vec<&str> = prompt.lines().filter_map(|line| id(line).map(|(from, to)| &line[from..to])).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    ids
+    const WORDS: [&str; 5] = ["choice", "candidate", "option", "proposal", "idea"];
+    let (mut named, mut bare) = (Vec::new(), Vec::new());
+    for line in prompt.lines() {
+        let line = line.trim_start_matches(['#', '*', '-', '[', '(', ' ']);
+        let (word, rest) = line.split_once(' ').unwrap_or_default();
+        let is_named = WORDS.iter().any(|w| word.eq_ignore_ascii_case(w));
+        let (from, ids) = if is_named { (rest, &mut named) } else { (line, &mut bare) };
+        let end = from.find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len());
+        if end > 0 && from[end..].starts_with(['.', ')', ':', ']']) {
+            ids.push(&from[..end]);
+        }
+    }
+    if named.is_empty() { bare } else { named }
 }
 
 #[cfg(test)]
@@ -234,8 +243,8 @@ mod tests {
 
     #[test]
     fn ids_are_found_in_prompts() {
-        assert_eq!(offered("Which is best?\n1. go\n2) stay\nCandidate 3: wait\n[4] leave"), ["1", "2", "3", "4"]);
-        assert_eq!(offered("## Thought 2: x"), ["2"]);
+        assert_eq!(offered("Which is best?\n1. go\n2) stay\n[3] leave"), ["1", "2", "3"]);
+        assert_eq!(offered("Moves:\n1. a\n2. b\n\n## Choice 7: x\nChoice 8:\ny"), ["7", "8"]);
         assert!(offered("There are 3. It is 12 o'clock\n3 moves").is_empty());
     }
 

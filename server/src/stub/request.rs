@@ -93,7 +93,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "content is text, or a list of parts with text")]
 enum Content {
     Text(String),
     Parts(Vec<Part>),
@@ -159,10 +159,28 @@ impl Request {
         tokens(self.texts.iter().map(|t| t.chars().count()).sum())
     }
 
+    /// The labels of the lines that the prompt asks for (`Answer: <your move>`), those of the last message before any other.
+    pub(super) fn labels(&self) -> Vec<&str> {
+        let in_text = |text| labels(text).collect::<Vec<_>>();
+        let own = in_text(&self.question);
+        if own.is_empty() {
+            self.texts.iter().map(|t| in_text(t)).find(|l| !l.is_empty()).unwrap_or_default()
+        } else {
+            own
+        }
+    }
+
     /// What the call is for.
     pub(super) fn purpose(&self) -> &str {
         self.about.as_ref().map_or("", |about| &about.purpose)
     }
+}
+
+/// The words before `: <` at the beginning of lines.
+fn labels(text: &str) -> impl Iterator<Item = &str> {
+    let label = |line: &'_ str| line.split_once(": <").map(|(label, _)| label.len());
+    let found = text.lines().filter_map(move |line| label(line).map(|n| &line[..n]));
+    found.filter(|label| label.starts_with(char::is_uppercase) && label.chars().all(char::is_alphabetic))
 }
 
 /// Tokens of so many characters.
