@@ -22,6 +22,7 @@ pub mod runs;
 pub mod session;
 mod shared;
 pub mod store;
+pub mod stub;
 mod tls;
 
 pub use commands::main;

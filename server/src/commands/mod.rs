@@ -11,6 +11,7 @@ mod export;
 mod games;
 mod join;
 mod ladder;
+mod llm_stub;
 mod r#match;
 mod play;
 mod print;
@@ -58,6 +59,8 @@ enum Command {
     Evaluate(evaluate::Args),
     /// Show how far a run is, and what it says so far
     Status(status::Args),
+    /// Stand in for the endpoint of a language model, for tests and rehearsals
+    LlmStub(llm_stub::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
     /// Verify episodes and rate the agents
@@ -97,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Ladder(args) => ladder::run(args),
         Command::Evaluate(args) => evaluate::run(args),
         Command::Status(args) => status::run(args),
+        Command::LlmStub(args) => llm_stub::run(args),
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),
