@@ -198,7 +198,12 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
-    let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &all };
+    // Elo follows the order of play. The rating to quote does not, and nor may the resamples of its interval: the same games
+    // in another order say the same.
+    let mut by_name: Vec<usize> = (0..games.len()).collect();
+    by_name.sort_by_cached_key(|&k| (games[k].record().footer.pair.clone(), games[k].record().header.episode.clone()));
+    let unordered: Vec<Played> = by_name.into_iter().map(|k| all[k].clone()).collect();
+    let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &unordered };
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
     let ratings = anchored(agents.len(), contested, &settings);
     let elos = elo(agents.len(), contested, Elo { start: options.elo_start, k: options.elo_k });

@@ -262,6 +262,11 @@ impl PlannedPart {
         out
     }
 
+    /// How many matches are planned for a pairing, should it be played.
+    pub fn planned(&self, pairing: [usize; 2]) -> u64 {
+        self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
+    }
+
     /// How many matches of a pairing were discarded, and how many were invalid.
     pub fn lost(&self, pairing: [usize; 2], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];

@@ -14,7 +14,7 @@ mod ladder;
 mod llm_stub;
 mod r#match;
 mod play;
-mod print;
+pub(crate) mod print;
 mod rate;
 mod records;
 mod replay;

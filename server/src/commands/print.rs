@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Rows with their columns in line: the first to the left, the others to the right where `right` says so. Two blanks
 /// between columns, none at the end of a line.
-pub(super) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> io::Result<()> {
+pub(crate) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(usize) -> bool) -> io::Result<()> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |k: usize| rows.iter().filter_map(|r| r.get(k)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
@@ -23,12 +23,12 @@ pub(super) fn table(out: &mut impl Write, rows: &[Vec<String>], right: impl Fn(u
 }
 
 /// One document on standard output, and nothing else.
-pub(super) fn json(document: &Value) -> io::Result<()> {
+pub(crate) fn json(document: &Value) -> io::Result<()> {
     writeln!(io::stdout().lock(), "{document:#}")
 }
 
 /// Progress and time left on standard error, if that is a terminal.
-pub(super) fn progress(of: u64, what: &str) -> ProgressBar {
+pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix} {wide_bar} {pos}/{len}, {eta} left");
     let bar = ProgressBar::new(of).with_prefix(what.to_owned());
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -37,17 +37,17 @@ pub(super) fn progress(of: u64, what: &str) -> ProgressBar {
 }
 
 /// `1 match`, `2 matches`.
-pub(super) fn count(n: usize, one: &str, many: &str) -> String {
+pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A return without needless decimals.
-pub(super) fn points(x: f64) -> String {
+pub(crate) fn points(x: f64) -> String {
     number(x, if x.fract() == 0.0 { 0 } else { 3 })
 }
 
 /// A number with so many decimals.
-pub(super) fn number(x: f64, digits: usize) -> String {
+pub(crate) fn number(x: f64, digits: usize) -> String {
     let text = format!("{x:.digits$}");
     // What rounds to nothing has no sign.
     if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {

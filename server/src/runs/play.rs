@@ -150,7 +150,7 @@ impl Play<'_> {
                     scope.spawn(move || self.work(queue, stop, open, failed, &tx));
                 }
                 drop(tx);
-                for finished in rx {
+                for (finished, _kept) in rx {
                     let spoiled = self.schedule.judge(finished.part, finished.turn, &finished.played.record);
                     if spoiled == Done::Discarded {
                         let why = finished.played.failure.clone().unwrap_or_default();
@@ -226,7 +226,7 @@ impl Play<'_> {
         stop: &AtomicBool,
         open: &Mutex<HashMap<String, HashMap<(usize, String), Value>>>,
         failed: &HashMap<String, u32>,
-        tx: &mpsc::Sender<Finished>,
+        tx: &mpsc::Sender<(Finished, mpsc::Sender<()>)>,
     ) {
         while !stop.load(Relaxed) {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -238,9 +238,12 @@ impl Play<'_> {
                 let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
                 let played = self.play(&block, due, &episode, before);
                 let finished = Finished { part: block.part, turn: due.turn, key, played };
-                if tx.send(finished).is_err() {
+                // Waits until the match is kept, so that nothing is begun that the budget does not allow.
+                let (kept, waits) = mpsc::channel();
+                if tx.send((finished, kept)).is_err() {
                     return;
                 }
+                let _ = waits.recv();
             }
         }
     }

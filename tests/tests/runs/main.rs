@@ -1,0 +1,259 @@
+//! Runs as an evaluator meets them: killed at any moment, gone on with, stopped by budgets, refused where something changed.
+
+mod models;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ludex_env::Stream;
+use serde_json::Value;
+
+/// How a command ended.
+struct Ran {
+    ok: bool,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn json(&self) -> Value {
+        assert!(self.ok, "{}{}", self.out, self.err);
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
+    }
+
+    fn fails(&self) -> &str {
+        assert!(!self.ok, "{}", self.out);
+        &self.err
+    }
+}
+
+/// A folder to run in, with a suite of small games.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// Two parts, one of them a ladder to be halved.
+const SUITE: &str = r#"
+name = "small"
+version = 1
+title = "Small"
+
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random", "anchor level=1"]
+blocks = 12
+
+[[part]]
+id = "four"
+game = "connect_four"
+schedule = "bisect"
+blocks = 6
+metrics = ["level"]
+"#;
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().expect("a temporary folder") };
+        fs::write(place.path("small.toml"), SUITE).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn of_run(&self, run: &str, file: &str) -> PathBuf {
+        self.path("ludex-data").join("runs").join(run).join(file)
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program")
+    }
+
+    fn ludex(&self, args: &[&str]) -> Ran {
+        let done = self.start(args).wait_with_output().expect("its end");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Ran { ok: done.status.success(), out: text(done.stdout), err: text(done.stderr) }
+    }
+
+    /// `ludex evaluate` of an agent with the small suite.
+    fn evaluate(&self, agent: &str, run: &str, more: &[&str]) -> Ran {
+        self.ludex(&[&["evaluate", "--agent", agent, "--suite", "small.toml", "--run", run, "--json"], more].concat())
+    }
+
+    /// What a run has written so far, in bytes.
+    fn written(&self, run: &str) -> u64 {
+        let size = |file| fs::metadata(self.of_run(run, file)).map_or(0, |m| m.len());
+        size("episodes.jsonl") + size("calls.jsonl")
+    }
+}
+
+/// What must be the same whoever was interrupted.
+fn table(ran: &Ran) -> Value {
+    let mut all = ran.json();
+    for once in ["run", "played", "folder", "files"] {
+        all.as_object_mut().unwrap().remove(once);
+    }
+    // Time is not the same twice.
+    all["usage"].as_object_mut().unwrap().remove("seconds");
+    all
+}
+
+/// Starts a line again and again and kills it when it has written so much more, drawn at random, as often as is said; then
+/// lets it come to its end.
+fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran {
+    let mut rng = Stream::named("ludex.v1:test:kills");
+    let mut kills = 0;
+    while kills < times {
+        let until = place.written(run) + 1 + rng.unit() as u64 * step + (rng.unit() * step as f64) as u64;
+        let mut child = place.start(line);
+        loop {
+            if child.try_wait().unwrap().is_some() {
+                panic!("it came to its end after {kills} kills: too little to play for this test");
+            }
+            if place.written(run) >= until {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                kills += 1;
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+    place.ludex(line)
+}
+
+#[test]
+fn ten_kills_change_nothing() {
+    let place = Place::new();
+    let whole = place.evaluate("mcts sims=60", "whole", &["--jobs", "2"]);
+    let line =
+        ["evaluate", "--agent", "mcts sims=60", "--suite", "small.toml", "--run", "cut", "--json", "--jobs", "2"];
+    let cut = killed(&place, "cut", &line, 10, 6_000);
+    assert_eq!(table(&cut), table(&whole));
+    let again = place.evaluate("mcts sims=60", "whole", &[]);
+    assert_eq!(
+        (again.json()["played"].as_u64(), table(&again)),
+        (Some(0), table(&whole)),
+        "what is done is not played again"
+    );
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_cut_away_and_damage_is_named() {
+    let place = Place::new();
+    let whole = place.evaluate("random", "a", &[]);
+    place.evaluate("random", "b", &["--budget", "games=10"]).json();
+    for file in ["episodes.jsonl", "calls.jsonl", "log.jsonl"] {
+        let path = place.of_run("b", file);
+        let mut bytes = fs::read(&path).unwrap();
+        // Half a record, and half of a letter.
+        bytes.extend(b"{\"ludex\":1,\"episode\":\"b.nim.0-1.9.0\",\"\xc3");
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(table(&place.evaluate("random", "b", &[])), table(&whole));
+    let path = place.of_run("b", "episodes.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"ludex\":1", "\"ludex\":x", 1)).unwrap();
+    let error = place.evaluate("random", "b", &[]);
+    assert!(error.fails().contains("episodes.jsonl: line 1 is damaged"), "{}", error.err);
+}
+
+#[test]
+fn what_changed_is_refused_by_name() {
+    let place = Place::new();
+    place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
+    for (agent, more, what) in [
+        ("mcts sims=6", &[][..], "spec of mcts sims=5: was mcts sims=5, is mcts sims=6"),
+        ("mcts sims=5", &["--scale", "0.5"], "scale: was 1, is 0.5"),
+        ("mcts sims=5", &["--secret", "00ff"], "seeds: was open (0), is a secret"),
+        ("mcts sims=5", &["--agent", "random"], "number of agents"),
+    ] {
+        let ran = place.evaluate(agent, "r", more);
+        assert!(ran.fails().contains(what), "{}", ran.err);
+        assert!(ran.err.contains("run r was begun with other settings; --run with another name"), "{}", ran.err);
+    }
+    fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
+    assert!(place.evaluate("mcts sims=5", "r", &[]).fails().contains("suite: was small version 1"));
+    fs::write(place.path("small.toml"), SUITE).unwrap();
+    assert!(place.evaluate("mcts sims=5", "r", &[]).ok, "the first line goes on");
+}
+
+#[test]
+fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
+    let place = Place::new();
+    let whole = place.evaluate("random", "whole", &[]);
+    let first = place.evaluate("random", "part", &["--budget", "games=7", "--jobs", "1"]);
+    assert_eq!((first.json()["end"].as_str(), first.json()["matches"].as_u64()), (Some("budget"), Some(8)));
+    assert!(first.err.contains("the budget of 7 matches is used up (7)"), "{}", first.err);
+    let status = place.ludex(&["status", "part", "--json"]).json();
+    assert_eq!((status["state"].as_str(), status["matches"].as_u64()), (Some("stopped"), Some(8)));
+    assert_eq!(table(&place.evaluate("random", "part", &[])), table(&whole));
+    assert_eq!(place.ludex(&["status", "part", "--json"]).json()["state"], "done");
+    for (bad, why) in [("games", "is none of usd=50"), ("days=3", "is none of"), ("usd=-1", "is none of")] {
+        assert!(place.evaluate("random", "part", &["--budget", bad]).fails().contains(why));
+    }
+}
+
+#[test]
+fn an_interval_that_is_narrow_enough_ends_a_part() {
+    let place = Place::new();
+    let matches =
+        |ci: &str, run: &str| place.evaluate("mcts sims=5", run, &["--ci", ci]).json()["matches"].as_u64().unwrap();
+    let all = place.evaluate("mcts sims=5", "all", &[]).json()["matches"].as_u64().unwrap();
+    let (wide, narrow) = (matches("2000", "wide"), matches("0.1", "narrow"));
+    assert!(wide < all && narrow == all, "{wide} {narrow} {all}");
+}
+
+#[test]
+fn a_run_is_played_by_one_at_a_time() {
+    let place = Place::new();
+    place.evaluate("random", "r", &["--budget", "games=2"]).json();
+    let lock = fs::File::open(place.of_run("r", "lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(place.evaluate("random", "r", &[]).fails().contains("run r is being played by another process"));
+    assert_eq!(place.ludex(&["status", "r", "--json"]).json()["state"], "playing");
+    lock.unlock().unwrap();
+    assert!(place.evaluate("random", "r", &[]).ok);
+}
+
+#[test]
+fn what_cannot_be_played_is_said_before_anything_is() {
+    let place = Place::new();
+    for (agent, why) in [
+        ("rndom", "did you mean random?"),
+        ("human", "a person does not play in runs"),
+        ("tit_for_tat", "tit_for_tat in part nim"),
+    ] {
+        let ran = place.evaluate(agent, "never", &[]);
+        assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
+    }
+    assert!(!place.of_run("never", "run.json").exists());
+    assert!(place.evaluate("random", "No Name", &[]).fails().contains("small letters"));
+    let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
+    assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
+    assert!(place.ludex(&["status", "nothing"]).fails().contains("is no run"));
+}
+
+/// The suites that come along can be played as they are written: every opponent sits down in its game.
+#[test]
+fn the_suites_that_come_along_can_be_played() {
+    for (name, _) in ludex_referee::suite::SUITES {
+        let text = ludex_referee::suite::Suite::named(name).unwrap();
+        let suite = ludex_referee::suite::Suite::parse(text).unwrap();
+        let candidate = [("random".to_owned(), "random".to_owned())];
+        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0).unwrap();
+        ludex_server::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
+    }
+}
