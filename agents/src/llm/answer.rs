@@ -287,6 +287,53 @@ mod tests {
         }
     }
 
+    /// Odd answers in every game: nothing panics, and nothing is a move that the rules would not take.
+    #[test]
+    fn odd_answers_are_no_moves_and_no_harm() {
+        let odd = [
+            "",
+            NOTHING,
+            "{",
+            "{}",
+            "{\"move\": null}",
+            "{\"move\": []}",
+            "Answer:",
+            "Move: \u{1f600}",
+            "-1",
+            "999999999999",
+        ];
+        for entry in ludex_env::games() {
+            let game = load(entry.id).unwrap();
+            let (mut state, mut draw) = (game.start(), ludex_env::Draw::new(game.id(), 0, 0));
+            let mut outcomes = ludex_env::Outcomes::new();
+            while state.turn() == ludex_env::Turn::Chance {
+                state.chance(&mut outcomes);
+                state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+            }
+            let seat = state.turn().seats().iter().next().unwrap();
+            let legal = ludex_env::erased::legal_list(&*state, seat);
+            let view = state.view(Viewer::Seat(seat));
+            let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
+            for answer in odd {
+                let reading = read(&ask, &*view, answer, None);
+                let given = match reading.into_move() {
+                    Move::Id(a) => Given::Id(a.into()),
+                    Move::Text(text) => {
+                        assert!(state.read(seat, &Given::Text(text)).is_err(), "{}: {answer:?}", entry.id);
+                        continue;
+                    }
+                    other => panic!("{}: {answer:?} was read as {other:?}", entry.id),
+                };
+                assert!(state.read(seat, &given).is_ok());
+            }
+            assert!(state.read(seat, &Given::Text(NOTHING.into())).is_err(), "{}", entry.id);
+            let text = view.action_text(seat, legal[0]);
+            assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0])), "{text}");
+            let json = serde_json::json!({ "move": text }).to_string();
+            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0])), "{text}");
+        }
+    }
+
     #[test]
     fn votes_and_letters() {
         assert_eq!(vote("I compared them.\nBest: 2", 3), Some(2));
