@@ -27,7 +27,7 @@ use serde_json::json;
 pub use api::{Message, Role};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};
-pub use probe::{Probe, ProbeCall, probe};
+pub use probe::{Probe, ProbeCall, hello, probe};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;

@@ -61,6 +61,16 @@ pub struct ProbeCall {
     pub tokens: Tokens,
 }
 
+/// Calls the endpoint of an `llm` spec once, with a word: whether it is there and takes the key and the model.
+///
+/// # Errors
+/// A spec that is none of `llm` or is at fault; a call that is not answered, in words that say what to do.
+pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
+    super::read(spec)?;
+    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
+}
+
 /// Calls the endpoint of an `llm` spec five times: whether it is there and takes the key and the model, whether it takes a
 /// JSON schema, whether it takes a long prompt, and two questions of tic-tac-toe in the spec's prompting (the first call of
 /// the move).
@@ -72,10 +82,8 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     let llm = Llm::new(spec, &game)?;
     let settings = &llm.endpoint.settings;
-    let hello = vec![Message::new(Role::User, "Answer with one word: ready")];
     let start = game.start();
-    let first = llm.try_out("endpoint", &*start, |_| Ok((hello, None)))?;
-    let mut calls = vec![first.done(true)];
+    let mut calls = vec![llm.hello(&*start)?.done(true)];
 
     let asks_json = Task { wants: Wants::Move, ..prompting::first(&settings.wording) };
     let tried = llm.try_out("schema", &*start, |ask| {
@@ -148,6 +156,10 @@ impl ProbeCall {
 type Prepared = (Vec<Message>, Option<serde_json::Value>);
 
 impl Llm {
+    fn hello(&self, start: &dyn DynState) -> Result<Tried, AgentError> {
+        self.try_out("endpoint", start, |_| Ok((vec![Message::new(Role::User, "Answer with one word: ready")], None)))
+    }
+
     /// One call about a position of the game.
     fn try_out(
         &self,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_agents::Kind;
+use ludex_agents::{AgentSpec, Kind, llm};
 use ludex_protocol::record::Record;
 use ludex_referee::Report;
 use ludex_referee::report::About;
@@ -17,11 +17,11 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use crate::named;
+use crate::runs::estimate::{self, Known};
 use crate::runs::folder::Folder;
 use crate::runs::play::{Budget, End, News, Play, results};
 use crate::runs::settings::{RunSeeds, Settings};
 use crate::runs::summary::{Row, rows, verified, widths};
-use crate::runs::estimate::{self, Known};
 use crate::runs::tables;
 
 /// What `ludex evaluate` takes.
@@ -98,6 +98,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if model && budget.usd.is_some() && past.usage.unpriced == past.usage.calls && !priced(&candidates) {
         bail!("--budget usd= needs prices: give the agent price_in and price_out (dollars a million tokens)");
     }
+    let (done, _) = results(&name, &plan, &past.records);
+    if !plan.next(&done).is_empty() {
+        hello(&plan, &folder)?;
+    }
     let before = past.records.len();
     let wanted = |records: &[Record], due: Vec<Block>| wanted(&plan, args.ci, records, due);
     let play = Play { folder: &folder, schedule: &plan, tables: &tables, jobs, budget, wanted: &wanted };
@@ -136,12 +140,25 @@ fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, St
     Ok((out, known))
 }
 
+/// Asks every endpoint for a word before anything is played, so that a wrong URL, key or model costs no match.
+fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
+    for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
+        let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
+        let told = told.with_context(|| format!("nothing was played: {} does not answer", entrant.name))?;
+        let tokens = told.tokens;
+        let words =
+            format!("{} answers: {} tokens in, {} out, {:.1} s", entrant.name, tokens.input, tokens.out, told.seconds);
+        folder.log("hello", None, Some(&words))?;
+    }
+    Ok(())
+}
+
 fn is_model(spec: &str) -> bool {
-    ludex_agents::AgentSpec::parse(spec).is_ok_and(|spec| spec.kind() == Kind::Model)
+    AgentSpec::parse(spec).is_ok_and(|spec| spec.kind() == Kind::Model)
 }
 
 fn priced(candidates: &[(String, String)]) -> bool {
-    let spec = |text: &str| ludex_agents::AgentSpec::parse(text);
+    let spec = |text: &str| AgentSpec::parse(text);
     candidates.iter().all(|(_, text)| spec(text).is_ok_and(|s| s.gives("price_in") && s.gives("price_out")))
 }
 

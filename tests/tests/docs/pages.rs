@@ -119,7 +119,7 @@ fn agents() -> String {
         match e.kind {
             Kind::Builtin | Kind::Anchor => {}
             Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
-            Kind::External => {
+            Kind::External | Kind::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
         }

@@ -1,1 +1,269 @@
-//! Language models in runs.
+//! Language models in runs, against the stand-in over HTTP: the ratings that they get, what they cost, and everything that can
+//! be wrong with an endpoint.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Child;
+
+use serde_json::Value;
+
+use super::{Place, Ran, killed, table};
+
+/// A stand-in in a process of its own; ends with this.
+struct Stub {
+    child: Child,
+    url: String,
+}
+
+impl Stub {
+    fn start(place: &Place, args: &[&str]) -> Stub {
+        let mut child = place.start(&[&["llm-stub", "--json"], args].concat());
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        Stub { child, url: ready["url"].as_str().unwrap().to_owned() }
+    }
+
+    /// A model behind it that is told the position.
+    fn model(&self, name: &str, more: &str) -> String {
+        format!("llm model={name} base_url={} stub=true {more}", self.url).trim_end().to_owned()
+    }
+}
+
+impl Drop for Stub {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn part<'a>(table: &'a Value, id: &str) -> &'a Value {
+    table["parts"].as_array().unwrap().iter().find(|part| part["part"] == id).unwrap()
+}
+
+#[test]
+fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
+    let place = Place::new();
+    let ratings: Vec<f64> = ["random", "anchor level=1", "anchor level=3"]
+        .iter()
+        .enumerate()
+        .map(|(k, plays)| {
+            let stub = Stub::start(&place, &["--agent", plays]);
+            let ran = place.evaluate(&stub.model("m", "prompting=cot"), &format!("r{k}"), &[]);
+            let all = ran.json();
+            assert_eq!(all["end"], "done");
+            // A move is a call, as nothing is refused; what is played by the rules alone is not asked.
+            assert!(all["usage"]["calls"].as_u64().unwrap() > 100);
+            part(&all, "four")["rating"]["value"].as_f64().unwrap()
+        })
+        .collect();
+    assert!(ratings.windows(2).all(|r| r[0] + 100.0 < r[1]), "{ratings:?}");
+}
+
+#[test]
+fn ten_kills_cost_no_call_twice_and_change_nothing() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "mcts sims=10"]);
+    let model = stub.model("m", "price_in=1 price_out=2");
+    let whole = place.evaluate(&model, "whole", &[]);
+    let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json"];
+    let cut = killed(&place, "cut", &line, 10, 60_000);
+    assert_eq!(table(&cut), table(&whole));
+    let calls = fs::read_to_string(place.of_run("cut", "calls.jsonl")).unwrap();
+    let mut keys: Vec<String> = calls
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|call| format!("{} {} {}", call["episode"], call["seat"], call["key"]))
+        .collect();
+    let all = keys.len();
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), all, "a call was made twice");
+}
+
+/// The estimate, with what `ludex agents check` measured, against what the run used.
+#[test]
+fn estimates_are_near_what_is_used() {
+    for plays in ["random", "anchor level=2"] {
+        let place = Place::new();
+        let stub = Stub::start(&place, &["--agent", plays, "--out-tokens", "60"]);
+        let model = stub.model("m", "prompting=cot");
+        let added = ["agents", "add", "little", "--spec", &model, "--price-in", "1", "--price-out", "5"];
+        assert!(place.ludex(&added).ok);
+        let checked = place.ludex(&["agents", "check", "little", "--json"]);
+        assert!(checked.ok, "{}{}", checked.out, checked.err);
+        let estimate =
+            ["evaluate", "--agent", "little", "--suite", "small.toml", "--estimate", "--like", plays, "--json"];
+        let estimate = place.ludex(&estimate).json();
+        assert_eq!(estimate["guesses"].as_array().unwrap().len(), 0, "{estimate}");
+        assert!(!place.of_run("r", "run.json").exists());
+        let used = place.evaluate("little", "r", &[]).json();
+        let near = |what: &str, about: f64, used: f64| {
+            let off = about / used - 1.0;
+            assert!(off.abs() < 0.25, "{plays}: {what}: {about} estimated, {used} used");
+        };
+        let total = |name: &str| estimate["total"][name].as_f64().unwrap();
+        let usage = |name: &str| used["usage"][name].as_f64().unwrap();
+        near("matches", total("matches"), used["matches"].as_f64().unwrap());
+        for name in ["calls", "tokens_in", "tokens_out"] {
+            near(name, total(name), usage(name));
+        }
+        near("dollars", estimate["usd"].as_f64().unwrap(), usage("usd"));
+    }
+}
+
+/// Every prompting method in every game there is: whatever the endpoint is asked, it comes to moves.
+#[test]
+fn every_method_plays_every_game() {
+    let place = Place::new();
+    let scale: f64 = std::env::var("LUDEX_TEST_SCALE").ok().and_then(|s| s.parse().ok()).unwrap_or(0.2);
+    let mut suite = "name = \"all\"\nversion = 1\ntitle = \"All\"\n".to_owned();
+    for game in ludex_env::games() {
+        // Long games in small: a method is not tried better by many moves.
+        let params = match game.id {
+            "go" => "(board_size=5,max_game_length=30)",
+            "chess" => "(max_plies=16)",
+            "gomoku" => "(size=6)",
+            _ => "",
+        };
+        let seats = ludex_env::load(&format!("{}{params}", game.id)).unwrap_or_else(|e| panic!("{e}")).spec().players;
+        let tables = format!("a{}", "b".repeat(seats as usize - 1));
+        suite += &format!(
+            "[[part]]\nid = \"{0}\"\ngame = \"{0}{params}\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 1\ntables = [\"{tables}\"]\n",
+            game.id
+        );
+    }
+    fs::write(place.path("all.toml"), &suite).unwrap();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let methods = ["prompt", "cot variant=3", "sc_cot n=3", "tot", "self_refine"];
+    for (k, method) in methods.iter().enumerate() {
+        let model = stub.model("m", &format!("prompting={method} emotion={}", k % 2 == 0));
+        let run = format!("r{k}");
+        // With less time, the methods of many calls have a share of the games each.
+        let line = ["evaluate", "--agent", &model, "--suite", "all.toml", "--run", &run, "--json"];
+        let ran = place.ludex(&line);
+        let all = ran.json();
+        assert_eq!(all["end"], "done", "{method}: {}", ran.err);
+        for part in all["parts"].as_array().unwrap() {
+            let played = ["wins", "draws", "losses"].iter().map(|w| part[w].as_u64().unwrap()).sum::<u64>();
+            assert_eq!((played, part["discarded"].as_u64()), (1, Some(0)), "{method}: {}", part["part"]);
+        }
+        let records = fs::read_to_string(place.of_run(&run, "episodes.jsonl")).unwrap();
+        for record in records.lines() {
+            let record: Value = serde_json::from_str(record).unwrap();
+            let (game, reason) = (&record["game"], record["reason"].as_str().unwrap());
+            assert!(matches!(reason, "finished" | "truncated"), "{method}: {game} ended by {reason}");
+            assert_eq!(record["seats"][0]["kind"], "llm");
+        }
+        if scale < 0.5 && k == 1 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_endpoint_that_goes_down_costs_nothing() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = |url: &str| format!("llm model=m base_url={url} stub=true retries=0");
+    let whole = place.evaluate(&model(&stub.url), "whole", &[]);
+    let falling = Stub::start(&place, &["--agent", "random", "--down-after", "60"]);
+    let down = place.evaluate(&model(&falling.url), "r", &[]);
+    assert!(
+        down.fails().contains("stopped, since one match after the other failed; nothing of them counts"),
+        "{}",
+        down.err
+    );
+    let records = fs::read_to_string(place.of_run("r", "episodes.jsonl")).unwrap();
+    assert!(!records.contains("infra_error"));
+    // Nothing answers there now: nothing is played, and what was done stands.
+    let refused = place.evaluate(&model(&falling.url), "r", &[]);
+    assert!(refused.fails().contains("nothing was played"), "{}", refused.err);
+    assert_eq!(fs::read_to_string(place.of_run("r", "episodes.jsonl")).unwrap(), records);
+    // It is back, at the same address.
+    let port = falling.url.rsplit_once(':').unwrap().1.trim_end_matches("/v1").to_owned();
+    drop(falling);
+    let _back = Stub::start(&place, &["--agent", "random", "--listen", &format!("127.0.0.1:{port}")]);
+    let all = place.ludex(&[
+        "evaluate",
+        "--agent",
+        &model(&format!("http://127.0.0.1:{port}/v1")),
+        "--suite",
+        "small.toml",
+        "--run",
+        "r",
+        "--json",
+    ]);
+    let (mut was, mut is) = (table(&whole), table(&all));
+    for table in [&mut was, &mut is] {
+        // The name of the agent holds the port.
+        table["parts"].as_array_mut().unwrap().iter_mut().for_each(|part| part["agent"] = Value::Null);
+    }
+    assert_eq!(is, was);
+}
+
+#[test]
+fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--key", "secret"]);
+    let url = &stub.url;
+    let root = url.trim_end_matches("/v1");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    for (agent, why) in [
+        (format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0"), "cannot be reached"),
+        (format!("llm model=m base_url={root}/nowhere retries=0"), "/v1"),
+        (format!("llm model=m base_url={url} retries=0"), "key_env"),
+        (format!("llm model=m base_url={url} key_env=LUDEX_TEST_NO_SUCH_KEY"), "LUDEX_TEST_NO_SUCH_KEY"),
+        ("llm model=m base_url=ftp://x".to_owned(), "base_url"),
+        ("llm base_url=http://127.0.0.1:1/v1".to_owned(), "llm needs model"),
+        (format!("llm model=m base_url={url} promting=cot"), "did you mean prompting?"),
+        (format!("llm model=m base_url={url} extra='[1]'"), "extra"),
+    ] {
+        let ran = place.evaluate(&agent, "never", &[]);
+        assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
+        assert_eq!(place.written("never"), 0, "{agent}");
+        // Every agent has its own settings, and nothing of the last one stands in the way.
+        let _ = fs::remove_dir_all(place.of_run("never", ""));
+    }
+    let named =
+        place.ludex(&["agents", "check", &format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0")]);
+    assert!(!named.ok);
+}
+
+/// Faults of the model are its own, faults of the way are nobody's.
+#[test]
+fn faults_are_put_down_to_those_whose_they_are() {
+    let place = Place::new();
+    let run = |faults: &[&str], more: &str, run: &str| -> Ran {
+        let stub = Stub::start(&place, &[&["--agent", "anchor level=1"], faults].concat());
+        place.evaluate(&stub.model("m", &format!("retries=2 {more}")), run, &["--scale", "0.5"])
+    };
+    // Only prose, nothing at all, refusals, cut off: asked three times, then lost.
+    for (k, faults) in [["--prose", "1"], ["--empty", "1"], ["--refuse", "1"], ["--truncate", "1"]].iter().enumerate() {
+        let all = run(faults, "", &format!("own{k}")).json();
+        let nim = part(&all, "nim");
+        assert_eq!((nim["wins"].as_u64(), nim["losses"].as_u64()), (Some(0), Some(24)), "{faults:?}");
+        let record = fs::read_to_string(place.of_run(&format!("own{k}"), "episodes.jsonl")).unwrap();
+        let record: Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
+        assert_eq!((record["reason"].as_str(), record["at_fault"].as_u64()), (Some("illegal"), Some(0)));
+        let calls = fs::read_to_string(place.of_run(&format!("own{k}"), "calls.jsonl")).unwrap();
+        let third: Value = serde_json::from_str(calls.lines().nth(2).unwrap()).unwrap();
+        let prompt = third["call"]["messages"].to_string();
+        assert!(prompt.contains("your answer was refused"), "{prompt}");
+    }
+    // Now and then, retried or asked again: nothing is lost by it.
+    for (k, faults) in [["--fail", "0.1"], ["--malformed", "0.1"]].iter().enumerate() {
+        let all = run(faults, "", &format!("way{k}")).json();
+        assert_eq!(all["end"], "done");
+        let records = fs::read_to_string(place.of_run(&format!("way{k}"), "episodes.jsonl")).unwrap();
+        assert!(records.lines().all(|r| !r.contains("\"reason\":\"illegal\"")), "{faults:?}");
+    }
+    // Always: the run stops, and nothing of it counts.
+    for (k, (faults, why)) in
+        [(["--context", "300"], "context"), (["--rate-limit", "1"], "rate limit")].iter().enumerate()
+    {
+        let ran = run(faults, "timeout=5", &format!("stop{k}"));
+        assert!(ran.fails().contains(why), "{faults:?}: {}", ran.err);
+        assert!(!fs::read_to_string(place.of_run(&format!("stop{k}"), "episodes.jsonl")).is_ok_and(|r| !r.is_empty()));
+    }
+}
