@@ -18,7 +18,7 @@ use crate::named::{self, Source};
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
-        && spec.name() == "llm"
+        && spec.kind() == Kind::Model
         && game.is_none()
     {
         return probe::run(name, spec, data, as_json);
