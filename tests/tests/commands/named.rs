@@ -70,6 +70,8 @@ fn names_are_checked_as_agents_are() {
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
     assert!(without.code == 2 && without.err.contains("--game is needed"), "{}", without.err);
+    let nobody = ludex(here.path(), &["agents", "check", "searchr"]);
+    assert!(nobody.code == 2 && nobody.err.contains("did you mean searcher?"), "{}", nobody.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
     assert!(nobody.code == 1 && nobody.out.contains("did you mean searcher?"), "{}", nobody.out);
 }
@@ -174,7 +176,7 @@ fn programs_enter_by_file_and_by_folder() {
     assert!(entered.contains("take the file away"), "{entered}");
 
     for (text, said) in [
-        ("[agents.x]\nfile = \"nowhere.py\"", "line 2: agents.x: "),
+        ("[agents.x]\nfile = \"nowhere.py\"", "nowhere.py cannot be read"),
         ("[agents.x]\nfile = \"notes.txt\"", "is no bot: .py"),
         ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: a program costs nothing"),
         ("folder = \"nowhere\"", "line 1: folder: "),

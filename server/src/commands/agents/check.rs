@@ -23,6 +23,9 @@ pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) 
     {
         return probe::run(name, spec, data, as_json);
     }
+    if let ([Candidate::Nobody { why, .. }], None) = (candidates.as_slice(), game) {
+        anyhow::bail!("{why}");
+    }
     let game = game.context("--game is needed: the game that they are to play, e.g. --game connect_four")?;
     played(&candidates, &ludex_env::load(game)?, as_json)
 }
