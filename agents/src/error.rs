@@ -17,8 +17,6 @@ pub enum ErrorKind {
     Missing,
     /// The agent does not play this game.
     Unfit,
-    /// The agent is known by name, but this version has no adapter for it.
-    NoAdapter,
     /// The agent could not answer a question: its own fault.
     Failed,
     /// It took longer than it may.

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ludex_env::erased::DynView;
-use ludex_env::{Ask, GameRef, Given, Heard};
+use ludex_env::{Ask, GameRef, Given};
 
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
+use crate::reading::understand;
 use crate::roster::{Entry, Kind};
 use crate::spec::AgentSpec;
 
@@ -58,7 +59,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
                 "" => {}
                 "?" => writeln!(writer, "{}", names(ask, &*view))?,
                 "quit" => return Ok(Move::Resign),
-                text => match understand(ask, &*view, text) {
+                text => match read(ask, &*view, text) {
                     Ok(mv) => return Ok(mv),
                     Err(why) => writeln!(writer, "{why}. ? lists the legal moves, quit resigns.")?,
                 },
@@ -84,9 +85,7 @@ fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
 }
 
 /// The move that a line means, in the game's own reading, or the game's reason why it is none.
-///
-/// The reading happens in a world that the seat cannot tell from the true one, so the reason gives nothing away.
-fn understand(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
+fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
         return Ok(Move::Id(a));
     }
@@ -95,9 +94,5 @@ fn understand(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, Str
         Ok(document @ serde_json::Value::Object(_)) => Given::Proposal(document),
         _ => Given::Text(text.to_owned()),
     };
-    match view.world(&mut ask.stream()).read(ask.seat, &given) {
-        Ok(Heard::Action(a)) => Ok(Move::Id(a)),
-        Ok(Heard::Said(said)) => Ok(Move::Said(said)),
-        Err(refusal) => Err(refusal.message),
-    }
+    understand(ask, view, &given)
 }

@@ -1,4 +1,4 @@
-//! The players: a random one, searchers, bots of single games, a person at the terminal.
+//! The players: a random one, searchers, bots of single games, engines, language models, a person at the terminal.
 //!
 //! An agent is written as one string everywhere ([`AgentSpec`]), is built for a game ([`build`]) and answers questions
 //! ([`Agent::act`]). It sees its seat's view, never a state, so that a remote agent and an in-process one are the same.
@@ -10,11 +10,12 @@ mod anchor;
 pub mod bots;
 mod engines;
 pub mod error;
-mod external;
 pub mod human;
+pub mod llm;
 pub mod process;
 pub mod programs;
 pub mod random;
+mod reading;
 pub mod roster;
 pub mod sandbox;
 pub mod search;

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::random::Random;
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, engines, external, human, search, solve};
+use crate::{anchor, bots, engines, human, llm, search, solve};
 
 /// What kind of player, as far as a host must care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,16 +84,5 @@ const AGENTS: &[Entry] = &[
     engines::uci::ENTRY,
     engines::gtp::ENTRY,
     engines::botzone::ENTRY,
-    Entry {
-        name: "llm",
-        kind: Kind::Model,
-        doc: "a chat-completions endpoint",
-        args: &[
-            ArgDef::new("model", ArgKind::Text, "the model's name").required(),
-            ArgDef::new("base_url", ArgKind::Text, "where the endpoint is"),
-            ArgDef::new("prompting", ArgKind::Text, "the prompting strategy"),
-        ],
-        free: true,
-        build: external::build,
-    },
+    llm::ENTRY,
 ];

@@ -320,7 +320,8 @@ impl AgentSpec {
     /// The agent for `game`.
     ///
     /// # Errors
-    /// An agent that does not play this game, with what would; an anchor that does not exist; an agent without adapter.
+    /// An agent that does not play this game, with what would; an anchor that does not exist; what an agent misses
+    /// that is a program or an endpoint (its key, for one).
     pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
         let agent = (self.entry.build)(self, game)?;
         Ok(match self.key() {

@@ -10,6 +10,8 @@ mod equilibrium;
 mod expectiminimax;
 mod fields;
 mod ismcts;
+mod llm;
+mod llm_prompts;
 mod mcts;
 mod random;
 mod small_bots;

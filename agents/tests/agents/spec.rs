@@ -33,7 +33,6 @@ fn canonical_forms() {
 #[test]
 fn full_text_spells_defaults_out() {
     assert_eq!(AgentSpec::parse("anchor level=1").unwrap().full(), "anchor level=1 bot=1");
-    assert_eq!(AgentSpec::parse("llm x=1 model=m seed=2").unwrap().full(), "llm model=m seed=2 x=1");
     assert_eq!(AgentSpec::parse("uci cmd=c x=1").unwrap().full(), "uci cmd=c nodes=10000 hash=16 sandbox=true x=1");
     assert_eq!(AgentSpec::parse("uci cmd=c ms=9").unwrap().full(), "uci cmd=c ms=9 hash=16 sandbox=true");
 }
@@ -58,13 +57,11 @@ fn bad_specs_are_told_what_is_allowed() {
 }
 
 #[test]
-fn external_agents_are_recognised_and_have_no_adapter() {
+fn external_agents_are_recognised() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
     assert_eq!(spec.kind(), Kind::External);
     assert!(!spec.reproducible());
-    let e = spec.build(&game("tic_tac_toe")).err().unwrap();
-    assert_eq!(e.kind, ErrorKind::NoAdapter);
-    assert!(e.message.contains("no adapter"), "{e}");
+    assert_eq!(refused("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
 }
 
 #[test]

@@ -16,11 +16,13 @@ use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
+use crate::named;
 use crate::runs::folder::Folder;
 use crate::runs::play::{Budget, End, News, Play, results};
 use crate::runs::settings::{RunSeeds, Settings};
 use crate::runs::summary::{Row, rows, verified, widths};
-use crate::runs::{estimate, tables};
+use crate::runs::estimate::{self, Known};
+use crate::runs::tables;
 
 /// What `ludex evaluate` takes.
 #[derive(clap::Args)]
@@ -70,7 +72,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(args.scale.is_finite() && args.scale > 0.0, "--scale is a number above 0, such as 0.05");
     let text = suite_text(&args.suite)?;
     let suite = Suite::parse(&text).with_context(|| format!("the suite {} cannot be used", args.suite))?;
-    let candidates = candidates(&args.agents)?;
+    let (candidates, known) = candidates(&args.agents, &args.data)?;
     let plan = Plan::new(suite, &candidates, args.scale)?;
     let seeds = match &args.secret {
         Some(hex) => RunSeeds::Secret(hex.clone()),
@@ -82,7 +84,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = args.jobs.map_or(if model { 8 } else { cores }, usize::from);
     if args.estimate {
-        let estimate = estimate::of(&plan, &text, args.scale, args.like.as_deref(), jobs)?;
+        let estimate = estimate::of(&plan, &tables, &known, args.like.as_deref(), jobs)?;
         return if args.json {
             Ok(print::json(&json!(estimate))?)
         } else {
@@ -118,15 +120,20 @@ fn suite_text(name: &str) -> anyhow::Result<String> {
     Ok(Suite::named(name)?.to_owned())
 }
 
-/// Names and specs of those who are evaluated.
-fn candidates(agents: &[String]) -> anyhow::Result<Vec<(String, String)>> {
+/// Names and specs of those who are evaluated, and what is known of their calls.
+fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, String)>, Known)> {
+    let named = named::of_data(data)?;
     let mut out: Vec<(String, String)> = Vec::new();
+    let mut known = Known::new();
     for text in agents {
-        let spec = ludex_agents::AgentSpec::parse(text)?.to_string();
-        anyhow::ensure!(out.iter().all(|(name, _)| *name != spec), "{spec} is named twice");
-        out.push((spec.clone(), spec));
+        let (name, spec) = named.resolve(text, &data.join("programs"))?;
+        anyhow::ensure!(out.iter().all(|(other, _)| *other != name), "{name} is named twice");
+        if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
+            known.insert(out.len(), measured);
+        }
+        out.push((name, spec.to_string()));
     }
-    Ok(out)
+    Ok((out, known))
 }
 
 fn is_model(spec: &str) -> bool {

@@ -1,28 +1,299 @@
-//! What a run will take, before anything is played: the same plan, small, with stand-ins of this program in the candidate's
-//! place, which cost nothing; then multiplied.
+//! What a run will take, before anything is played: the same plan, small, with stand-ins of this program in the place of
+//! language models, which cost nothing; then multiplied.
 //!
-//! A stand-in sees the questions that the candidate would see, so that a language model's prompts are rendered and measured
-//! as they would be sent. How long its answers are and how long they take is known once `ludex agents check` has asked it;
-//! until then it is a guess by the prompting strategy, and said to be one.
+//! A stand-in sees the questions that the model would see, so its prompts are rendered and measured as they would be sent. How
+//! long the answers are and how long they take is known once `ludex agents check` has asked the model; until then it is a guess by
+//! the prompting strategy, and said to be one. Agents of this program and programs are tried themselves.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use ludex_agents::llm::{self, Forecast};
+use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Kind};
+use ludex_env::{Ask, GameRef};
+use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
+use rayon::prelude::*;
 use serde::Serialize;
 
-/// An estimate.
-#[derive(Clone, Debug, Serialize)]
-pub struct Estimate {}
+use super::play::setup;
+use super::{Table, spec_in};
+use crate::commands::print::{number, table};
+use crate::local::{self, Asking, Player};
+use crate::named::Measured;
 
-impl Estimate {
-    pub fn show(&self, _out: &mut impl std::io::Write) -> std::io::Result<()> {
-        Ok(())
+/// Blocks of each pairing that are tried.
+const TRIED: u64 = 2;
+
+/// What a part, or all of them, will take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Matches.
+    pub matches: f64,
+    /// Moves of the candidates, without those that are not asked for.
+    pub moves: f64,
+    /// Calls of language models.
+    pub calls: f64,
+    /// Tokens read.
+    pub tokens_in: f64,
+    /// Tokens written.
+    pub tokens_out: f64,
+    /// Seconds of computing, by everybody who plays here.
+    pub computing: f64,
+}
+
+impl Cost {
+    fn add(&mut self, other: &Cost, times: f64) {
+        self.matches += other.matches * times;
+        self.moves += other.moves * times;
+        self.calls += other.calls * times;
+        self.tokens_in += other.tokens_in * times;
+        self.tokens_out += other.tokens_out * times;
+        self.computing += other.computing * times;
     }
 }
 
-pub fn of(
-    _plan: &ludex_referee::suite::plan::Plan,
-    _text: &str,
-    _scale: f64,
-    _like: Option<&str>,
-    _jobs: usize,
-) -> anyhow::Result<Estimate> {
-    anyhow::bail!("not yet")
+/// An estimate of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimate {
+    /// By part.
+    pub parts: Vec<(String, Cost)>,
+    /// Of the whole.
+    pub total: Cost,
+    /// US dollars; absent where a price is not known.
+    pub usd: Option<f64>,
+    /// Hours by the clock, with so many matches at a time as are asked for.
+    pub hours: f64,
+    /// Half the width of the 95 % interval of a rating by part, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
+    pub points: Vec<(String, f64)>,
+    /// What is a guess, and what would make it none.
+    pub guesses: Vec<String>,
+}
+
+/// What is known of a candidate's calls, by the agent's place in the run; absent where nothing was measured.
+pub type Known = BTreeMap<usize, Measured>;
+
+/// Estimates a run. `like` says who stands in for language models; without it once `random` and once the middle of the ladder,
+/// and the mean of both.
+///
+/// # Errors
+/// A stand-in that does not play a game of the suite, and whatever goes wrong with an agent that is tried.
+pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs: usize) -> anyhow::Result<Estimate> {
+    let models: BTreeSet<usize> = (0..plan.agents.len()).filter(|&who| is_model(plan, who)).collect();
+    let mut likes: Vec<Option<&str>> = like.map_or_else(|| vec![Some("random"), None], |like| vec![Some(like)]);
+    if models.is_empty() {
+        likes.truncate(1);
+    }
+    let mut parts = vec![Cost::default(); plan.parts.len()];
+    for like in &likes {
+        let tried = tried(plan, tables, known, &models, *like)?;
+        parts.iter_mut().zip(tried).for_each(|(sum, cost)| sum.add(&cost, 1.0 / likes.len() as f64));
+    }
+    let mut total = Cost::default();
+    parts.iter().for_each(|cost| total.add(cost, 1.0));
+    let mut guesses = Vec::new();
+    let model = models.first().map(|&who| AgentSpec::parse(&plan.agents[who].spec)).transpose()?;
+    let price = |name: &str| model.as_ref().and_then(|spec| spec.number(name));
+    let usd = match (&model, price("price_in"), price("price_out")) {
+        (None, ..) => Some(0.0),
+        (_, Some(read), Some(written)) => Some((total.tokens_in * read + total.tokens_out * written) / 1e6),
+        _ => None,
+    };
+    if model.is_some() && usd.is_none() {
+        guesses.push("dollars: no price is known; price_in and price_out say dollars for a million tokens".into());
+    }
+    let measured = models.first().and_then(|who| known.get(who));
+    if model.is_some() && measured.is_none() {
+        guesses.push(
+            "length of the answers and seconds for each: by the prompting strategy, until `ludex agents add` and `ludex agents check` have measured them"
+                .into(),
+        );
+    }
+    if model.is_some() && like.is_none() {
+        guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
+    }
+    let seconds = measured.map_or_else(|| 0.5 + total.tokens_out / total.calls.max(1.0) / 60.0, |m| m.seconds);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
+    let hours = (total.calls * seconds / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
+    let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
+    let ids = || plan.parts.iter().map(|p| p.part.id.clone());
+    Ok(Estimate {
+        points: ids().zip(parts.iter().map(width)).collect(),
+        parts: ids().zip(parts).collect(),
+        total,
+        usd,
+        hours,
+        guesses,
+    })
+}
+
+fn is_model(plan: &Plan, who: usize) -> bool {
+    AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.kind() == Kind::Model)
+}
+
+/// What each part takes if language models play as `like` does: a few blocks of each pairing that comes up are played, and
+/// multiplied.
+fn tried(plan: &Plan, tables: &[Table], known: &Known, models: &BTreeSet<usize>, like: Option<&str>) -> anyhow::Result<Vec<Cost>> {
+    let mut suite = plan.suite.clone();
+    for part in &mut suite.parts {
+        part.blocks = part.blocks.min(TRIED);
+        part.blocks_of_random = part.blocks_of_random.map(|n| n.min(TRIED));
+    }
+    let own: Vec<(String, String)> =
+        plan.agents.iter().filter(|e| e.candidate && e.variant.is_none()).map(|e| (e.name.clone(), e.spec.clone())).collect();
+    let small = Plan::new(suite, &own, 1.0)?;
+    let meters = small
+        .parts
+        .iter()
+        .enumerate()
+        .map(|(at, part)| {
+            let here = part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
+            here.map(|who| Ok((who, stand_in(plan, at, who, &part.game, known, like)?))).collect()
+        })
+        .collect::<anyhow::Result<Vec<BTreeMap<usize, StandIn>>>>()?;
+    let mut done = Results::new();
+    let mut found: Vec<BTreeMap<[usize; 2], Cost>> = vec![BTreeMap::new(); small.parts.len()];
+    loop {
+        let due = small.next(&done);
+        if due.is_empty() {
+            break;
+        }
+        let tried: Vec<anyhow::Result<(Cost, Vec<(String, Done)>)>> =
+            due.par_iter().map(|block| try_block(&small, &tables[block.part], &meters[block.part], block)).collect();
+        for (block, tried) in due.iter().zip(tried) {
+            let (cost, matches) = tried?;
+            found[block.part].entry(block.pairing).or_default().add(&cost, 1.0);
+            done.extend(matches);
+        }
+    }
+    let cost = |(at, pairings): (usize, BTreeMap<[usize; 2], Cost>)| {
+        let mut sum = Cost::default();
+        for (pairing, cost) in pairings {
+            // Agents stand in the same order in the small plan and in the whole one.
+            sum.add(&cost, plan.parts[at].planned(pairing) as f64 / cost.matches.max(1.0));
+        }
+        sum
+    };
+    Ok(found.into_iter().enumerate().map(cost).collect())
+}
+
+fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<(Cost, Vec<(String, Done)>)> {
+    let mut cost = Cost::default();
+    let mut matches = Vec::new();
+    for due in &block.matches {
+        let name = key(&table.id, block.pairing, block.index, due.turn);
+        let seen: Arc<Mutex<Cost>> = Arc::default();
+        let players: Vec<Player> = due
+            .seats
+            .iter()
+            .map(|who| {
+                let player = table.players.get(who).with_context(|| format!("agent {who} is not at this table"))?;
+                let candidate = small.agents[*who].candidate;
+                let agent: Arc<dyn Agent> = match meters.get(who) {
+                    Some(stand_in) => Arc::new(Metered { stand_in: stand_in.clone(), seen: seen.clone() }),
+                    None if candidate => Arc::new(Counted { agent: player.agent.clone(), seen: seen.clone() }),
+                    None => return Ok(player.clone()),
+                };
+                Ok(Player { agent, ..player.clone() })
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let players: Vec<&Player> = players.iter().collect();
+        let asking = Asking { skip_forced: table.policy.skip_forced, ..Asking::default() };
+        let begun = Instant::now();
+        let played = local::play(setup(table, block, due, "estimate", &name), &players, asking, |_, _| {});
+        let seconds = begun.elapsed().as_secs_f64();
+        let judged = small.done(block.part, due.turn, &played.record);
+        // What went wrong here goes wrong in the run too, and is told there.
+        matches.push((name, judged));
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        cost.add(&Cost { matches: 1.0, computing: seconds, ..seen.clone() }, 1.0);
+    }
+    Ok((cost, matches))
+}
+
+/// Who plays in the place of a language model, and what the model would be asked.
+#[derive(Clone)]
+struct StandIn {
+    agent: Arc<dyn Agent>,
+    spec: AgentSpec,
+    game: GameRef,
+    /// Tokens of an answer, where they were measured.
+    answer: Option<f64>,
+}
+
+fn stand_in(plan: &Plan, part: usize, who: usize, game: &GameRef, known: &Known, like: Option<&str>) -> anyhow::Result<StandIn> {
+    let middle = || {
+        let levels = game.spec().anchors.iter().map(|a| a.level).max().unwrap_or(0);
+        format!("anchor level={}", levels.div_ceil(2))
+    };
+    let like = like.map_or_else(middle, str::to_owned);
+    let agent = AgentSpec::parse(&like)?.build(game)?;
+    let answer = known.get(&who).map(|m| m.tokens_out);
+    Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), answer })
+}
+
+/// A stand-in whose questions are measured as the model's would be.
+struct Metered {
+    stand_in: StandIn,
+    seen: Arc<Mutex<Cost>>,
+}
+
+impl Agent for Metered {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let Forecast { calls, tokens_in, tokens_out } = llm::forecast(&self.stand_in.spec, &self.stand_in.game, ask, self.stand_in.answer)?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.moves += 1.0;
+        seen.calls += calls;
+        seen.tokens_in += tokens_in;
+        seen.tokens_out += tokens_out;
+        drop(seen);
+        self.stand_in.agent.act(ask, deadline)
+    }
+}
+
+/// A candidate that plays itself, and is counted.
+struct Counted {
+    agent: Arc<dyn Agent>,
+    seen: Arc<Mutex<Cost>>,
+}
+
+impl Agent for Counted {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
+        self.agent.act(ask, deadline)
+    }
+
+    fn peeks(&self) -> bool {
+        self.agent.peeks()
+    }
+
+    fn reproducible(&self) -> bool {
+        self.agent.reproducible()
+    }
+}
+
+impl Estimate {
+    /// Prints it.
+    ///
+    /// # Errors
+    /// Of the writer.
+    pub fn show(&self, out: &mut impl Write) -> io::Result<()> {
+        let head = ["part", "matches", "moves", "calls", "tokens in", "out", "rating +-"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let cells = |id: &str, cost: &Cost, width: String| {
+            let Cost { matches, moves, calls, tokens_in, tokens_out, .. } = *cost;
+            let numbers = [matches, moves, calls, tokens_in, tokens_out].map(|x| number(x, 0));
+            [vec![id.to_owned()], numbers.to_vec(), vec![width]].concat()
+        };
+        for ((id, cost), (_, width)) in self.parts.iter().zip(&self.points) {
+            rows.push(cells(id, cost, number(*width, 0)));
+        }
+        rows.push(cells("all", &self.total, String::new()));
+        table(out, &rows, |k| k > 0)?;
+        let usd = self.usd.map_or_else(|| "no price known".to_owned(), |usd| format!("{usd:.2} dollars"));
+        writeln!(out, "about {usd}, {} hours", number(self.hours, 2))?;
+        self.guesses.iter().try_for_each(|guess| writeln!(out, "guessed: {guess}"))
+    }
 }

@@ -110,7 +110,7 @@ impl Settings {
             for &who in &part.candidates {
                 let spec = spec_in(plan, at, who)?;
                 if spec.kind() == ludex_agents::Kind::Model {
-                    let digest = String::new(); // MERGE: ludex_agents::llm::prompt_digest(&spec, &part.game)
+                    let digest = ludex_agents::llm::prompt_digest(&spec, &part.game)?;
                     prompts.insert(format!("{} of {}", part.part.id, plan.agents[who].name), digest);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ludex_agents::{ArgDef, ArgKind, ErrorKind, Kind};
+use ludex_agents::{ArgDef, ArgKind, Kind};
 use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
@@ -120,9 +120,6 @@ fn agents() -> String {
             Kind::Builtin | Kind::Anchor => {}
             Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
             Kind::External => {
-                if !adapted(e) {
-                    page.push_str("\nKnown by name: there is no adapter for it yet.\n");
-                }
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
         }
@@ -135,13 +132,6 @@ fn agents() -> String {
         }
     }
     page
-}
-
-/// Whether an agent that is a program or an endpoint can be built at all.
-fn adapted(e: &ludex_agents::Entry) -> bool {
-    let needed: String = e.args.iter().filter(|a| a.required).map(|a| format!(" {}=x", a.name)).collect();
-    let game = ludex_env::load(ludex_env::games()[0].id).expect("a game loads with its defaults");
-    !matches!(ludex_agents::build(&format!("{}{needed}", e.name), &game), Err(e) if e.kind == ErrorKind::NoAdapter)
 }
 
 fn upper(text: &str) -> String {

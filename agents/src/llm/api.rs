@@ -1,0 +1,208 @@
+//! What travels: requests and answers of chat completions (OpenAI's, which most servers speak) and of Anthropic's
+//! messages.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::settings::{Api, Settings, thinking_budget};
+
+/// Who says a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The question.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// A message of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+impl Message {
+    pub(super) fn new(role: Role, content: impl Into<String>) -> Self {
+        Message { role, content: content.into() }
+    }
+}
+
+/// What the model is to answer to.
+pub(super) struct Request<'a> {
+    pub(super) messages: &'a [Message],
+    /// The schema of the answer, where it is to be JSON.
+    pub(super) schema: Option<Value>,
+    /// What only the stand-in reads.
+    pub(super) metadata: Option<String>,
+    pub(super) seed: Option<u64>,
+}
+
+/// What the endpoint answered.
+pub(super) struct Reply {
+    pub(super) answer: String,
+    /// Why it ended, in OpenAI's words: `stop`, `length`, `content_filter`.
+    pub(super) finish: Option<String>,
+    /// Tokens read and written, where the endpoint says so.
+    pub(super) tokens: Option<[u64; 2]>,
+}
+
+/// What `finish` is when the model, or a filter before or behind it, refuses to answer.
+pub(super) const REFUSED: &str = "content_filter";
+/// What `finish` is when the answer was cut off.
+pub(super) const CUT: &str = "length";
+
+/// What Anthropic's API gets for `max_tokens`, which it insists on.
+const MAX_TOKENS: u64 = 8192;
+
+impl Api {
+    /// Where requests go.
+    pub(super) fn url(self, base_url: &str) -> String {
+        match self {
+            Api::OpenAi => format!("{base_url}/chat/completions"),
+            Api::Anthropic => format!("{base_url}/v1/messages"),
+        }
+    }
+
+    /// The headers that carry the key.
+    pub(super) fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut all = vec![("content-type", "application/json".to_owned())];
+        match self {
+            Api::OpenAi => all.extend(key.map(|key| ("authorization", format!("Bearer {key}")))),
+            Api::Anthropic => {
+                all.push(("anthropic-version", "2023-06-01".to_owned()));
+                all.extend(key.map(|key| ("x-api-key", key.to_owned())));
+            }
+        }
+        all
+    }
+
+    /// The body of a request.
+    pub(super) fn body(self, settings: &Settings, request: &Request<'_>) -> Value {
+        let mut body = match self {
+            Api::OpenAi => openai(settings, request),
+            Api::Anthropic => anthropic(settings, request),
+        };
+        if let Some(t) = settings.temperature {
+            body.insert("temperature".into(), t.into());
+        }
+        if let Some(text) = &request.metadata {
+            body.insert("metadata".into(), json!({ "ludex": text }));
+        }
+        for (name, value) in &settings.extra {
+            match value {
+                Value::Null => body.remove(name),
+                value => body.insert(name.clone(), value.clone()),
+            };
+        }
+        body.into()
+    }
+
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// What is missing in it.
+    pub(super) fn read(self, body: &Value) -> Result<Reply, String> {
+        match self {
+            Api::OpenAi => read_openai(body),
+            Api::Anthropic => read_anthropic(body),
+        }
+    }
+}
+
+fn openai(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("model".into(), settings.model.as_str().into());
+    body.insert("messages".into(), json!(request.messages));
+    if let Some(n) = settings.max_tokens {
+        body.insert("max_tokens".into(), n.into());
+    }
+    if let Some(effort) = &settings.effort {
+        body.insert("reasoning_effort".into(), effort.as_str().into());
+    }
+    if let Some(seed) = request.seed {
+        body.insert("seed".into(), seed.into());
+    }
+    if let Some(schema) = &request.schema {
+        // Strict schemas cannot hold the free documents of games that take proposals.
+        let strict = schema["properties"]["move"]["type"] == "string";
+        let form = json!({
+            "type": "json_schema",
+            "json_schema": { "name": "move", "strict": strict, "schema": schema },
+        });
+        body.insert("response_format".into(), form);
+    }
+    body
+}
+
+fn anthropic(settings: &Settings, request: &Request<'_>) -> Map<String, Value> {
+    let budget = settings.effort.as_deref().and_then(thinking_budget);
+    let (system, said): (Vec<&Message>, Vec<&Message>) = request.messages.iter().partition(|m| m.role == Role::System);
+    let mut body = Map::new();
+    body.insert("model".into(), settings.model.as_str().into());
+    let most = settings.max_tokens.unwrap_or(MAX_TOKENS + budget.unwrap_or(0));
+    body.insert("max_tokens".into(), most.into());
+    if let Some(first) = system.first() {
+        body.insert("system".into(), first.content.as_str().into());
+    }
+    body.insert("messages".into(), json!(said));
+    if let Some(tokens) = budget {
+        body.insert("thinking".into(), json!({ "type": "enabled", "budget_tokens": tokens }));
+    }
+    if let Some(schema) = &request.schema {
+        let tool = json!({ "name": "move", "description": "Makes your move.", "input_schema": schema });
+        body.insert("tools".into(), json!([tool]));
+        body.insert("tool_choice".into(), json!({ "type": "tool", "name": "move" }));
+    }
+    body
+}
+
+fn read_openai(body: &Value) -> Result<Reply, String> {
+    let choice = body["choices"].get(0).ok_or("it has no choices")?;
+    let message = choice.get("message").filter(|m| m.is_object()).ok_or("its first choice has no message")?;
+    let answer = match &message["content"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect(),
+        _ => return Err("its content is no text".into()),
+    };
+    let refusal = message["refusal"].as_str().filter(|r| !r.is_empty());
+    let finish = match refusal {
+        Some(_) => Some(REFUSED.to_owned()),
+        None => choice["finish_reason"].as_str().map(str::to_owned),
+    };
+    let answer = if answer.is_empty() { refusal.unwrap_or_default().to_owned() } else { answer };
+    let usage = &body["usage"];
+    Ok(Reply { answer, finish, tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]) })
+}
+
+fn read_anthropic(body: &Value) -> Result<Reply, String> {
+    let blocks = body["content"].as_array().ok_or("it has no content")?;
+    let tool = blocks.iter().find(|b| b["type"] == "tool_use").map(|b| b["input"].to_string());
+    let text: String = blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
+    let finish = body["stop_reason"].as_str().map(|reason| match reason {
+        "end_turn" | "stop_sequence" | "tool_use" => "stop".to_owned(),
+        "max_tokens" => CUT.to_owned(),
+        "refusal" => REFUSED.to_owned(),
+        other => other.to_owned(),
+    });
+    let usage = &body["usage"];
+    let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+    let cached: u64 = cached.iter().filter_map(|name| usage[name].as_u64()).sum();
+    let tokens = both(&usage["input_tokens"], &usage["output_tokens"]).map(|[read, written]| [read + cached, written]);
+    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens })
+}
+
+fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
+    Some([read.as_u64()?, written.as_u64()?])
+}
+
+/// About how many tokens a text has, where the endpoint does not say: a quarter of its characters.
+pub(super) fn estimate(characters: usize) -> u64 {
+    characters.div_ceil(4) as u64
+}

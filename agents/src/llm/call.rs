@@ -1,0 +1,234 @@
+//! The calls of one attempt at a move: each is looked up in the journal first, and kept there when its verdict is known.
+
+use std::time::Instant;
+
+use ludex_env::erased::DynView;
+use ludex_env::{Ask, Stream};
+use ludex_protocol::record::Tokens;
+use minijinja::context;
+use serde::{Deserialize, Serialize};
+
+use super::Llm;
+use super::answer::{self, Reading};
+use super::api::{CUT, Message, REFUSED, Request, estimate};
+use super::endpoint::{Failure, Sent};
+use super::position;
+use super::prompts::{Task, Wants};
+use super::settings::Format;
+use crate::error::AgentError;
+
+/// A call as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// What it was for: `move`, `sample`, `thought`, `vote`, `draft`, `critique`, `refine`, `emotion` or `probe`.
+    pub purpose: String,
+    /// The model asked.
+    pub model: String,
+    /// What was said to it.
+    pub messages: Vec<Message>,
+    /// What it answered; JSON text where a tool was called.
+    pub answer: String,
+    /// Why the answer ended: `stop`, `length`, `content_filter` or the endpoint's own word.
+    pub finish: Option<String>,
+    /// Tokens read and written: the endpoint's figures.
+    pub tokens: Tokens,
+    /// The figures are a quarter of the characters, as the endpoint gave none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
+    /// Milliseconds that the answered call took.
+    pub ms: u64,
+    /// Calls before it that failed.
+    pub retries: u64,
+    /// What it cost; absent where no price is known.
+    pub usd: Option<f64>,
+    /// What the answer was: `ok`, `unparsed`, `illegal`, `empty`, `refused`, `truncated`.
+    pub verdict: String,
+    /// The move read, or the choice voted for, or the emotion's letter.
+    pub read: Option<String>,
+}
+
+/// An answer with a move in it, or without.
+pub(super) struct Said {
+    pub(super) call: Call,
+    pub(super) reading: Reading,
+}
+
+/// One attempt at a move.
+pub(super) struct Asking<'a> {
+    pub(super) llm: &'a Llm,
+    ask: &'a Ask<'a>,
+    view: &'a dyn DynView,
+    deadline: Option<Instant>,
+    rng: Stream,
+    /// Calls so far.
+    pub(super) calls: u64,
+    /// Tokens of all calls.
+    pub(super) tokens: Tokens,
+    /// What all calls cost, while every price is known.
+    pub(super) usd: Option<f64>,
+}
+
+impl<'a> Asking<'a> {
+    pub(super) fn new(llm: &'a Llm, ask: &'a Ask<'a>, view: &'a dyn DynView, deadline: Option<Instant>) -> Self {
+        let rng = ask.stream();
+        Asking { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0) }
+    }
+
+    /// A call that asks for a move.
+    pub(super) fn mv(&mut self, purpose: &str, task: &Task) -> Result<Said, AgentError> {
+        let (ask, view) = (self.ask, self.view);
+        let (call, reading) = self.judged(purpose, task, |call| {
+            let reading = answer::read(ask, view, &call.answer, call.finish.as_deref());
+            (reading.verdict, reading.read.clone(), reading)
+        })?;
+        Ok(Said { call, reading })
+    }
+
+    /// A call that asks for words.
+    pub(super) fn words(&mut self, purpose: &str, task: &Task) -> Result<String, AgentError> {
+        let (call, ()) = self.judged(purpose, task, |call| {
+            let verdict = match call.finish.as_deref() {
+                Some(REFUSED) => "refused",
+                _ if call.answer.trim().is_empty() => "empty",
+                Some(CUT) => "truncated",
+                _ => "ok",
+            };
+            (verdict, None, ())
+        })?;
+        Ok(call.answer.trim().to_owned())
+    }
+
+    /// Lets the model choose among candidates so many times; the index of the one with most valid votes, the first of
+    /// those that have as many.
+    pub(super) fn elect(&mut self, kind: &str, candidates: &[String], votes: usize) -> Result<usize, AgentError> {
+        let mut tally = vec![0usize; candidates.len()];
+        if candidates.len() > 1 {
+            for _ in 0..votes {
+                let task = Task {
+                    template: "vote.j2",
+                    wants: Wants::Words,
+                    more: context! { kind, candidates => candidates.to_vec() },
+                };
+                let (_, chosen) = self.judged("vote", &task, |call| {
+                    let chosen = answer::vote(&call.answer, candidates.len());
+                    (if chosen.is_some() { "ok" } else { "unparsed" }, chosen.map(|n| n.to_string()), chosen)
+                })?;
+                if let Some(n) = chosen {
+                    tally[n - 1] += 1;
+                }
+            }
+        }
+        Ok(most(&tally))
+    }
+
+    /// Asks once more for the emotion that an answer lacks.
+    pub(super) fn emotion(&mut self, answer: &str) -> Result<Option<char>, AgentError> {
+        let task = Task { template: "emotion.j2", wants: Wants::Words, more: context! { answer } };
+        let (_, letter) = self.judged("emotion", &task, |call| {
+            let letter = answer::emotion(&call.answer);
+            (if letter.is_some() { "ok" } else { "unparsed" }, letter.map(String::from), letter)
+        })?;
+        Ok(letter)
+    }
+
+    /// One call and what it means: from the journal, or made now and kept.
+    fn judged<T>(
+        &mut self,
+        purpose: &str,
+        task: &Task,
+        judge: impl FnOnce(&Call) -> (&'static str, Option<String>, T),
+    ) -> Result<(Call, T), AgentError> {
+        let key = format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls);
+        let kept = self.ask.journal().and_then(|journal| journal.find(&key));
+        let fresh = kept.is_none();
+        let mut call = match kept {
+            Some(entry) => serde_json::from_value(entry)
+                .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?,
+            None => self.made(purpose, task)?,
+        };
+        let (verdict, read, meaning) = judge(&call);
+        if fresh {
+            (call.verdict, call.read) = (verdict.to_owned(), read);
+            if let Some(journal) = self.ask.journal() {
+                let entry = serde_json::to_value(&call).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+                journal.keep(&key, &entry).map_err(|why| {
+                    AgentError::infrastructure(format!("the call {key} was made and cannot be kept: {why}"))
+                })?;
+            }
+        }
+        self.calls += 1;
+        self.tokens.input += call.tokens.input;
+        self.tokens.out += call.tokens.out;
+        self.usd = self.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
+        Ok((call, meaning))
+    }
+
+    /// Calls the endpoint: for JSON where it may take a schema, and else, or if it refuses one, for text.
+    fn made(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
+        let endpoint = &self.llm.endpoint;
+        let wanted = match endpoint.settings.format {
+            Format::Schema => true,
+            Format::Auto => !self.llm.thinks_with_tools() && !endpoint.gate.text_only(),
+            Format::Text => false,
+        };
+        if !(wanted && task.wants != Wants::Words) {
+            return self.sent(purpose, task, false).map_err(AgentError::from);
+        }
+        match self.sent(purpose, task, true) {
+            Err(Failure::Schema(_)) if endpoint.settings.format == Format::Auto => {
+                let call = self.sent(purpose, task, false)?;
+                // Only now is it known that it was the schema.
+                endpoint.gate.set_text_only();
+                Ok(call)
+            }
+            other => other.map_err(AgentError::from),
+        }
+    }
+
+    fn sent(&mut self, purpose: &str, task: &Task, schema: bool) -> Result<Call, Failure> {
+        let llm = self.llm;
+        let messages = llm.prompts.messages(self.ask, self.view, task, schema).map_err(Failure::Agent)?;
+        let settings = &llm.endpoint.settings;
+        let request = Request {
+            messages: &messages,
+            schema: schema.then(|| llm.prompts.schema(task.wants)),
+            metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
+            // Samples of one question must differ.
+            seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),
+        };
+        let sent = llm.endpoint.send(&request, self.deadline, &mut self.rng)?;
+        Ok(llm.entry(purpose, messages, sent))
+    }
+}
+
+impl Llm {
+    /// A call as it is kept, before its verdict is known.
+    pub(super) fn entry(&self, purpose: &str, messages: Vec<Message>, sent: Sent) -> Call {
+        let settings = &self.endpoint.settings;
+        let Sent { reply, ms, retries } = sent;
+        let counted = || {
+            let said: usize = messages.iter().map(|m| m.content.chars().count()).sum();
+            [estimate(said), estimate(reply.answer.chars().count())]
+        };
+        let [input, out] = reply.tokens.unwrap_or_else(counted);
+        Call {
+            purpose: purpose.to_owned(),
+            model: settings.model.clone(),
+            estimated: reply.tokens.is_none(),
+            messages,
+            answer: reply.answer,
+            finish: reply.finish,
+            tokens: Tokens { input, out },
+            ms,
+            retries,
+            usd: settings.usd(input, out),
+            verdict: String::new(),
+            read: None,
+        }
+    }
+}
+
+/// The first index of the greatest number.
+pub(super) fn most(tally: &[usize]) -> usize {
+    (0..tally.len()).rev().max_by_key(|&k| tally[k]).unwrap_or(0)
+}

@@ -1,0 +1,264 @@
+//! A call and its retries. Blocking, as [`Agent::act`](crate::Agent::act) is: whoever plays several matches has a thread for
+//! each, and so needs no runtime here. `ureq` does TLS with rustls and ring, as the server does.
+
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use ludex_env::Stream;
+use serde_json::Value;
+use ureq::http::Response;
+use ureq::{Body, Timeout};
+
+use super::api::{Reply, Request};
+use super::gate::Gate;
+use super::settings::{Settings, is_local};
+use crate::error::{AgentError, ErrorKind};
+
+/// Connections are kept and shared by all agents.
+static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
+    ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections_per_host(16).build().new_agent()
+});
+
+/// The longest wait between two tries that the endpoint may ask for. Who asks for more has no time for this run.
+const MOST_WAIT: Duration = Duration::from_secs(120);
+/// What endpoints say when a prompt does not fit, in small letters.
+const TOO_LONG: &[&str] = &[
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "maximum context",
+    "too long",
+    "too many tokens",
+    "too large",
+];
+/// How much of what an endpoint says stands in a message.
+const EXCERPT: usize = 300;
+
+/// An endpoint that is ready to be called.
+pub(super) struct Endpoint {
+    pub(super) settings: Settings,
+    pub(super) gate: Arc<Gate>,
+    url: String,
+    key: Option<String>,
+}
+
+/// An answer, and what it took.
+pub(super) struct Sent {
+    pub(super) reply: Reply,
+    /// How long the call took that was answered.
+    pub(super) ms: u64,
+    /// Calls before it that failed.
+    pub(super) retries: u64,
+}
+
+/// Why there is no answer.
+pub(super) enum Failure {
+    /// It is not answered at all.
+    Agent(AgentError),
+    /// The endpoint refuses a request with a schema; it may take one without.
+    Schema(AgentError),
+}
+
+/// What a single call came to.
+enum Outcome {
+    Answered(Reply),
+    /// It may go well later; after the given time, if the endpoint names one.
+    Later(String, Option<Duration>),
+    Never(String),
+    SchemaRefused(String),
+    /// The deadline passed while the endpoint was thinking.
+    Late,
+}
+
+impl Endpoint {
+    /// The endpoint that the settings name.
+    ///
+    /// # Errors
+    /// The key is missing.
+    pub(super) fn new(settings: Settings) -> Result<Self, AgentError> {
+        let key = settings.key()?;
+        let gate = Gate::of(&settings.base_url, &settings.model);
+        let url = settings.api.url(&settings.base_url);
+        Ok(Endpoint { settings, gate, url, key })
+    }
+
+    /// Asks until there is an answer, the failure is one for good, or tries or time are used up. `rng` spreads the waits,
+    /// so that many games do not come back in step.
+    pub(super) fn send(
+        &self,
+        request: &Request<'_>,
+        deadline: Option<Instant>,
+        rng: &mut Stream,
+    ) -> Result<Sent, Failure> {
+        let settings = &self.settings;
+        let body = settings.api.body(settings, request).to_string();
+        let mut retries = 0;
+        loop {
+            let Some(pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
+                return Err(self.infra("no call was free before the time was up: raise rpm, concurrency or the limit"));
+            };
+            let begun = Instant::now();
+            let outcome = self.call(&body, request.schema.is_some(), deadline);
+            drop(pass);
+            let (why, asked) = match outcome {
+                Outcome::Answered(reply) => {
+                    return Ok(Sent { reply, ms: begun.elapsed().as_millis() as u64, retries });
+                }
+                Outcome::Late => {
+                    let message = format!("{} did not answer in time", settings.model);
+                    return Err(Failure::Agent(AgentError::new(ErrorKind::Late, message)));
+                }
+                Outcome::Never(why) => return Err(self.infra(&why)),
+                Outcome::SchemaRefused(why) => return Err(Failure::Schema(self.error(&why))),
+                Outcome::Later(why, asked) => (why, asked),
+            };
+            if retries >= u64::from(settings.retries) {
+                return Err(self.infra(&format!("{why}; given up after {}", times(retries + 1))));
+            }
+            let wait = asked.unwrap_or_else(|| backoff(retries, rng.unit()));
+            if wait > MOST_WAIT {
+                return Err(self.infra(&format!("{why}; it asks to wait for {} s", wait.as_secs())));
+            }
+            if deadline.is_some_and(|deadline| Instant::now() + wait > deadline) {
+                return Err(self.infra(&format!("{why}; there is no time for another try")));
+            }
+            std::thread::sleep(wait);
+            retries += 1;
+        }
+    }
+
+    fn call(&self, body: &str, schema: bool, deadline: Option<Instant>) -> Outcome {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Outcome::Late;
+        }
+        let limit = left.map_or(self.settings.timeout, |left| left.min(self.settings.timeout));
+        let mut request = CLIENT.post(&self.url);
+        for (name, value) in self.settings.api.headers(self.key.as_deref()) {
+            request = request.header(name, value);
+        }
+        let mut config = request.config().timeout_global(Some(limit));
+        if is_local(&self.url) {
+            config = config.proxy(None);
+        }
+        let answered = config.build().send(body).and_then(|mut response| {
+            let text = response.body_mut().read_to_string()?;
+            Ok((response, text))
+        });
+        match answered {
+            Ok((response, text)) => self.judge(&response, &text, schema),
+            Err(ureq::Error::Timeout(Timeout::Global)) if left.is_some_and(|left| left <= limit) => Outcome::Late,
+            Err(ureq::Error::Timeout(_)) => {
+                Outcome::Later(format!("there was no answer within {} s (timeout)", limit.as_secs_f64()), None)
+            }
+            Err(e @ (ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl)) => {
+                Outcome::Never(format!("it cannot be called: {e}"))
+            }
+            Err(e) => Outcome::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?"), None),
+        }
+    }
+
+    /// What an answer of the endpoint means.
+    fn judge(&self, response: &Response<Body>, text: &str, schema: bool) -> Outcome {
+        let status = response.status().as_u16();
+        let said = self.excerpt(text);
+        let lower = text.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|w| lower.contains(w));
+        match status {
+            200..=299 => {
+                let read = serde_json::from_str(text).map_err(|e| e.to_string());
+                match read.and_then(|body| self.settings.api.read(&body)) {
+                    Ok(reply) => Outcome::Answered(reply),
+                    Err(why) => Outcome::Later(format!("its answer cannot be read ({why}): {said}"), None),
+                }
+            }
+            400 | 413 | 422 if says(TOO_LONG) => Outcome::Never(format!(
+                "the prompt is too long for the model ({status}): {said}. \
+                 Try a model with a larger context, rules=short, or a smaller history"
+            )),
+            400 | 422 if schema => Outcome::SchemaRefused(format!("it refuses the request ({status}): {said}")),
+            401 | 403 => {
+                let key = match &self.settings.key_env {
+                    Some(name) => format!("the key in {name}"),
+                    None => "a request without a key; name the variable that holds one with key_env".to_owned(),
+                };
+                Outcome::Never(format!("it refuses {key} ({status}): {said}"))
+            }
+            404 => Outcome::Never(format!(
+                "there is no such page or model (404) at {}: {said}. {} Does it know the model {}?",
+                self.url,
+                match self.settings.api {
+                    super::settings::Api::OpenAi => "base_url should end in /v1 with most servers.",
+                    super::settings::Api::Anthropic => "base_url should end before /v1/messages.",
+                },
+                self.settings.model
+            )),
+            429 if says(&["insufficient_quota"]) => Outcome::Never(format!("the account has no quota left: {said}")),
+            429 => Outcome::Later(
+                format!("the rate limit is reached (429; rpm and concurrency keep below it): {said}"),
+                wait_asked(response),
+            ),
+            408 | 409 | 500..=599 => Outcome::Later(format!("it answers {status}: {said}"), wait_asked(response)),
+            _ => Outcome::Never(format!("it refuses the request ({status}): {said}")),
+        }
+    }
+
+    /// The beginning of what the endpoint said, in one line and without the key.
+    fn excerpt(&self, text: &str) -> String {
+        let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
+            let error = &body["error"];
+            error["message"].as_str().or(error.as_str()).map(str::to_owned)
+        });
+        let text = message.unwrap_or_else(|| text.to_owned());
+        let text = self.key.as_ref().map_or(text.clone(), |key| text.replace(key.as_str(), "***"));
+        let line: Vec<&str> = text.split_whitespace().collect();
+        let line: String = line.join(" ").chars().take(EXCERPT).collect();
+        if line.is_empty() { "nothing more".to_owned() } else { line }
+    }
+
+    fn error(&self, why: &str) -> AgentError {
+        AgentError::infrastructure(format!("{} at {}: {why}", self.settings.model, self.url))
+    }
+
+    fn infra(&self, why: &str) -> Failure {
+        Failure::Agent(self.error(why))
+    }
+}
+
+impl From<Failure> for AgentError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Agent(error) | Failure::Schema(error) => error,
+        }
+    }
+}
+
+/// How long the endpoint asks to wait, in seconds; dates are not read.
+fn wait_asked(response: &Response<Body>) -> Option<Duration> {
+    let text = response.headers().get("retry-after")?.to_str().ok()?;
+    text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
+/// Half a second, doubled with every retry up to half a minute, of which `unit` (0 to 1) decides the second half.
+fn backoff(retries: u64, unit: f64) -> Duration {
+    let most = (0.5 * 2f64.powi(retries.min(6) as i32)).min(30.0);
+    Duration::from_secs_f64(most * (0.5 + unit / 2.0))
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "one try".to_owned() } else { format!("{n} tries") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_are_spread() {
+        assert_eq!(backoff(0, 0.0), Duration::from_millis(250));
+        assert_eq!(backoff(0, 1.0), Duration::from_millis(500));
+        assert_eq!(backoff(3, 1.0), Duration::from_secs(4));
+        assert_eq!(backoff(90, 1.0), Duration::from_secs(30));
+    }
+}

@@ -1,0 +1,117 @@
+//! How often and how many at a time an endpoint is called: one gate for each endpoint and model of the process, whoever
+//! calls it. It also remembers whether the endpoint takes JSON schemas.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+static GATES: LazyLock<Mutex<HashMap<(String, String), Arc<Gate>>>> = LazyLock::new(Mutex::default);
+
+/// The gate before an endpoint and model.
+#[derive(Default)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    left: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    running: usize,
+    /// When the next call may begin, where calls are spaced.
+    next: Option<Instant>,
+    text_only: bool,
+}
+
+/// A call that is under way; the place is free again when it is dropped.
+pub(super) struct Pass(Arc<Gate>);
+
+impl Gate {
+    /// The gate of this endpoint and model.
+    pub(super) fn of(base_url: &str, model: &str) -> Arc<Gate> {
+        let mut gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
+    }
+
+    /// Waits for one of `concurrency` places, and for the moment that `rpm` calls a minute (0: any number) leave to this
+    /// call. `None` if that is not before `deadline`.
+    pub(super) fn enter(self: &Arc<Self>, concurrency: usize, rpm: u64, deadline: Option<Instant>) -> Option<Pass> {
+        let mut state = self.lock();
+        while state.running >= concurrency {
+            state = match deadline {
+                None => self.left.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let rest = deadline.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())?;
+                    self.left.wait_timeout(state, rest).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        let now = Instant::now();
+        let start = begin(&mut state.next, rpm, now, deadline)?;
+        state.running += 1;
+        drop(state);
+        std::thread::sleep(start.saturating_duration_since(now));
+        Some(Pass(self.clone()))
+    }
+
+    /// Whether the endpoint refused a JSON schema.
+    pub(super) fn text_only(&self) -> bool {
+        self.lock().text_only
+    }
+
+    /// Remembers that the endpoint refuses JSON schemas.
+    pub(super) fn set_text_only(&self) {
+        self.lock().text_only = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.lock().running -= 1;
+        self.0.left.notify_one();
+    }
+}
+
+/// When a call may begin that comes at `now`, and so when the one after it may; `None`, and nothing is reserved, if that
+/// is after `deadline`. Calls are spaced evenly, as endpoints count by the second too.
+fn begin(next: &mut Option<Instant>, rpm: u64, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+    if rpm == 0 {
+        return Some(now);
+    }
+    let start = next.map_or(now, |next| next.max(now));
+    if deadline.is_some_and(|deadline| start > deadline) {
+        return None;
+    }
+    *next = Some(start + Duration::from_secs(60) / u32::try_from(rpm).unwrap_or(u32::MAX));
+    Some(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_spaced() {
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut next = None;
+        assert_eq!(begin(&mut next, 60, now, None), Some(now));
+        assert_eq!(begin(&mut next, 60, now, None), Some(now + second));
+        assert_eq!(begin(&mut next, 60, now, Some(now + second)), None);
+        assert_eq!(begin(&mut next, 60, now + 5 * second, None), Some(now + 5 * second));
+        assert_eq!(begin(&mut next, 0, now, None), Some(now));
+    }
+
+    #[test]
+    fn places_are_given_back() {
+        let gate = Gate::of("http://gate.test", "m");
+        let pass = gate.enter(1, 0, None).unwrap();
+        assert!(gate.enter(1, 0, Some(Instant::now())).is_none());
+        assert!(gate.enter(2, 0, Some(Instant::now())).is_some());
+        drop(pass);
+        assert!(Gate::of("http://gate.test", "m").enter(1, 0, Some(Instant::now())).is_some());
+    }
+}

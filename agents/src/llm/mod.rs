@@ -1,0 +1,166 @@
+//! `llm`: a language model behind an endpoint, asked move by move.
+//!
+//! A question becomes a prompt made from the game's page and the seat's view alone; the answer is read by the game's own
+//! notation. One [`act`](Agent::act) is one attempt: an answer without a move goes to the rules as text, they refuse it, and
+//! the next attempt shows why. What goes wrong on the way to the model (network, key, limits) is nobody's loss.
+
+mod answer;
+mod api;
+mod call;
+mod endpoint;
+mod forecast;
+mod gate;
+mod page;
+mod position;
+mod probe;
+mod prompting;
+mod prompts;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::draw::key;
+use ludex_env::{Ask, GameRef};
+use serde_json::json;
+
+pub use api::{Message, Role};
+pub use call::Call;
+pub use forecast::{Forecast, forecast};
+pub use probe::{Probe, ProbeCall, probe};
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::roster::{Entry, Kind};
+use crate::spec::AgentSpec;
+use call::Asking;
+use endpoint::Endpoint;
+use prompts::{Prompts, Wants};
+use settings::{Api, Format, Method, Settings};
+
+pub(crate) const ENTRY: Entry = Entry {
+    name: "llm",
+    kind: Kind::Model,
+    doc: "a language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic's messages",
+    args: settings::ARGS,
+    free: false,
+    build,
+};
+
+/// A model with its prompts for one game.
+struct Llm {
+    endpoint: Endpoint,
+    prompts: Prompts,
+}
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    Ok(Arc::new(Llm::new(spec, game)?))
+}
+
+impl Llm {
+    fn new(spec: &AgentSpec, game: &GameRef) -> Result<Self, AgentError> {
+        let settings = Settings::read(spec)?;
+        let prompts = Prompts::new(settings.wording.clone(), game)?;
+        Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
+    }
+
+    /// Anthropic's API does not let a model think and force it to call a tool.
+    fn thinks_with_tools(&self) -> bool {
+        self.endpoint.settings.api == Api::Anthropic && self.endpoint.settings.effort.is_some()
+    }
+}
+
+impl Agent for Llm {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let view = ask.view();
+        let mut asking = Asking::new(self, ask, &*view, deadline);
+        let said = prompting::choose(&mut asking)?;
+        let reading = said.reading;
+        let mut emotion = reading.emotion;
+        if self.prompts.wording.emotion && emotion.is_none() && reading.ok() {
+            emotion = asking.emotion(&said.call.answer)?;
+        }
+        let mut notes = serde_json::Map::new();
+        notes.insert("tokens".into(), json!(asking.tokens));
+        notes.insert("calls".into(), asking.calls.into());
+        notes.insert("verdict".into(), reading.verdict.into());
+        if let Some(usd) = asking.usd {
+            notes.insert("usd".into(), usd.into());
+        }
+        if self.prompts.wording.emotion {
+            notes.extend(emotion.map(|letter| ("emotion".to_owned(), letter.to_string().into())));
+            notes.extend(reading.analysis.clone().map(|text| ("analysis".to_owned(), text.into())));
+        }
+        Ok(Answer { mv: reading.into_move(), notes })
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+}
+
+/// The messages of the first call that `spec` would make on `ask`, for estimates that call nothing. JSON is asked for
+/// unless the spec says `format=text`.
+///
+/// # Errors
+/// A spec that is none of `llm`, or does not fit the game.
+pub fn render(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>) -> Result<Vec<Message>, AgentError> {
+    let settings = read(spec)?;
+    let prompts = Prompts::new(settings.wording.clone(), game)?;
+    let task = prompting::first(&settings.wording);
+    prompts.messages(ask, &*ask.view(), &task, settings.format != Format::Text && task.wants != Wants::Words)
+}
+
+/// Hex digest of everything that prompts of `spec` in `game` are made from but the question itself: templates, the parts
+/// of the page, and the arguments that choose among them. Equal digests mean the same prompts.
+///
+/// # Errors
+/// As [`render`].
+pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, AgentError> {
+    let settings = read(spec)?;
+    let prompts = Prompts::new(settings.wording.clone(), game)?;
+    let counts = [settings.n, settings.width, settings.votes];
+    let text = format!("{:?} {counts:?} {}\n{}", settings.format, game.spec().string, prompts.sources());
+    Ok(hex::encode(key(&text)))
+}
+
+/// How many calls a move takes when nothing goes wrong: 1, n of `sc_cot`, 12 of `tot` by default, 3 of `self_refine`.
+///
+/// # Errors
+/// As [`render`].
+pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, AgentError> {
+    Ok(read(spec)?.calls() as f64)
+}
+
+/// A guess at the tokens that a model writes in one call, for estimates until something is measured: nobody has measured
+/// these. Models that think (`effort`) are guessed at ten times as much.
+///
+/// # Errors
+/// As [`render`].
+pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, AgentError> {
+    let settings = read(spec)?;
+    let plain = match settings.wording.method {
+        Method::Prompt => 20.0,
+        Method::Cot | Method::ScCot => 300.0,
+        Method::Tot => 150.0,
+        Method::SelfRefine => 200.0,
+    };
+    let guess = plain * if settings.effort.is_some() { 10.0 } else { 1.0 };
+    Ok(settings.max_tokens.map_or(guess, |most| guess.min(most as f64)))
+}
+
+/// What a token count costs in USD under the spec's prices; `None` where it names none.
+///
+/// # Errors
+/// As [`render`].
+pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, AgentError> {
+    Ok(read(spec)?.usd(tokens_in, tokens_out))
+}
+
+fn read(spec: &AgentSpec) -> Result<Settings, AgentError> {
+    if spec.name() != ENTRY.name {
+        let message = format!("{spec} is no language model: its spec would begin with llm");
+        return Err(AgentError::new(crate::ErrorKind::Unfit, message));
+    }
+    Settings::read(spec)
+}

@@ -1,0 +1,163 @@
+//! A game's page, cut down to what a player needs: no ids of chance, no arrays, no presets, no ladder.
+
+use std::fmt::Write as _;
+
+use ludex_env::GameRef;
+use serde_json::Value;
+
+use super::settings::Rules;
+
+/// The rules and the moves as a player reads them.
+pub(super) struct Page {
+    /// The rules, as long as they were asked for; empty for none.
+    pub(super) rules: String,
+    /// How moves are written; empty unless the rules are long.
+    pub(super) actions: String,
+    /// How a position is written, where the page says it.
+    pub(super) encoding: String,
+    /// The parameters: name and value, and what the page says about those that are not at their defaults.
+    pub(super) parameters: Vec<String>,
+}
+
+impl Page {
+    pub(super) fn new(game: &GameRef, rules: Rules) -> Self {
+        let page = game.page();
+        let intro = section(page, "# ");
+        let (rules, actions) = match rules {
+            Rules::Long => (intro.to_owned(), player_actions(section(page, "## Actions"))),
+            Rules::Short => (first_paragraph(intro), String::new()),
+            Rules::None => (String::new(), String::new()),
+        };
+        let encoding = encoding(section(page, "## Observation"), &first_text(game));
+        Page { rules, actions, encoding, parameters: parameters(game) }
+    }
+}
+
+/// The text below the heading that begins so, down to the next heading.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let at = if page.starts_with(heading) { Some(0) } else { page.find(&format!("\n{heading}")).map(|at| at + 1) };
+    let Some(start) = at else { return "" };
+    let body = page[start..].split_once('\n').map_or("", |(_, body)| body);
+    body.split("\n## ").next().unwrap_or_default().trim()
+}
+
+/// The first paragraph, with the list that it announces.
+fn first_paragraph(text: &str) -> String {
+    let mut paragraphs = text.split("\n\n");
+    let first = paragraphs.next().unwrap_or_default();
+    match paragraphs.next() {
+        Some(list) if first.ends_with(':') => format!("{first}\n\n{list}"),
+        _ => first.to_owned(),
+    }
+}
+
+/// The section on actions without what is said of chance, and of the move that stands in for errors.
+fn player_actions(text: &str) -> String {
+    let of_chance = |p: &str| p.starts_with("Chance") || p.starts_with("Outcomes of chance");
+    let kept = text.split("\n\n").filter(|p| !of_chance(p)).map(|p| {
+        // A table has no sentences.
+        if p.starts_with('|') { p.to_owned() } else { without(p, &["policy `default`", "Chance after"]) }
+    });
+    kept.filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A paragraph without the sentences that have one of these words.
+fn without(paragraph: &str, words: &[&str]) -> String {
+    let all: Vec<&str> = sentences(paragraph).collect();
+    let Some(first) = all.iter().position(|s| words.iter().any(|w| s.contains(w))) else { return paragraph.to_owned() };
+    let rest = all[first..].iter().filter(|s| !words.iter().any(|w| s.contains(w)));
+    all[..first].iter().chain(rest).map(|s| s.trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// The sentences of a paragraph: cut behind a point and a blank.
+fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
+    let ends = paragraph.match_indices(['.']).map(|(at, _)| at + 1);
+    let ends = ends.filter(|&end| paragraph[end..].is_empty() || paragraph[end..].starts_with([' ', '\n']));
+    let ends: Vec<usize> = ends.chain([paragraph.len()]).collect();
+    let starts: Vec<usize> = std::iter::once(0).chain(ends.iter().copied()).collect();
+    starts.into_iter().zip(ends).map(|(a, b)| paragraph[a..b].trim()).filter(|s| !s.is_empty())
+}
+
+/// How the drawing in `text` is to be read: the sentences on the text, and what the page says of the field `board`, if
+/// the drawing is made of the same letters.
+fn encoding(observation: &str, text: &str) -> String {
+    let mut all = Vec::new();
+    if let Some((_, rest)) = observation.split_once("`board` (")
+        && let Some((inner, _)) = rest.split_once(')')
+        && let Some(symbol) = inner.split('`').nth(1).filter(|s| s.len() == 1)
+        && text.contains(symbol)
+    {
+        all.push(format!("The board: {}.", one_line(inner)));
+    }
+    let last = observation.rsplit("\n\n").next().unwrap_or_default();
+    let of_text = sentences(last).filter(|s| s.starts_with("The text") && s.contains(':'));
+    all.extend(of_text.map(one_line));
+    all.join(" ")
+}
+
+/// What seat 0 reads before anything has happened.
+fn first_text(game: &GameRef) -> String {
+    game.start().view(ludex_env::Viewer::Seat(0)).text()
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// One line for each parameter.
+fn parameters(game: &GameRef) -> Vec<String> {
+    let table = section(game.page(), "## Parameters");
+    let usual = ludex_env::load(game.id()).map(|game| game.spec().params.clone()).unwrap_or_default();
+    let line = |(name, value): (&String, &Value)| {
+        let mut line = format!("{name} = {}", plain(value));
+        if usual.get(name) != Some(value)
+            && let Some(row) =
+                table.lines().find(|l| l.starts_with('|') && l.split('|').nth(1).is_some_and(|c| names(c, name)))
+        {
+            let cells: Vec<&str> = row.trim_matches('|').split('|').skip(1).map(str::trim).collect();
+            let _ = write!(line, " (usually {})", cells.join("; ").trim_end_matches([';', ' ']));
+        }
+        line
+    };
+    game.spec().params.iter().map(line).collect()
+}
+
+/// Whether a table's cell names this parameter.
+fn names(cell: &str, name: &str) -> bool {
+    cell.split(',').any(|c| c.trim().trim_matches('`') == name)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_what_a_player_needs() {
+        for entry in ludex_env::games() {
+            let game = ludex_env::load(entry.id).unwrap();
+            let long = Page::new(&game, Rules::Long);
+            assert!(long.rules.len() > 100 && long.actions.len() > 40, "{}", entry.id);
+            for unwanted in ["policy `default`", "u8", "## ", "Level 0", "OpenSpiel's array"] {
+                let all = format!("{}\n{}\n{}", long.rules, long.actions, long.encoding);
+                assert!(!all.contains(unwanted), "{}: {unwanted}\n{all}", entry.id);
+            }
+            let short = Page::new(&game, Rules::Short);
+            assert!(long.rules.starts_with(&short.rules) && !short.rules.is_empty(), "{}", entry.id);
+            assert!(short.actions.is_empty());
+            let none = Page::new(&game, Rules::None);
+            assert!(none.rules.is_empty() && none.actions.is_empty());
+        }
+    }
+
+    #[test]
+    fn parameters_that_are_unusual_are_explained() {
+        let game = ludex_env::load("connect_four(rows=5)").unwrap();
+        let page = Page::new(&game, Rules::Long);
+        assert!(page.parameters.iter().any(|p| p.starts_with("rows = 5 (usually 6; 1 to 16")), "{:?}", page.parameters);
+        assert!(page.parameters.iter().any(|p| p == "columns = 7"), "{:?}", page.parameters);
+    }
+}

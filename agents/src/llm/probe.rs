@@ -1,0 +1,181 @@
+//! Whether an endpoint is there and what it can do, found out in five calls.
+
+use std::time::Instant;
+
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, DynState, Stream, Viewer};
+use ludex_protocol::record::Tokens;
+use serde::Serialize;
+
+use super::api::{Message, Request, Role};
+use super::call::Call;
+use super::endpoint::Failure;
+use super::prompts::{Task, Wants};
+use super::settings::Format;
+use super::{Llm, answer, position, prompting};
+use crate::error::AgentError;
+use crate::spec::AgentSpec;
+
+/// The game that questions are about.
+const GAME: &str = "tic_tac_toe";
+/// Characters of the long prompt: about 8000 tokens.
+const LONG: usize = 32_000;
+/// The first moves of the two real questions.
+const POSITIONS: [&[Action]; 2] = [&[], &[4, 0]];
+
+/// What an endpoint can do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Probe {
+    /// The model.
+    pub model: String,
+    /// Where it was asked.
+    pub base_url: String,
+    /// Whether it takes a JSON schema, or a forced tool.
+    pub schema: bool,
+    /// Whether it takes a prompt of about 8000 tokens.
+    pub context: bool,
+    /// Whether every real question was answered with a legal move (or with thoughts, where the first call asks for those).
+    pub moves: bool,
+    /// Mean tokens that it read, for a real question.
+    pub tokens_in: f64,
+    /// Mean tokens that it wrote, for a real question.
+    pub tokens_out: f64,
+    /// Mean seconds for a real question.
+    pub seconds: f64,
+    /// The five calls.
+    pub calls: Vec<ProbeCall>,
+}
+
+/// One call of a probe.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProbeCall {
+    /// What it was to find out: `endpoint`, `schema`, `context`, `move`.
+    pub what: &'static str,
+    /// Whether it went as it should.
+    pub ok: bool,
+    /// What the model said, or what went wrong.
+    pub message: String,
+    /// Seconds that it took, failed calls before it included.
+    pub seconds: f64,
+    /// Tokens read and written.
+    pub tokens: Tokens,
+}
+
+/// Calls the endpoint of an `llm` spec five times: whether it is there and takes the key and the model, whether it takes a
+/// JSON schema, whether it takes a long prompt, and two questions of tic-tac-toe in the spec's prompting (the first call of
+/// the move).
+///
+/// # Errors
+/// A spec that is none of `llm` or is at fault; a first call that is not answered, as then the others would not be either.
+pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
+    super::read(spec)?;
+    let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
+    let llm = Llm::new(spec, &game)?;
+    let settings = &llm.endpoint.settings;
+    let hello = vec![Message::new(Role::User, "Answer with one word: ready")];
+    let start = game.start();
+    let first = llm.try_out("endpoint", &*start, |_| Ok((hello, None)))?;
+    let mut calls = vec![first.done(true)];
+
+    let asks_json = Task { wants: Wants::Move, ..prompting::first(&settings.wording) };
+    let tried = llm.try_out("schema", &*start, |ask| {
+        let messages = llm.prompts.messages(ask, &*ask.view(), &asks_json, true)?;
+        Ok((messages, Some(llm.prompts.schema(Wants::Move))))
+    });
+    calls.push(ProbeCall::of("schema", tried, |call| {
+        serde_json::from_str::<serde_json::Value>(call.answer.trim()).is_ok()
+    }));
+
+    let padding = "This line is here to be long and says nothing else.\n";
+    let long = format!("{}Answer with one word: ready", padding.repeat(LONG / padding.len()));
+    let tried = llm.try_out("context", &*start, |_| Ok((vec![Message::new(Role::User, long)], None)));
+    calls.push(ProbeCall::of("context", tried, |_| true));
+
+    let schema = calls[1].ok && settings.format != Format::Text && !llm.thinks_with_tools();
+    let task = prompting::first(&settings.wording);
+    let schema = schema && task.wants != Wants::Words;
+    for moves in POSITIONS {
+        let mut state = game.start();
+        moves.iter().for_each(|&a| state.play_unchecked(a));
+        let tried = llm.try_out("move", &*state, |ask| {
+            let messages = llm.prompts.messages(ask, &*ask.view(), &task, schema)?;
+            Ok((messages, schema.then(|| llm.prompts.schema(task.wants))))
+        });
+        calls.push(ProbeCall::of("move", tried, |call| call.verdict == "ok"));
+    }
+    let real: Vec<&ProbeCall> = calls.iter().filter(|c| c.what == "move" && c.tokens.input > 0).collect();
+    let mean = |of: &dyn Fn(&ProbeCall) -> f64| real.iter().map(|c| of(c)).sum::<f64>() / real.len().max(1) as f64;
+    Ok(Probe {
+        model: settings.model.clone(),
+        base_url: settings.base_url.clone(),
+        schema: calls[1].ok,
+        context: calls[2].ok,
+        moves: calls[3..].iter().all(|c| c.ok),
+        tokens_in: mean(&|c| c.tokens.input as f64),
+        tokens_out: mean(&|c| c.tokens.out as f64),
+        seconds: mean(&|c| c.seconds),
+        calls,
+    })
+}
+
+/// A call that was answered.
+struct Tried {
+    what: &'static str,
+    call: Call,
+    seconds: f64,
+}
+
+impl Tried {
+    fn done(self, ok: bool) -> ProbeCall {
+        let Tried { what, call, seconds } = self;
+        ProbeCall { what, ok, message: call.answer, seconds, tokens: call.tokens }
+    }
+}
+
+impl ProbeCall {
+    fn of(what: &'static str, tried: Result<Tried, AgentError>, ok: impl Fn(&Call) -> bool) -> Self {
+        match tried {
+            Ok(tried) => {
+                let ok = ok(&tried.call);
+                tried.done(ok)
+            }
+            Err(e) => ProbeCall { what, ok: false, message: e.message, seconds: 0.0, tokens: Tokens::default() },
+        }
+    }
+}
+
+/// Messages and the schema of the answer.
+type Prepared = (Vec<Message>, Option<serde_json::Value>);
+
+impl Llm {
+    /// One call about a position of the game.
+    fn try_out(
+        &self,
+        what: &'static str,
+        state: &dyn DynState,
+        prepare: impl FnOnce(&Ask<'_>) -> Result<Prepared, AgentError>,
+    ) -> Result<Tried, AgentError> {
+        let seat = state.turn().seat().unwrap_or(0);
+        let legal = legal_list(state, seat);
+        let view = state.view(Viewer::Seat(seat));
+        let key = [0; 32];
+        let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&key));
+        let (messages, schema) = prepare(&ask)?;
+        let request = Request {
+            messages: &messages,
+            schema,
+            metadata: self.endpoint.settings.stub.then(|| position::metadata(&ask, &*view, "probe")),
+            seed: self.endpoint.settings.seed,
+        };
+        let begun = Instant::now();
+        let mut rng = Stream::named("ludex.v1:probe");
+        let sent = self.endpoint.send(&request, None, &mut rng).map_err(|failure| match failure {
+            Failure::Agent(error) | Failure::Schema(error) => error,
+        })?;
+        let mut call = self.entry("probe", messages, sent);
+        let words = prompting::first(&self.prompts.wording).wants == Wants::Words;
+        let reading = answer::read(&ask, &*view, &call.answer, call.finish.as_deref());
+        call.verdict = if words && !call.answer.trim().is_empty() { "ok" } else { reading.verdict }.to_owned();
+        Ok(Tried { what, call, seconds: begun.elapsed().as_secs_f64() })
+    }
+}

@@ -1,0 +1,16 @@
+//! Chain of thought: one call, which asks for the reasoning before the move.
+
+use minijinja::context;
+
+use crate::error::AgentError;
+use crate::llm::call::{Asking, Said};
+use crate::llm::prompts::{Task, Wants};
+
+pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+    asking.mv("move", &task(asking.llm.prompts.wording.variant))
+}
+
+/// The question with one of the opening sentences.
+pub(super) fn task(variant: usize) -> Task {
+    Task { template: "cot.j2", wants: Wants::Reasoned, more: context! { variant } }
+}

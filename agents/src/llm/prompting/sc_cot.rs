@@ -1,0 +1,22 @@
+//! Self-consistency: several chains of thought, and the move that most of them come to.
+
+use super::cot;
+use crate::error::AgentError;
+use crate::llm::call::{Asking, Said, most};
+
+/// Samples without a legal move have no vote; of moves with as many votes the one first seen wins. If no sample has a
+/// move, the last one is the answer.
+pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+    let task = cot::task(asking.llm.prompts.wording.variant);
+    let mut samples = vec![asking.mv("sample", &task)?];
+    while samples.len() < asking.llm.endpoint.settings.n {
+        samples.push(asking.mv("sample", &task)?);
+    }
+    let agree = |s: &Said| {
+        let same = |other: &&Said| other.reading.mv == s.reading.mv;
+        if s.reading.ok() { samples.iter().filter(same).count() } else { 0 }
+    };
+    let votes: Vec<usize> = samples.iter().map(agree).collect();
+    let winner = if votes.iter().all(|&v| v == 0) { samples.len() - 1 } else { most(&votes) };
+    Ok(samples.swap_remove(winner))
+}

@@ -1,0 +1,23 @@
+//! Self-refinement: a draft, a critique of it, and the answer in the light of both.
+
+use minijinja::context;
+
+use crate::error::AgentError;
+use crate::llm::call::{Asking, Said};
+use crate::llm::prompts::{Task, Wants};
+
+/// A refinement without a legal move leaves the draft as it is, if that has one.
+pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+    let first = asking.mv("draft", &draft())?;
+    let draft = first.call.answer.trim().to_owned();
+    let critique = Task { template: "critique.j2", wants: Wants::Words, more: context! { draft => draft.as_str() } };
+    let critique = asking.words("critique", &critique)?;
+    let refine = Task { template: "refine.j2", wants: Wants::Reasoned, more: context! { draft, critique } };
+    let refined = asking.mv("refine", &refine)?;
+    Ok(if !refined.reading.ok() && first.reading.ok() { first } else { refined })
+}
+
+/// The first call.
+pub(super) fn draft() -> Task {
+    Task { template: "prompt.j2", wants: Wants::Reasoned, more: context! {} }
+}

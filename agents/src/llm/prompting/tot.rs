@@ -1,0 +1,39 @@
+//! Tree of thoughts, breadth first and two steps deep: plans, of which votes choose one; then moves by that plan, of which
+//! votes choose one.
+
+use minijinja::context;
+
+use crate::error::AgentError;
+use crate::llm::call::{Asking, Said};
+use crate::llm::prompts::{Task, Wants};
+
+/// Only moves that can be made are voted on; if there is none, the last answer stands.
+pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+    let (width, votes) = (asking.llm.endpoint.settings.width, asking.llm.endpoint.settings.votes);
+    let mut thoughts = Vec::new();
+    for _ in 0..width {
+        thoughts.push(asking.words("thought", &thought())?);
+    }
+    let best = asking.elect("plans", &thoughts, votes)?;
+    let mut drafts = Vec::new();
+    for _ in 0..width {
+        drafts.push(asking.mv("draft", &act(&thoughts[best]))?);
+    }
+    let mut legal: Vec<usize> = (0..drafts.len()).filter(|&k| drafts[k].reading.ok()).collect();
+    if legal.is_empty() {
+        legal.push(drafts.len() - 1);
+    }
+    let answers: Vec<String> = legal.iter().map(|&k| drafts[k].call.answer.trim().to_owned()).collect();
+    let best = asking.elect("answers", &answers, votes)?;
+    Ok(drafts.swap_remove(legal[best]))
+}
+
+/// The first step.
+pub(super) fn thought() -> Task {
+    Task { template: "thought.j2", wants: Wants::Words, more: context! {} }
+}
+
+/// The second step.
+fn act(thought: &str) -> Task {
+    Task { template: "act.j2", wants: Wants::Reasoned, more: context! { thought } }
+}

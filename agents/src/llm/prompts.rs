@@ -1,0 +1,217 @@
+//! What is said to the model: templates filled with the game's page and the question. The templates know no game.
+
+use std::sync::LazyLock;
+
+use ludex_env::erased::DynView;
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::spec::{Dynamics, Utility};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value, context};
+use serde_json::json;
+
+use super::api::{Message, Role};
+use super::page::Page;
+use super::position;
+use super::settings::Wording;
+use crate::error::AgentError;
+
+/// Every template by its file name.
+const TEMPLATES: &[(&str, &str)] = &[
+    ("system.j2", include_str!("../../prompts/system.j2")),
+    ("question.j2", include_str!("../../prompts/question.j2")),
+    ("form.j2", include_str!("../../prompts/form.j2")),
+    ("prompt.j2", include_str!("../../prompts/prompt.j2")),
+    ("cot.j2", include_str!("../../prompts/cot.j2")),
+    ("thought.j2", include_str!("../../prompts/thought.j2")),
+    ("act.j2", include_str!("../../prompts/act.j2")),
+    ("vote.j2", include_str!("../../prompts/vote.j2")),
+    ("critique.j2", include_str!("../../prompts/critique.j2")),
+    ("refine.j2", include_str!("../../prompts/refine.j2")),
+    ("emotion.j2", include_str!("../../prompts/emotion.j2")),
+];
+
+/// Advice for games that have some.
+const HINTS: &[(&str, &str)] = &[
+    ("breakthrough", include_str!("../../prompts/hints/breakthrough.md")),
+    ("connect_four", include_str!("../../prompts/hints/connect_four.md")),
+    ("gomoku", include_str!("../../prompts/hints/gomoku.md")),
+    ("nim", include_str!("../../prompts/hints/nim.md")),
+    ("reversi", include_str!("../../prompts/hints/reversi.md")),
+    ("tic_tac_toe", include_str!("../../prompts/hints/tic_tac_toe.md")),
+];
+
+static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut env = Environment::new();
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
+    for (name, source) in TEMPLATES {
+        // The templates are part of the program and tests render them all: an error here is one of ours.
+        env.add_template(name, source).expect("a template of the program is well formed");
+    }
+    env
+});
+
+/// What is asked for beside the question itself.
+pub(super) struct Task {
+    /// The template of the last part.
+    pub(super) template: &'static str,
+    /// Whether a move is wanted, and then whether thoughts are before it.
+    pub(super) wants: Wants,
+    /// What the template needs.
+    pub(super) more: Value,
+}
+
+/// What an answer is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wants {
+    /// The move alone.
+    Move,
+    /// Thoughts and the move.
+    Reasoned,
+    /// Text.
+    Words,
+}
+
+/// The prompts of an agent for a game.
+pub(super) struct Prompts {
+    pub(super) wording: Wording,
+    pub(super) game: GameRef,
+    page: Page,
+    hints: &'static str,
+}
+
+impl Prompts {
+    /// # Errors
+    /// Advice for a game that has none, an exchanged board where none is drawn.
+    pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, AgentError> {
+        let id = game.id();
+        let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
+        if wording.hints && hints.is_none() {
+            let known: Vec<&str> = HINTS.iter().map(|(name, _)| *name).collect();
+            let allowed = format!("there is no advice for {id}; there is for {}", known.join(", "));
+            return Err(AgentError::value("hints", "true", allowed));
+        }
+        if wording.swap {
+            let view = game.start().view(ludex_env::Viewer::Seat(0));
+            if position::swapped(&view.text()).is_none() {
+                let allowed = format!("{id} draws no plain grid whose rows and columns could be exchanged");
+                return Err(AgentError::value("swap", "true", allowed));
+            }
+        }
+        let page = Page::new(game, wording.rules);
+        let hints = hints.filter(|_| wording.hints).unwrap_or_default();
+        Ok(Prompts { wording, game: game.clone(), page, hints })
+    }
+
+    /// The messages of a call. `schema`: the answer will be JSON.
+    pub(super) fn messages(
+        &self,
+        ask: &Ask<'_>,
+        view: &dyn DynView,
+        task: &Task,
+        schema: bool,
+    ) -> Result<Vec<Message>, AgentError> {
+        let wants_move = task.wants != Wants::Words;
+        let form = if wants_move { self.form(task.wants == Wants::Reasoned, schema)? } else { String::new() };
+        let system = self.system(&form)?;
+        let question = self.question(ask, view)?;
+        let last = render(task.template, &task.more)?;
+        let user = format!("{question}\n\n{last}");
+        Ok(if self.wording.system {
+            vec![Message::new(Role::System, system), Message::new(Role::User, user)]
+        } else {
+            vec![Message::new(Role::User, format!("{system}\n\n## The question\n\n{user}"))]
+        })
+    }
+
+    /// The schema of an answer.
+    pub(super) fn schema(&self, wants: Wants) -> serde_json::Value {
+        let mut fields = serde_json::Map::new();
+        if wants == Wants::Reasoned {
+            fields.insert("reason".into(), json!({ "type": "string" }));
+        }
+        if self.wording.emotion {
+            fields.insert("emotion".into(), json!({ "type": "string", "enum": ["A", "B", "C", "D", "E"] }));
+            fields.insert("analysis".into(), json!({ "type": "string" }));
+        }
+        let kind = if self.documents() { json!(["string", "object"]) } else { json!("string") };
+        fields.insert("move".into(), json!({ "type": kind }));
+        let required: Vec<&String> = fields.keys().collect();
+        json!({ "type": "object", "required": required, "additionalProperties": false, "properties": fields })
+    }
+
+    /// Everything that prompts are made from but the question, for a digest.
+    pub(super) fn sources(&self) -> String {
+        let page = &self.page;
+        let templates: Vec<&str> = TEMPLATES.iter().map(|(_, source)| *source).collect();
+        let parameters = page.parameters.join("\n");
+        let parts = [&page.rules, &page.actions, &page.encoding, &parameters, self.hints];
+        format!("{:?}\n{}\n{}", self.wording, parts.join("\n"), templates.join("\n"))
+    }
+
+    fn documents(&self) -> bool {
+        self.game.spec().proposals.is_some()
+    }
+
+    fn form(&self, explain: bool, schema: bool) -> Result<String, AgentError> {
+        let Wording { emotion, legal, .. } = self.wording;
+        let documents = self.documents();
+        render("form.j2", &context! { explain, schema, emotion, legal, documents })
+    }
+
+    fn system(&self, form: &str) -> Result<String, AgentError> {
+        let spec = self.game.spec();
+        let page = &self.page;
+        let all = context! {
+            title => spec.title.as_str(),
+            rules => page.rules.as_str(),
+            actions => page.actions.as_str(),
+            encoding => page.encoding.as_str(),
+            swap => self.wording.swap,
+            seats => spec.seats.clone(),
+            aim => aim(spec.utility, spec.min_return, spec.max_return),
+            parameters => page.parameters.clone(),
+            hints => self.hints,
+            form,
+        };
+        render("system.j2", &all)
+    }
+
+    fn question(&self, ask: &Ask<'_>, view: &dyn DynView) -> Result<String, AgentError> {
+        let w = &self.wording;
+        let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
+        let legal = if w.legal { position::legal(ask, view) } else { String::new() };
+        let attempts: Vec<Value> =
+            ask.attempts().iter().map(|a| context! { said => a.said.as_str(), why => a.why.as_str() }).collect();
+        let all = context! {
+            seat => position::seat_name(view, ask.seat),
+            number => ask.seat,
+            together => view.spec().dynamics == Dynamics::Simultaneous,
+            turn => u64::from(ask.turn) + 1,
+            position => position::text(view, w.swap),
+            history,
+            legal,
+            attempts,
+        };
+        render("question.j2", &all)
+    }
+}
+
+/// A template filled in, without blank lines at its ends and with one at most between paragraphs.
+fn render(name: &str, context: &Value) -> Result<String, AgentError> {
+    let wrong =
+        |e: minijinja::Error| AgentError::infrastructure(format!("the prompt template {name} is at fault: {e:#}"));
+    let text = ENVIRONMENT.get_template(name).map_err(wrong)?.render(context).map_err(wrong)?;
+    Ok(text.trim().to_owned())
+}
+
+fn aim(utility: Utility, least: f64, most: f64) -> String {
+    let range = format!("A return lies between {least} and {most}");
+    match utility {
+        Utility::ZeroSum => format!("{range}; what one gains the others lose."),
+        Utility::ConstantSum => format!("{range}; all returns together are always the same sum."),
+        Utility::GeneralSum => format!("{range}; everybody has a return of their own."),
+        Utility::Identical => format!("{range}; all get the same, so you play together."),
+    }
+}

@@ -1,0 +1,359 @@
+//! What the arguments of an `llm` spec mean.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::error::{AgentError, ErrorKind};
+use crate::spec::{AgentSpec, ArgDef, ArgKind};
+
+const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
+const PRICE: ArgKind = ArgKind::Number { min: 0.0, max: 1e6 };
+
+/// The arguments, in canonical order.
+pub(super) const ARGS: &[ArgDef] = &[
+    ArgDef::new("model", ArgKind::Text, "the model's name at the endpoint").required(),
+    ArgDef::new("api", ArgKind::Text, "openai (chat completions, which most servers speak) or anthropic (messages)")
+        .default("openai"),
+    ArgDef::new("base_url", ArgKind::Text, "where the endpoint is, such as http://127.0.0.1:8000/v1; if absent, the public one of the api"),
+    ArgDef::new("key_env", ArgKind::Text, "the environment variable that holds the key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, and none for a base_url on this machine"),
+    ArgDef::new("prompting", ArgKind::Text, "prompt, cot, sc_cot, tot or self_refine").default("prompt"),
+    ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
+        .default("0"),
+    ArgDef::new("n", COUNT, "samples that vote (sc_cot)").default("5"),
+    ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
+    ArgDef::new("votes", COUNT, "votes on the candidates of a step (tot)").default("3"),
+    ArgDef::new("effort", ArgKind::Text, "sent as reasoning_effort; with api=anthropic low, medium or high: a thinking budget of 2048, 8192 or 24576 tokens"),
+    ArgDef::new("temperature", ArgKind::Number { min: 0.0, max: 2.0 }, "if absent, the endpoint's default"),
+    ArgDef::new("max_tokens", ArgKind::Int { min: 1, max: 10_000_000 }, "bound on an answer; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking budget)"),
+    ArgDef::new("extra", ArgKind::Text, "a JSON object laid over the request body; null takes a field away"),
+    ArgDef::new("timeout", ArgKind::Number { min: 0.1, max: 86_400.0 }, "seconds for one call").default("300"),
+    ArgDef::new("retries", ArgKind::Int { min: 0, max: 100 }, "how often a call is made again that failed for the moment")
+        .default("5"),
+    ArgDef::new("rpm", ArgKind::Int { min: 0, max: 1_000_000 }, "calls a minute to this endpoint and model, over the whole process; 0: no bound")
+        .default("0"),
+    ArgDef::new("concurrency", ArgKind::Int { min: 1, max: 10_000 }, "calls at a time to this endpoint and model, over the whole process")
+        .default("8"),
+    ArgDef::new("format", ArgKind::Text, "how moves are answered: schema (JSON), text (a labelled line), or auto: JSON where the endpoint takes a schema")
+        .default("auto"),
+    ArgDef::new("stub", ArgKind::Flag, "tell the endpoint the position in `metadata`, for the stand-in of `ludex llm-stub`")
+        .default("false"),
+    ArgDef::new("price_in", PRICE, "USD for a million tokens read"),
+    ArgDef::new("price_out", PRICE, "USD for a million tokens written"),
+    ArgDef::new("template", ArgKind::Text, "standard, or user: no system message, the user's says everything")
+        .default("standard"),
+    ArgDef::new("legal", ArgKind::Flag, "list the legal moves").default("true"),
+    ArgDef::new("hints", ArgKind::Flag, "give advice on the strategy, where there is some for the game").default("false"),
+    ArgDef::new("rules", ArgKind::Text, "long, short (what the game is) or none").default("long"),
+    ArgDef::new("swap", ArgKind::Flag, "exchange rows and columns of the drawn board: for games that draw a plain grid")
+        .default("false"),
+    ArgDef::new("history", ArgKind::Int { min: 0, max: 1_000_000 }, "how many of the last moves are told").default("0"),
+    ArgDef::new("emotion", ArgKind::Flag, "ask for an emotion, A to E, and a short analysis beside the move").default("false"),
+];
+
+/// Which endpoint is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Api {
+    OpenAi,
+    Anthropic,
+}
+
+/// How a move comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    Prompt,
+    Cot,
+    ScCot,
+    Tot,
+    SelfRefine,
+}
+
+/// How moves are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Auto,
+    Schema,
+    Text,
+}
+
+/// How much of the rules is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
+    Long,
+    Short,
+    None,
+}
+
+/// The arguments that change what is said, not whom it is said to.
+#[derive(Clone, Debug)]
+pub(super) struct Wording {
+    pub(super) method: Method,
+    pub(super) variant: usize,
+    pub(super) system: bool,
+    pub(super) legal: bool,
+    pub(super) hints: bool,
+    pub(super) rules: Rules,
+    pub(super) swap: bool,
+    pub(super) history: usize,
+    pub(super) emotion: bool,
+}
+
+/// A spec's arguments, read.
+pub(super) struct Settings {
+    pub(super) model: String,
+    pub(super) api: Api,
+    /// Without a slash at its end.
+    pub(super) base_url: String,
+    /// The variable that holds the key, unless none is needed.
+    pub(super) key_env: Option<String>,
+    pub(super) n: usize,
+    pub(super) width: usize,
+    pub(super) votes: usize,
+    pub(super) effort: Option<String>,
+    pub(super) temperature: Option<f64>,
+    pub(super) max_tokens: Option<u64>,
+    pub(super) extra: Map<String, Value>,
+    pub(super) timeout: Duration,
+    pub(super) retries: u32,
+    pub(super) rpm: u64,
+    pub(super) concurrency: usize,
+    pub(super) format: Format,
+    pub(super) stub: bool,
+    /// USD for a million tokens: read, written.
+    pub(super) price: Option<[f64; 2]>,
+    pub(super) wording: Wording,
+    pub(super) seed: Option<u64>,
+}
+
+impl Settings {
+    /// Reads a spec.
+    ///
+    /// # Errors
+    /// A value that the argument does not take.
+    pub(super) fn read(spec: &AgentSpec) -> Result<Self, AgentError> {
+        let api = one_of(spec, "api", &[("openai", Api::OpenAi), ("anthropic", Api::Anthropic)])?;
+        let base_url = base_url(spec, api)?;
+        let key_env = spec.text("key_env").or_else(|| {
+            let usual = match api {
+                Api::OpenAi => "OPENAI_API_KEY",
+                Api::Anthropic => "ANTHROPIC_API_KEY",
+            };
+            (!is_local(&base_url)).then(|| usual.to_owned())
+        });
+        let format =
+            one_of(spec, "format", &[("auto", Format::Auto), ("schema", Format::Schema), ("text", Format::Text)])?;
+        let effort = spec.text("effort");
+        if let (Api::Anthropic, Some(effort)) = (api, &effort) {
+            if thinking_budget(effort).is_none() {
+                return Err(AgentError::value("effort", effort, "low, medium or high with api=anthropic".into()));
+            }
+            if format == Format::Schema {
+                let allowed = "with effort, api=anthropic cannot be made to call a tool: use format=text".to_owned();
+                return Err(AgentError::value("format", "schema", allowed));
+            }
+        }
+        Ok(Settings {
+            model: spec.text("model").unwrap_or_default(),
+            api,
+            base_url,
+            key_env,
+            n: size(spec, "n"),
+            width: size(spec, "width"),
+            votes: size(spec, "votes"),
+            effort,
+            temperature: spec.number("temperature"),
+            max_tokens: spec.int("max_tokens"),
+            extra: extra(spec)?,
+            timeout: Duration::from_secs_f64(spec.number("timeout").unwrap_or(300.0)),
+            retries: size(spec, "retries") as u32,
+            rpm: spec.int("rpm").unwrap_or(0),
+            concurrency: size(spec, "concurrency"),
+            format,
+            stub: spec.flag("stub"),
+            price: price(spec)?,
+            wording: wording(spec)?,
+            seed: spec.int("seed"),
+        })
+    }
+
+    /// The key, if one is needed.
+    ///
+    /// # Errors
+    /// The variable is not set, or empty.
+    pub(super) fn key(&self) -> Result<Option<String>, AgentError> {
+        let Some(name) = &self.key_env else { return Ok(None) };
+        match std::env::var(name) {
+            Ok(key) if !key.trim().is_empty() => Ok(Some(key.trim().to_owned())),
+            _ => Err(AgentError {
+                name: Some("key_env".into()),
+                got: name.clone(),
+                ..AgentError::new(
+                    ErrorKind::Missing,
+                    format!(
+                        "the key for {} is missing: set the environment variable {name}, or name another with key_env",
+                        self.base_url
+                    ),
+                )
+            }),
+        }
+    }
+
+    /// What so many tokens cost in USD, where both prices are known.
+    pub(super) fn usd(&self, read: u64, written: u64) -> Option<f64> {
+        self.price.map(|[input, out]| (read as f64 * input + written as f64 * out) / 1e6)
+    }
+
+    /// How many calls a move takes that nothing goes wrong with.
+    pub(super) fn calls(&self) -> usize {
+        match self.wording.method {
+            Method::Prompt | Method::Cot => 1,
+            Method::ScCot => self.n,
+            Method::Tot => 2 * (self.width + if self.width > 1 { self.votes } else { 0 }),
+            Method::SelfRefine => 3,
+        }
+    }
+}
+
+/// Tokens of thinking for an effort, as Anthropic's API wants them.
+pub(super) fn thinking_budget(effort: &str) -> Option<u64> {
+    match effort {
+        "low" => Some(2048),
+        "medium" => Some(8192),
+        "high" => Some(24_576),
+        _ => None,
+    }
+}
+
+fn wording(spec: &AgentSpec) -> Result<Wording, AgentError> {
+    let methods = [
+        ("prompt", Method::Prompt),
+        ("cot", Method::Cot),
+        ("sc_cot", Method::ScCot),
+        ("tot", Method::Tot),
+        ("self_refine", Method::SelfRefine),
+    ];
+    Ok(Wording {
+        method: one_of(spec, "prompting", &methods)?,
+        variant: size(spec, "variant"),
+        system: one_of(spec, "template", &[("standard", true), ("user", false)])?,
+        legal: spec.flag("legal"),
+        hints: spec.flag("hints"),
+        rules: one_of(spec, "rules", &[("long", Rules::Long), ("short", Rules::Short), ("none", Rules::None)])?,
+        swap: spec.flag("swap"),
+        history: size(spec, "history"),
+        emotion: spec.flag("emotion"),
+    })
+}
+
+fn size(spec: &AgentSpec, name: &str) -> usize {
+    spec.int(name).unwrap_or(0) as usize
+}
+
+/// A text argument that takes one of these words.
+fn one_of<T: Copy>(spec: &AgentSpec, name: &str, words: &[(&str, T)]) -> Result<T, AgentError> {
+    let got = spec.text(name).unwrap_or_default();
+    words.iter().find(|(word, _)| *word == got).map(|&(_, value)| value).ok_or_else(|| {
+        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        AgentError::value(name, &got, all.join(", "))
+    })
+}
+
+fn base_url(spec: &AgentSpec, api: Api) -> Result<String, AgentError> {
+    let Some(given) = spec.text("base_url") else {
+        return Ok(match api {
+            Api::OpenAi => "https://api.openai.com/v1".to_owned(),
+            Api::Anthropic => "https://api.anthropic.com".to_owned(),
+        });
+    };
+    let url = given.trim_end_matches('/');
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    if rest.is_none_or(|host| host.is_empty() || host.starts_with('/')) {
+        let allowed = "a URL such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1".to_owned();
+        return Err(AgentError::value("base_url", &given, allowed));
+    }
+    // Anthropic's path has the version in it; people write it either way.
+    Ok(if api == Api::Anthropic { url.strip_suffix("/v1").unwrap_or(url) } else { url }.to_owned())
+}
+
+/// Whether a URL leads to this machine.
+pub(super) fn is_local(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest).split('/').next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
+    let name = match host.strip_prefix('[') {
+        Some(v6) => v6.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, AgentError> {
+    let Some(text) = spec.text("extra") else { return Ok(Map::new()) };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err(AgentError::value("extra", &text, r#"a JSON object such as {"top_p": 0.9}"#.into())),
+        Err(e) => Err(AgentError::value("extra", &text, format!("a JSON object such as {{\"top_p\": 0.9}} ({e})"))),
+    }
+}
+
+fn price(spec: &AgentSpec) -> Result<Option<[f64; 2]>, AgentError> {
+    match (spec.number("price_in"), spec.number("price_out")) {
+        (Some(input), Some(out)) => Ok(Some([input, out])),
+        (None, None) => Ok(None),
+        (input, _) => {
+            let name = if input.is_some() { "price_out" } else { "price_in" };
+            let message = format!("{name} is missing: give both prices or neither");
+            Err(AgentError { name: Some(name.into()), ..AgentError::new(ErrorKind::Missing, message) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(args: &str) -> Result<Settings, AgentError> {
+        Settings::read(&AgentSpec::parse(&format!("llm model=m {args}"))?)
+    }
+
+    #[test]
+    fn only_this_machine_needs_no_key() {
+        for (url, local) in [
+            ("http://127.0.0.1:8000/v1", true),
+            ("http://localhost/v1", true),
+            ("http://[::1]:9/v1", true),
+            ("http://127.0.0.1.example.org/v1", false),
+            ("http://u:p@127.0.0.1:8/v1", true),
+            ("http://10.0.0.7:8000/v1", false),
+        ] {
+            let settings = read(&format!("base_url={url}")).unwrap();
+            assert_eq!(settings.key_env.is_none(), local, "{url}");
+        }
+        assert_eq!(read("base_url=http://127.0.0.1/v1 key_env=K").unwrap().key_env.as_deref(), Some("K"));
+        assert_eq!(read("api=anthropic").unwrap().key_env.as_deref(), Some("ANTHROPIC_API_KEY"));
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        for (args, name) in [
+            ("api=gemini", "api"),
+            ("prompting=magic", "prompting"),
+            ("base_url=localhost:80", "base_url"),
+            ("base_url=http:///v1", "base_url"),
+            ("extra=[1]", "extra"),
+            ("extra={", "extra"),
+            ("price_in=1", "price_out"),
+            ("api=anthropic effort=huge", "effort"),
+            ("api=anthropic effort=low format=schema", "format"),
+            ("template=nice", "template"),
+        ] {
+            let e = read(args).err().unwrap_or_else(|| panic!("{args} was taken"));
+            assert_eq!(e.name.as_deref(), Some(name), "{args}: {e}");
+        }
+    }
+
+    #[test]
+    fn urls_are_trimmed() {
+        assert_eq!(read("base_url=http://h/v1/").unwrap().base_url, "http://h/v1");
+        assert_eq!(read("api=anthropic base_url=http://h/v1").unwrap().base_url, "http://h");
+    }
+}

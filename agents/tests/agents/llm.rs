@@ -1,0 +1,579 @@
+//! The `llm` agent against an endpoint of the test's own, which answers what it was told to.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ludex_agents::llm::{self, Call};
+use ludex_agents::{AgentError, AgentSpec, Answer, ErrorKind, Move, build};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Past, Viewer};
+use serde_json::{Value, json};
+
+use crate::common::{after, game};
+
+/// What the endpoint got.
+#[derive(Clone, Debug)]
+struct Asked {
+    path: String,
+    headers: HashMap<String, String>,
+    body: Value,
+}
+
+/// What it answers.
+enum Reply {
+    /// A status, a `Retry-After` in seconds, a body.
+    Http(u16, Option<u64>, String),
+    /// Nothing, for as long as the client stays.
+    Silence,
+}
+
+struct Endpoint {
+    url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Endpoint {
+    /// Answers request k (from 0) with what `script` says.
+    fn new(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, script) = (asked.clone(), Arc::new(script));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (seen, script) = (seen.clone(), script.clone());
+                std::thread::spawn(move || answer(stream, &seen, &*script));
+            }
+        });
+        Endpoint { url, asked }
+    }
+
+    /// Answers every request with these texts in turn; the last again and again.
+    fn saying(texts: &[&str]) -> Self {
+        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+        Self::new(move |k, _| said(&texts[k.min(texts.len() - 1)]))
+    }
+
+    fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// An agent that asks here.
+    fn spec(&self, args: &str) -> String {
+        format!("llm model=m base_url={}/v1 {args}", self.url)
+    }
+}
+
+fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize, &Asked) -> Reply) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    if reader.read_line(&mut line).unwrap_or(0) == 0 {
+        return;
+    }
+    let path = line.split(' ').nth(1).unwrap().to_owned();
+    let mut headers = HashMap::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let mut body = vec![0; headers["content-length"].parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let asked = Asked { path, headers, body: serde_json::from_slice(&body).unwrap() };
+    let k = {
+        let mut seen = seen.lock().unwrap();
+        seen.push(asked.clone());
+        seen.len() - 1
+    };
+    match script(k, &asked) {
+        Reply::Http(status, wait, body) => {
+            let wait = wait.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
+            let head =
+                format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{wait}\r\n", body.len());
+            // The client may have left.
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+        Reply::Silence => {
+            let _ = reader.read(&mut [0]);
+        }
+    }
+}
+
+fn completion(message: Value, finish: &str) -> Reply {
+    let body = json!({
+        "choices": [{ "message": message, "finish_reason": finish }],
+        "usage": { "prompt_tokens": 100, "completion_tokens": 7 },
+    });
+    Reply::Http(200, None, body.to_string())
+}
+
+fn said(text: &str) -> Reply {
+    completion(json!({ "role": "assistant", "content": text }), "stop")
+}
+
+fn error(status: u16, message: &str) -> Reply {
+    Reply::Http(status, Some(0), json!({ "error": { "message": message } }).to_string())
+}
+
+/// A journal in memory.
+#[derive(Default)]
+struct Notebook(Mutex<Vec<(String, Value)>>);
+
+impl Journal for Notebook {
+    fn find(&self, key: &str) -> Option<Value> {
+        self.0.lock().unwrap().iter().find(|(k, _)| k == key).map(|(_, v)| v.clone())
+    }
+
+    fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
+        self.0.lock().unwrap().push((key.to_owned(), entry.clone()));
+        Ok(())
+    }
+}
+
+impl Notebook {
+    fn calls(&self) -> Vec<Call> {
+        self.0.lock().unwrap().iter().map(|(_, v)| serde_json::from_value(v.clone()).unwrap()).collect()
+    }
+}
+
+/// What goes with a question.
+#[derive(Default)]
+struct With<'a> {
+    attempts: &'a [Attempt],
+    past: Option<&'a [Past]>,
+    journal: Option<&'a Notebook>,
+    deadline: Option<Instant>,
+}
+
+fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Result<Answer, AgentError> {
+    let seat = state.turn().seat().unwrap();
+    let legal = legal_list(state, seat);
+    let key = [1; 32];
+    let mut ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&key)).with_attempts(with.attempts);
+    if let Some(past) = with.past {
+        ask = ask.with_past(past);
+    }
+    if let Some(journal) = with.journal {
+        ask = ask.with_journal(journal);
+    }
+    build(spec, game)?.act(&ask, with.deadline)
+}
+
+/// The answer to the first question of tic-tac-toe.
+fn first(endpoint: &Endpoint, args: &str) -> Result<Answer, AgentError> {
+    let game = game("tic_tac_toe");
+    ask(&endpoint.spec(args), &game, &*game.start(), &With::default())
+}
+
+fn user(asked: &Asked) -> String {
+    asked.body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_move_is_asked_for_and_read() {
+    let endpoint = Endpoint::saying(&[r#"{"move": "x(1,1)"}"#]);
+    let answer = first(&endpoint, "temperature=0.5 max_tokens=50 seed=3 price_in=10 price_out=100").unwrap();
+    assert_eq!(answer.mv, Move::Id(4));
+    assert_eq!(answer.notes["tokens"], json!({ "in": 100, "out": 7 }));
+    assert_eq!((&answer.notes["calls"], &answer.notes["verdict"]), (&json!(1), &json!("ok")));
+    assert!((answer.notes["usd"].as_f64().unwrap() - 0.0017).abs() < 1e-9);
+    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
+    assert_eq!(asked.path, "/v1/chat/completions");
+    assert!(!asked.headers.contains_key("authorization"), "this machine's endpoints get no key");
+    assert_eq!((&asked.body["model"], &asked.body["temperature"]), (&json!("m"), &json!(0.5)));
+    assert_eq!((&asked.body["max_tokens"], &asked.body["seed"]), (&json!(50), &json!(3)));
+    assert_eq!(asked.body["response_format"]["json_schema"]["schema"]["required"], json!(["move"]));
+    assert_eq!(asked.body.get("metadata"), None);
+    assert!(user(asked).contains("Legal moves:\nx(0,0)\nx(0,1)\n"), "{}", user(asked));
+}
+
+#[test]
+fn what_is_not_given_is_not_sent() {
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
+    first(&endpoint, "format=text").unwrap();
+    let body = &endpoint.asked()[0].body;
+    let names: Vec<&String> = body.as_object().unwrap().keys().collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+}
+
+#[test]
+fn extra_fields_are_laid_over_the_body_and_the_key_is_sent() {
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
+    // PATH is set wherever tests run, and tests may not set variables.
+    first(&endpoint, r#"format=text temperature=1 key_env=PATH extra="{\"top_p\": 0.9, \"temperature\": null}""#)
+        .unwrap();
+    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
+    assert_eq!(asked.body["top_p"], 0.9);
+    assert_eq!(asked.body.get("temperature"), None);
+    assert_eq!(asked.headers["authorization"], format!("Bearer {}", std::env::var("PATH").unwrap()));
+}
+
+#[test]
+fn thoughts_come_before_the_move_in_json_too() {
+    let endpoint = Endpoint::saying(&[r#"{"reason": "centre", "move": "x(1,1)"}"#]);
+    first(&endpoint, "prompting=cot").unwrap();
+    let text = endpoint.asked()[0].body["response_format"].to_string();
+    assert!(text.find(r#""reason":"#).unwrap() < text.find(r#""move":"#).unwrap(), "{text}");
+}
+
+#[test]
+fn anthropic_messages() {
+    let endpoint = Endpoint::new(|_, _| {
+        let body = json!({
+            "content": [{ "type": "tool_use", "name": "move", "input": { "move": "x(2,2)" } }],
+            "stop_reason": "tool_use",
+            "usage": { "input_tokens": 11, "cache_read_input_tokens": 5, "output_tokens": 3 },
+        });
+        Reply::Http(200, None, body.to_string())
+    });
+    let answer = first(&endpoint, "api=anthropic key_env=PATH").unwrap();
+    assert_eq!((answer.mv, &answer.notes["tokens"]), (Move::Id(8), &json!({ "in": 16, "out": 3 })));
+    let [asked] = &endpoint.asked()[..] else { panic!("one call") };
+    assert_eq!(asked.path, "/v1/messages");
+    assert!(asked.headers.contains_key("x-api-key") && asked.headers.contains_key("anthropic-version"));
+    assert_eq!(asked.body["tool_choice"], json!({ "type": "tool", "name": "move" }));
+    assert_eq!(asked.body["max_tokens"], 8192);
+    assert!(asked.body["system"].as_str().unwrap().contains("Tic-tac-toe"));
+    assert_eq!(asked.body["messages"].as_array().unwrap().len(), 1);
+
+    let endpoint = Endpoint::new(|_, _| {
+        let text = json!({ "content": [{ "type": "text", "text": "Answer: x(2,2)" }], "stop_reason": "end_turn" });
+        Reply::Http(200, None, text.to_string())
+    });
+    let journal = Notebook::default();
+    let game = game("tic_tac_toe");
+    let with = With { journal: Some(&journal), ..With::default() };
+    let answer = ask(&endpoint.spec("api=anthropic effort=low"), &game, &*game.start(), &with).unwrap();
+    assert_eq!(answer.mv, Move::Id(8));
+    let body = &endpoint.asked()[0].body;
+    assert_eq!((body.get("tools"), &body["thinking"]["budget_tokens"]), (None, &json!(2048)));
+    let [call] = &journal.calls()[..] else { panic!("one call") };
+    assert!(call.estimated && call.tokens.out == 4 && call.tokens.input > 100, "{:?}", call.tokens);
+}
+
+#[test]
+fn failures_for_good_are_told_and_not_tried_again() {
+    for (status, message, words) in [
+        (400, "This model's maximum context length is 10 tokens", "too long for the model"),
+        (413, "request too large", "too long for the model"),
+        (401, "bad key", "PATH"),
+        (403, "forbidden", "PATH"),
+        (404, "no such route", "should end in /v1"),
+        (402, "no money", "402"),
+        (429, "insufficient_quota", "quota"),
+        (418, "teapot", "teapot"),
+    ] {
+        let endpoint = Endpoint::new(move |_, _| error(status, message));
+        let e = first(&endpoint, "format=text key_env=PATH").unwrap_err();
+        assert_eq!(e.kind, ErrorKind::Infrastructure, "{e}");
+        assert!(e.message.contains(words) && e.message.contains(&endpoint.url), "{status}: {e}");
+        assert_eq!(endpoint.asked().len(), 1, "{status}");
+    }
+}
+
+#[test]
+fn the_key_is_never_told() {
+    let key = std::env::var("PATH").unwrap();
+    let endpoint = Endpoint::new(|_, asked| error(401, &format!("you sent {}", asked.headers["authorization"])));
+    let e = first(&endpoint, "key_env=PATH").unwrap_err();
+    assert!(e.message.contains("***") && !e.message.contains(&key), "{e}");
+}
+
+#[test]
+fn failures_for_the_moment_are_tried_again() {
+    for status in [408, 409, 429, 500, 503, 529] {
+        let endpoint = Endpoint::new(move |k, _| if k < 2 { error(status, "busy") } else { said("Answer: x(0,1)") });
+        let (journal, game) = (Notebook::default(), game("tic_tac_toe"));
+        let with = With { journal: Some(&journal), ..With::default() };
+        let answer = ask(&endpoint.spec("retries=2 format=text"), &game, &*game.start(), &with).unwrap();
+        assert_eq!((answer.mv, endpoint.asked().len()), (Move::Id(1), 3), "{status}");
+        assert_eq!(journal.calls()[0].retries, 2);
+
+        let endpoint = Endpoint::new(move |_, _| error(status, "busy"));
+        let e = first(&endpoint, "retries=1 format=text").unwrap_err();
+        assert_eq!((e.kind, endpoint.asked().len()), (ErrorKind::Infrastructure, 2), "{e}");
+        assert!(e.message.contains("busy") && e.message.contains("2 tries"), "{e}");
+    }
+}
+
+#[test]
+fn a_long_wait_is_not_waited() {
+    let endpoint = Endpoint::new(|_, _| Reply::Http(429, Some(3600), String::new()));
+    let e = first(&endpoint, "").unwrap_err();
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("3600 s"), "{e}");
+    assert_eq!(endpoint.asked().len(), 1);
+}
+
+#[test]
+fn answers_that_are_none_are_the_endpoints_fault() {
+    for body in ["<html>hello</html>", r#"{"object": "list"}"#, r#"{"choices": []}"#, ""] {
+        let endpoint = Endpoint::new(move |_, _| Reply::Http(200, None, body.to_owned()));
+        let e = first(&endpoint, "retries=0").unwrap_err();
+        assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("cannot be read"), "{body}: {e}");
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_down_is_nobodys_loss() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let game = game("tic_tac_toe");
+    let spec = format!("llm model=m base_url=http://127.0.0.1:{port}/v1 retries=0");
+    let e = ask(&spec, &game, &*game.start(), &With::default()).unwrap_err();
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("is it running"), "{e}");
+}
+
+#[test]
+fn being_late_and_a_silent_endpoint_are_two_things() {
+    let endpoint = Endpoint::new(|_, _| Reply::Silence);
+    let e = first(&endpoint, "retries=0 timeout=0.1").unwrap_err();
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("timeout"), "{e}");
+    let game = game("tic_tac_toe");
+    for wait in [0, 100] {
+        let deadline = Some(Instant::now() + Duration::from_millis(wait));
+        let with = With { deadline, ..With::default() };
+        let e = ask(&endpoint.spec(""), &game, &*game.start(), &with).unwrap_err();
+        assert_eq!(e.kind, ErrorKind::Late, "{e}");
+    }
+}
+
+#[test]
+fn a_missing_key_is_known_before_the_game() {
+    for spec in [
+        "llm model=m key_env=LUDEX_TEST_NO_SUCH_KEY",
+        "llm model=m base_url=http://127.0.0.1:1/v1 key_env=LUDEX_TEST_NO_SUCH_KEY",
+    ] {
+        let e = build(spec, &game("tic_tac_toe")).err().unwrap();
+        assert_eq!((e.kind, e.name.as_deref()), (ErrorKind::Missing, Some("key_env")));
+        assert!(e.message.contains("LUDEX_TEST_NO_SUCH_KEY"), "{e}");
+    }
+}
+
+#[test]
+fn an_endpoint_without_schemas_is_asked_in_text_and_remembered() {
+    let refuses = |_, asked: &Asked| match asked.body.get("response_format") {
+        Some(_) => error(400, "response_format is not supported"),
+        None => said("Answer: x(0,2)"),
+    };
+    let endpoint = Endpoint::new(refuses);
+    for calls in [2, 3] {
+        assert_eq!(first(&endpoint, "").unwrap().mv, Move::Id(2));
+        assert_eq!(endpoint.asked().len(), calls);
+    }
+    assert!(endpoint.asked()[2].body["messages"].to_string().contains("Answer: <your move"));
+    let e = first(&endpoint, "format=schema").unwrap_err();
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("not supported"), "{e}");
+}
+
+#[test]
+fn a_bad_request_is_not_taken_for_a_missing_schema() {
+    let endpoint =
+        Endpoint::new(|k, _| if k < 2 { error(400, "strange model") } else { said(r#"{"move": "x(0,0)"}"#) });
+    let e = first(&endpoint, "").unwrap_err();
+    assert!(e.message.contains("strange model"), "{e}");
+    first(&endpoint, "").unwrap();
+    assert!(endpoint.asked()[2].body.get("response_format").is_some());
+}
+
+#[test]
+fn an_answer_without_a_move_goes_to_the_rules() {
+    let cases: [(Value, &str, &str, &str); 6] = [
+        (json!({ "content": "" }), "stop", "empty", "no move"),
+        (json!({ "content": "Hm." }), "stop", "unparsed", "Hm."),
+        (json!({ "content": "Answer: o(1,1)" }), "stop", "illegal", "o(1,1)"),
+        (json!({ "content": "I will think about it for a" }), "length", "truncated", "no move"),
+        (json!({ "content": null, "refusal": "I cannot play." }), "stop", "refused", "I cannot play."),
+        (json!({ "content": null }), "content_filter", "refused", "no move"),
+    ];
+    let game = game("tic_tac_toe");
+    for (message, finish, verdict, text) in cases {
+        let endpoint = Endpoint::new(move |_, _| completion(message.clone(), finish));
+        let answer = first(&endpoint, "format=text").unwrap();
+        assert_eq!(answer.notes["verdict"], verdict);
+        assert_eq!(answer.mv, Move::Text(text.into()), "{verdict}");
+        assert!(game.start().read(0, &ludex_env::Given::Text(text.into())).is_err());
+    }
+    let endpoint = Endpoint::new(|_, _| completion(json!({ "content": "Answer: x(1,1)\nBecause" }), "length"));
+    assert_eq!(first(&endpoint, "").unwrap().mv, Move::Id(4), "a move in a truncated answer counts");
+}
+
+#[test]
+fn the_next_attempt_is_told_why_the_last_was_refused() {
+    let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
+    let (game, journal) = (game("tic_tac_toe"), Notebook::default());
+    let attempts = [Attempt { said: "o(1,1)".into(), why: "\"o(1,1)\" names no legal action".into() }];
+    let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
+    ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
+    assert!(user(&endpoint.asked()[0]).contains("o(1,1): \"o(1,1)\" names no legal action"));
+    assert_eq!(journal.0.lock().unwrap()[0].0, "0.1.0");
+}
+
+#[test]
+fn a_vote_is_taken_over_the_moves_of_the_samples() {
+    let of = |texts: &[&str], n: usize| {
+        let endpoint = Endpoint::saying(texts);
+        let answer = first(&endpoint, &format!("format=text prompting=sc_cot seed=5 n={n}")).unwrap();
+        assert_eq!((endpoint.asked().len(), &answer.notes["calls"]), (n, &json!(n)));
+        let seeds: Vec<u64> = endpoint.asked().iter().map(|a| a.body["seed"].as_u64().unwrap()).collect();
+        assert_eq!(seeds, (5..5 + n as u64).collect::<Vec<_>>(), "samples differ");
+        answer.mv
+    };
+    let [a, b, c] = ["Answer: x(0,0)", "Answer: b2", "Answer: x(1,1)"];
+    assert_eq!(of(&[a, b, "nothing", c, a], 5), Move::Id(0), "a tie: the first seen");
+    assert_eq!(of(&[a, b, "nothing", c, b], 5), Move::Id(4), "one move in two notations");
+    assert_eq!(of(&["what", "Answer: o(0,0)"], 2), Move::Text("o(0,0)".into()));
+}
+
+#[test]
+fn thoughts_are_voted_on_and_then_moves() {
+    let script = |k: usize, asked: &Asked| {
+        let text = user(asked);
+        match k {
+            0..=2 => said(&format!("Plan number {k}")),
+            3 => said("Best: 2"),
+            4 => said("Best: 9"),
+            5 => said("The best choice is 2."),
+            6..=8 => {
+                assert!(text.contains("Plan number 1") && !text.contains("Plan number 0"), "{text}");
+                said(["Answer: x(0,0)", "Answer: what?", "Answer: x(2,2)"][k - 6])
+            }
+            _ => {
+                assert!(text.contains("Choice 2:\nAnswer: x(2,2)") && !text.contains("what?"), "{text}");
+                said(["Best: 1", "Best: 2", "Best: 2"][k - 9])
+            }
+        }
+    };
+    let endpoint = Endpoint::new(script);
+    let answer = first(&endpoint, "format=text prompting=tot").unwrap();
+    assert_eq!((answer.mv, &answer.notes["calls"]), (Move::Id(8), &json!(12)));
+    let spec = AgentSpec::parse(&endpoint.spec("prompting=tot")).unwrap();
+    assert_eq!(llm::calls_per_move(&spec).unwrap(), 12.0);
+}
+
+#[test]
+fn a_refinement_without_a_move_keeps_the_draft() {
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)", "The corner is fine.", "Hm."]);
+    let (game, journal) = (game("tic_tac_toe"), Notebook::default());
+    let with = With { journal: Some(&journal), ..With::default() };
+    let answer = ask(&endpoint.spec("prompting=self_refine format=text"), &game, &*game.start(), &with).unwrap();
+    assert_eq!(answer.mv, Move::Id(0));
+    let calls = journal.calls();
+    let told: Vec<(&str, &str)> = calls.iter().map(|c| (c.purpose.as_str(), c.verdict.as_str())).collect();
+    assert_eq!(told, [("draft", "ok"), ("critique", "ok"), ("refine", "unparsed")]);
+    assert!(calls[2].messages[1].content.contains("The corner is fine."));
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)", "Better the centre.", "Answer: x(1,1)"]);
+    assert_eq!(first(&endpoint, "prompting=self_refine format=text").unwrap().mv, Move::Id(4));
+}
+
+#[test]
+fn an_emotion_is_asked_for_once_more() {
+    let json = r#"{"emotion": "X", "analysis": "Even.", "move": "x(1,1)"}"#;
+    let endpoint = Endpoint::saying(&[json, "Emotion: D"]);
+    let answer = first(&endpoint, "emotion=true").unwrap();
+    assert_eq!((&answer.notes["emotion"], &answer.notes["analysis"]), (&json!("D"), &json!("Even.")));
+    assert_eq!(endpoint.asked().len(), 2);
+    let endpoint = Endpoint::saying(&[json, "I feel fine, thank you."]);
+    let answer = first(&endpoint, "emotion=true").unwrap();
+    assert_eq!((answer.notes.get("emotion"), answer.mv), (None, Move::Id(4)));
+    let endpoint = Endpoint::saying(&["Emotion: B\nAnalysis: Bad.\nAnswer: x(1,1)"]);
+    let answer = first(&endpoint, "emotion=true format=text").unwrap();
+    assert_eq!((&answer.notes["emotion"], endpoint.asked().len()), (&json!("B"), 1));
+}
+
+#[test]
+fn what_is_in_the_journal_is_not_asked_again() {
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)", "Answer: x(1,1)", "Answer: x(1,1)"]);
+    let (game, journal) = (game("tic_tac_toe"), Notebook::default());
+    let with = With { journal: Some(&journal), ..With::default() };
+    let once = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
+    let again = ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap();
+    assert_eq!((&once, endpoint.asked().len()), (&again, 3));
+    let keys: Vec<String> = journal.0.lock().unwrap().iter().map(|(k, _)| k.clone()).collect();
+    assert_eq!(keys, ["0.0.0", "0.0.1", "0.0.2"]);
+    let call = &journal.0.lock().unwrap()[1].1;
+    assert_eq!((&call["verdict"], &call["read"], &call["usd"]), (&json!("ok"), &json!("x(1,1)"), &Value::Null));
+    assert_eq!((&call["purpose"], &call["finish"], &call["retries"]), (&json!("sample"), &json!("stop"), &json!(0)));
+    assert_eq!(call["messages"][0]["role"], "system");
+
+    // A run that was killed after one call goes on with the second.
+    journal.0.lock().unwrap().truncate(1);
+    assert_eq!(ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap().mv, once.mv);
+    assert_eq!(endpoint.asked().len(), 5);
+}
+
+#[test]
+fn a_journal_that_keeps_nothing_stops_the_agent() {
+    struct Full;
+    impl Journal for Full {
+        fn find(&self, _: &str) -> Option<Value> {
+            None
+        }
+        fn keep(&self, _: &str, _: &Value) -> Result<(), String> {
+            Err("the disk is full".into())
+        }
+    }
+    let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
+    let game = game("tic_tac_toe");
+    let state = game.start();
+    let legal = legal_list(&*state, 0);
+    let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32])).with_journal(&Full);
+    let e = build(&endpoint.spec(""), &game).unwrap().act(&ask, None).unwrap_err();
+    assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("the disk is full"), "{e}");
+}
+
+#[test]
+fn the_stand_in_is_told_the_view_and_nothing_else() {
+    let endpoint = Endpoint::saying(&["Answer: Pass"]);
+    let game = game("kuhn_poker");
+    let past =
+        [Past { by: ludex_env::Mover::Chance, action: Some(0) }, Past { by: ludex_env::Mover::Chance, action: None }];
+    // p0 holds 0; p1 holds 1 in one world and 2 in the other.
+    for hidden in [1, 2] {
+        let state = after(&game, &[0, hidden]);
+        let with = With { past: Some(&past), ..With::default() };
+        ask(&endpoint.spec("stub=true history=5"), &game, &*state, &with).unwrap();
+    }
+    let asked = endpoint.asked();
+    assert_eq!(asked[0].body, asked[1].body);
+    let told: Value = serde_json::from_str(asked[0].body["metadata"]["ludex"].as_str().unwrap()).unwrap();
+    let view = after(&game, &[0, 1]).view(Viewer::Seat(0)).value();
+    let expected = json!({
+        "game": game.spec().string, "seat": 0, "turn": 0, "attempt": 0, "legal": [0, 1], "view": view, "purpose": "move",
+        "past": [{ "by": null, "action": 0 }, { "by": null, "action": null }],
+    });
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_probe_makes_five_calls() {
+    let endpoint = Endpoint::saying(&[
+        "ready",
+        r#"{"move": "x(0,0)"}"#,
+        "ready",
+        r#"{"move": "x(0,1)"}"#,
+        r#"{"move": "nowhere"}"#,
+    ]);
+    let probe = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap();
+    let asked = endpoint.asked();
+    assert_eq!((asked.len(), probe.calls.len()), (5, 5));
+    assert!(user(&asked[2]).len() > 30_000, "a long prompt");
+    assert_eq!((probe.schema, probe.context, probe.moves), (true, true, false));
+    assert_eq!((probe.tokens_in, probe.tokens_out), (100.0, 7.0));
+
+    let endpoint = Endpoint::new(|k, asked| match (k, asked.body.get("response_format")) {
+        (_, Some(_)) => error(400, "no schemas"),
+        (2, None) => error(400, "maximum context length is 4096"),
+        _ => said("Answer: b2"),
+    });
+    let probe = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap();
+    assert_eq!((probe.schema, probe.context), (false, false));
+    assert!(probe.calls[2].message.contains("too long"), "{:?}", probe.calls);
+
+    let endpoint = Endpoint::new(|_, _| error(401, "no"));
+    let e = llm::probe(&AgentSpec::parse(&endpoint.spec("")).unwrap()).unwrap_err();
+    assert!(e.message.contains("key_env") && endpoint.asked().len() == 1, "{e}");
+    assert_eq!(llm::probe(&AgentSpec::parse("random").unwrap()).unwrap_err().kind, ErrorKind::Unfit);
+}

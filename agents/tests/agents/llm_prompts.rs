@@ -1,0 +1,217 @@
+//! What `llm` agents say, without an endpoint: every game under every method, complete, and with nothing that the seat may
+//! not know.
+
+use ludex_agents::llm::{Message, Role, calls_per_move, prompt_digest, render, typical_out_tokens};
+use ludex_agents::{AgentSpec, ErrorKind};
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
+
+use crate::common::game;
+
+const METHODS: [&str; 5] = ["prompt", "cot", "sc_cot", "tot", "self_refine"];
+
+/// A position after some random moves, where one or several seats are to move, and what was played.
+fn walk(game: &GameRef, seed: u64, moves: usize) -> (Box<dyn DynState>, Vec<Past>) {
+    let mut rng = Stream::named(&format!("ludex.v1:test:prompts:{seed}"));
+    let (mut state, mut draw, mut past) = (game.start(), Draw::new(game.id(), seed, 0), Vec::new());
+    let (mut outcomes, mut made) = (Outcomes::new(), 0);
+    loop {
+        let before = state.boxed();
+        match state.turn() {
+            Turn::Over => panic!("{} was over after {made} moves", game.id()),
+            Turn::Chance => {
+                state.chance(&mut outcomes);
+                let a = draw.pick(&outcomes).unwrap();
+                past.push(Past { by: Mover::Chance, action: before.seen(Viewer::Seat(0), Mover::Chance, a).action });
+                state.play_chance(a).unwrap();
+            }
+            _ if made == moves => return (state, past),
+            Turn::Seat(seat) => {
+                let a = state.random_action(seat, &mut rng);
+                let by = Mover::Seat(seat);
+                past.push(Past { by, action: before.seen(Viewer::Seat(0), by, a).action });
+                state.play(seat, a).unwrap();
+                made += 1;
+            }
+            Turn::Together(seats) => {
+                let mut joint = vec![None; game.spec().players as usize];
+                for seat in seats.iter() {
+                    let a = state.random_action(seat, &mut rng);
+                    joint[seat] = Some(a);
+                    past.push(Past { by: Mover::Seat(seat), action: Some(a) });
+                }
+                state.play_together(&joint).unwrap();
+                made += 1;
+            }
+        }
+    }
+}
+
+/// The first call's messages for the seat to move.
+fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> Vec<Message> {
+    let seat = state.turn().seats().iter().next().unwrap();
+    let legal = legal_list(state, seat);
+    let attempts = [Attempt { said: "nonsense".into(), why: "it names nothing".into() }];
+    let key = [0; 32];
+    let ask = Ask::on_state(state, seat, 1, &legal, AgentKey::Own(&key)).with_past(past).with_attempts(&attempts);
+    render(&AgentSpec::parse(spec).unwrap(), game, &ask).unwrap()
+}
+
+fn all(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> String {
+    let parts: Vec<String> = messages(spec, game, state, past).into_iter().map(|m| m.content).collect();
+    parts.join("\n\n")
+}
+
+#[test]
+fn every_game_is_told_in_full_under_every_method() {
+    for entry in ludex_env::games() {
+        let game = game(entry.id);
+        let (state, past) = walk(&game, 1, 1.min(game.spec().max_length as usize - 1));
+        let seat = state.turn().seats().iter().next().unwrap();
+        let view = state.view(Viewer::Seat(seat));
+        for method in METHODS {
+            for more in ["", "format=text", "emotion=true", "emotion=true format=text", "template=user", "history=3"] {
+                let spec = format!("llm model=m prompting={method} {more}");
+                let said = messages(&spec, &game, &*state, &past);
+                let roles: Vec<Role> = said.iter().map(|m| m.role).collect();
+                let expected: &[Role] =
+                    if more == "template=user" { &[Role::User] } else { &[Role::System, Role::User] };
+                assert_eq!(roles, expected);
+                let text = said.iter().map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n");
+                let name = &game.spec().seats[seat];
+                let who = format!("You are {name} (seat {seat}), and it is your turn");
+                let needed = [
+                    "## The rules",
+                    "## How moves are written",
+                    "## This game",
+                    "\nLegal moves:\n",
+                    "nonsense: it names nothing",
+                ];
+                for part in needed.into_iter().chain([who.as_str(), entry.title, view.text().trim()]) {
+                    assert!(text.contains(part), "{spec}, {}: {part:?} is missing in\n{text}", entry.id);
+                }
+                assert_eq!(text.contains("desperate"), more.starts_with("emotion") && method != "tot", "{text}");
+                assert_eq!(text.contains("## Your answer"), method != "tot", "{text}");
+                for unwanted in ["{{", "{%", "\n\n\n", "policy `default`"] {
+                    assert!(!text.contains(unwanted), "{spec}, {}: {unwanted:?} in\n{text}", entry.id);
+                }
+                // Whoever reads the list back finds the legal moves.
+                if more.is_empty() {
+                    let list = text.split("\nLegal moves:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+                    for a in legal_list(&*state, seat) {
+                        let move_text = view.action_text(seat, a);
+                        assert!(
+                            list.contains(&move_text) || list.contains("every whole number"),
+                            "{move_text} in {list}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prompt_tells_nothing_that_the_seat_does_not_know() {
+    for entry in ludex_env::games() {
+        let game = game(entry.id);
+        for moves in 0..=1 {
+            let (state, _) = walk(&game, 7, moves);
+            let seat = state.turn().seats().iter().next().unwrap();
+            let world = state.view(Viewer::Seat(seat)).world(&mut Stream::named("ludex.v1:test:world"));
+            let told = all("llm model=m", &game, &*state, &[]);
+            assert_eq!(told, all("llm model=m", &game, &*world, &[]), "{}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn what_can_be_left_out_is_left_out() {
+    let game = game("connect_four");
+    let (state, past) = walk(&game, 3, 4);
+    let text = |args: &str| all(&format!("llm model=m {args}"), &game, &*state, &past);
+    assert!(!text("legal=false").contains("Legal moves:\n"));
+    assert!(!text("rules=none").contains("## The rules"));
+    let short = text("rules=short");
+    assert!(short.contains("## The rules") && !short.contains("## How moves are written"));
+    assert!(text("hints=true").contains("## Advice") && !text("").contains("## Advice"));
+    let swapped = text("swap=true");
+    assert!(swapped.contains("exchanged") && swapped != text(""));
+    let history = text("history=2");
+    assert!(history.contains("The last moves, oldest first:\n1. x: x") && !history.contains("\n3. "), "{history}");
+    let variants: std::collections::BTreeSet<String> =
+        (0..5).map(|k| text(&format!("prompting=cot variant={k}"))).collect();
+    assert_eq!(variants.len(), 5);
+}
+
+#[test]
+fn past_moves_are_named_as_they_were_made() {
+    let game = game("chess");
+    let (state, past) = walk(&game, 5, 6);
+    let text = all("llm model=m history=100", &game, &*state, &past);
+    let lines: Vec<&str> = text.split("oldest first:\n").nth(1).unwrap().lines().take(6).collect();
+    assert_eq!(lines.len(), 6);
+    let mut replay = game.start();
+    for (k, (line, p)) in lines.iter().zip(&past).enumerate() {
+        let (Mover::Seat(seat), Some(a)) = (p.by, p.action) else { panic!("chess has no chance") };
+        let name = replay.view(Viewer::Seat(seat)).action_text(seat, a);
+        assert_eq!(*line, format!("{}. {}: {name}", k + 1, game.spec().seats[seat]));
+        replay.play(seat, a).unwrap();
+    }
+}
+
+#[test]
+fn variants_that_a_game_has_not_are_refused() {
+    let spec = |args: &str| AgentSpec::parse(&format!("llm model=m {args}")).unwrap();
+    for (args, id, name) in
+        [("hints=true", "hanabi", "hints"), ("swap=true", "chess", "swap"), ("swap=true", "pig", "swap")]
+    {
+        let e = prompt_digest(&spec(args), &game(id)).unwrap_err();
+        assert_eq!((e.kind, e.name.as_deref()), (ErrorKind::BadValue, Some(name)), "{e}");
+        assert!(e.message.contains(id), "{e}");
+    }
+    assert!(AgentSpec::parse("llm model=m top_p=1").is_err(), "what is not known belongs into extra");
+}
+
+#[test]
+fn a_digest_is_of_what_is_said_not_of_whom() {
+    let digest =
+        |args: &str, id: &str| prompt_digest(&AgentSpec::parse(&format!("llm {args}")).unwrap(), &game(id)).unwrap();
+    let plain = digest("model=a", "nim");
+    assert_eq!(plain.len(), 64);
+    assert_eq!(plain, digest("model=b base_url=http://h/v1 timeout=3 retries=1 rpm=9", "nim"));
+    for args in
+        ["prompting=cot", "legal=false", "rules=short", "history=1", "emotion=true", "format=text", "hints=true"]
+    {
+        assert_ne!(plain, digest(&format!("model=a {args}"), "nim"), "{args}");
+    }
+    assert_ne!(plain, digest("model=a", "pig"));
+    assert_ne!(plain, digest("model=a", "nim(is_misere=false)"));
+}
+
+#[test]
+fn estimates_need_no_endpoint() {
+    let spec = |args: &str| AgentSpec::parse(&format!("llm model=m {args}")).unwrap();
+    for (args, calls) in [
+        ("", 1.0),
+        ("prompting=sc_cot n=7", 7.0),
+        ("prompting=tot width=2 votes=1", 6.0),
+        ("prompting=self_refine", 3.0),
+    ] {
+        assert_eq!(calls_per_move(&spec(args)).unwrap(), calls, "{args}");
+    }
+    assert!(typical_out_tokens(&spec("prompting=cot")).unwrap() > typical_out_tokens(&spec("")).unwrap());
+    assert_eq!(typical_out_tokens(&spec("max_tokens=5")).unwrap(), 5.0);
+    assert!(calls_per_move(&AgentSpec::parse("random").unwrap()).is_err());
+}
+
+/// For people: `LUDEX_SHOW_PROMPTS=1 cargo test -p ludex-agents --test agents show_prompts -- --nocapture`.
+#[test]
+fn show_prompts() {
+    let Ok(wanted) = std::env::var("LUDEX_SHOW_PROMPTS") else { return };
+    for entry in ludex_env::games().iter().filter(|e| wanted == "1" || wanted.split(',').any(|w| w == e.id)) {
+        let game = game(entry.id);
+        let (state, past) = walk(&game, 1, 1);
+        println!("{}\n{}\n", "=".repeat(80), all("llm model=m prompting=cot history=3", &game, &*state, &past));
+    }
+}
