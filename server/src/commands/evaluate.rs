@@ -17,11 +17,11 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use crate::named;
+use crate::runs::estimate::{self, Known};
 use crate::runs::folder::Folder;
 use crate::runs::play::{Budget, End, News, Play, results};
 use crate::runs::settings::{RunSeeds, Settings};
 use crate::runs::summary::{Row, rows, verified, widths};
-use crate::runs::estimate::{self, Known};
 use crate::runs::tables;
 
 /// What `ludex evaluate` takes.

@@ -135,14 +135,24 @@ fn is_model(plan: &Plan, who: usize) -> bool {
 
 /// What each part takes if language models play as `like` does: a few blocks of each pairing that comes up are played, and
 /// multiplied.
-fn tried(plan: &Plan, tables: &[Table], known: &Known, models: &BTreeSet<usize>, like: Option<&str>) -> anyhow::Result<Vec<Cost>> {
+fn tried(
+    plan: &Plan,
+    tables: &[Table],
+    known: &Known,
+    models: &BTreeSet<usize>,
+    like: Option<&str>,
+) -> anyhow::Result<Vec<Cost>> {
     let mut suite = plan.suite.clone();
     for part in &mut suite.parts {
         part.blocks = part.blocks.min(TRIED);
         part.blocks_of_random = part.blocks_of_random.map(|n| n.min(TRIED));
     }
-    let own: Vec<(String, String)> =
-        plan.agents.iter().filter(|e| e.candidate && e.variant.is_none()).map(|e| (e.name.clone(), e.spec.clone())).collect();
+    let own: Vec<(String, String)> = plan
+        .agents
+        .iter()
+        .filter(|e| e.candidate && e.variant.is_none())
+        .map(|e| (e.name.clone(), e.spec.clone()))
+        .collect();
     let small = Plan::new(suite, &own, 1.0)?;
     let meters = small
         .parts
@@ -179,7 +189,12 @@ fn tried(plan: &Plan, tables: &[Table], known: &Known, models: &BTreeSet<usize>,
     Ok(found.into_iter().enumerate().map(cost).collect())
 }
 
-fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<(Cost, Vec<(String, Done)>)> {
+fn try_block(
+    small: &Plan,
+    table: &Table,
+    meters: &BTreeMap<usize, StandIn>,
+    block: &Block,
+) -> anyhow::Result<(Cost, Vec<(String, Done)>)> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {
@@ -223,7 +238,14 @@ struct StandIn {
     answer: Option<f64>,
 }
 
-fn stand_in(plan: &Plan, part: usize, who: usize, game: &GameRef, known: &Known, like: Option<&str>) -> anyhow::Result<StandIn> {
+fn stand_in(
+    plan: &Plan,
+    part: usize,
+    who: usize,
+    game: &GameRef,
+    known: &Known,
+    like: Option<&str>,
+) -> anyhow::Result<StandIn> {
     let middle = || {
         let levels = game.spec().anchors.iter().map(|a| a.level).max().unwrap_or(0);
         format!("anchor level={}", levels.div_ceil(2))
@@ -242,7 +264,8 @@ struct Metered {
 
 impl Agent for Metered {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let Forecast { calls, tokens_in, tokens_out } = llm::forecast(&self.stand_in.spec, &self.stand_in.game, ask, self.stand_in.answer)?;
+        let Forecast { calls, tokens_in, tokens_out } =
+            llm::forecast(&self.stand_in.spec, &self.stand_in.game, ask, self.stand_in.answer)?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.moves += 1.0;
         seen.calls += calls;
