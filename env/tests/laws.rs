@@ -1,7 +1,7 @@
 //! Every game of the registry keeps every law, under every preset and some other parameters.
 
 use ludex_env::erased::legal_list;
-use ludex_env::{DynState, Given, Stream, Viewer, check};
+use ludex_env::{DynState, Given, Stream, Unit, Viewer, check};
 
 mod common;
 
@@ -115,6 +115,25 @@ fn words_beside_offers_keep_the_laws() {
 }
 
 /// The suite is not blind: each of these flaws is found, and named.
+#[test]
+fn ladders_are_measured_as_they_stand() {
+    for entry in ludex_env::games() {
+        let game = ludex_env::load(entry.id).unwrap();
+        let spec = game.spec();
+        // A table of another ladder gives no rating, and has another name.
+        let rated = spec.anchors.iter().filter(|anchor| anchor.rating.is_some()).count();
+        let wanted = if matches!(game.unit(), Unit::Field(_)) { 0 } else { spec.anchors.len() };
+        let scale = ludex_env::ladder::scale(&spec.string, spec.rules, &spec.anchors);
+        let there = entry.page.contains(&format!("<!-- ladder {scale} -->"));
+        assert!(
+            there && rated == wanted,
+            "{}: the table on its page is of another ladder; ludex ladder {} --write env/src/games measures it again",
+            entry.id,
+            entry.id
+        );
+    }
+}
+
 #[test]
 fn flaws_are_found() {
     const FLAWS: &[(&str, &str)] = &[

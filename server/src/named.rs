@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::programs::Bot;
-use ludex_agents::{AgentError, AgentSpec, ErrorKind, list};
+use ludex_agents::{AgentError, AgentSpec, ErrorKind, Kind, list};
 use ludex_protocol::error::nearest;
 
 pub use edit::{add, keep_measured, remove};
@@ -162,16 +162,19 @@ pub fn program(line: &str) -> String {
 
 /// A spec with prices in USD for a million tokens: only a language model has them.
 fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Result<AgentSpec, AgentError> {
-    let prices = [("price_in", price_in), ("price_out", price_out)];
-    let given: String = prices.iter().filter_map(|(name, price)| Some(format!(" {name}={}", (*price)?))).collect();
-    if given.is_empty() {
-        return Ok(spec.clone());
+    let wrong = |message: String| Err(AgentError::new(ErrorKind::UnknownArgument, message));
+    let mut spec = spec.clone();
+    for (name, price) in [("price_in", price_in), ("price_out", price_out)] {
+        let Some(price) = price else { continue };
+        if spec.kind() != Kind::Model {
+            return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
+        }
+        if spec.gives(name) {
+            return wrong(format!("{name} is given twice: in the spec and beside it; keep one"));
+        }
+        spec = spec.set(name, &price.to_string())?;
     }
-    if spec.name() != "llm" {
-        let message = format!("{} costs nothing; prices are for language models: leave them out", spec.name());
-        return Err(AgentError::new(ErrorKind::UnknownArgument, message));
-    }
-    AgentSpec::parse(&format!("{spec}{given}"))
+    Ok(spec)
 }
 
 /// What is wrong with a name for an agent, and what to do.

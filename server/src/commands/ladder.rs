@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use ludex_agents::{Agent, AgentError, Answer};
@@ -16,6 +16,7 @@ use ludex_referee::ladder::{Ladder, Returns};
 use ludex_referee::schedule::{Planned, Seeds};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::print::{self, number};
 use crate::local::{Player, Series};
@@ -34,7 +35,8 @@ pub(super) struct Args {
     /// Write the table into the games' pages, the .md files of this folder (in the source: env/src/games)
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// Where the data are; units that are played are kept in its folder `ladders`, and the same line again goes on there
+    /// Where the data are; units that are played are kept in its folder `ladders`, and the same line again (with the same build)
+    /// goes on there
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document: [{scale, units, rungs, strays}]
@@ -152,6 +154,17 @@ impl Agent for Stopwatch {
     }
 }
 
+/// Eight hex digits that tell builds of this program apart, by the length and the time of its file.
+fn build() -> anyhow::Result<String> {
+    let about = std::env::current_exe().and_then(fs::metadata).context("this program's own file cannot be found")?;
+    let time = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    Ok(stamp(about.len(), time))
+}
+
+fn stamp(bytes: u64, time: Duration) -> String {
+    hex::encode(&Sha256::digest(format!("{bytes} {}", time.as_nanos()))[..4])
+}
+
 /// A unit as a line of the file.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -160,7 +173,8 @@ struct Line {
     returns: Returns,
 }
 
-/// The units that are played, on disk as JSON Lines: one file for each game, rules, unit of play and seed.
+/// The units that are played, on disk as JSON Lines: one file for each game, rules, unit of play, seed, and build of this
+/// program, as another build may play otherwise under the same name.
 struct Kept {
     file: File,
     path: PathBuf,
@@ -172,7 +186,7 @@ impl Kept {
     fn open(game: &GameRef, ladder: &Ladder, args: &Args) -> anyhow::Result<Kept> {
         let spec = game.spec();
         let dir = args.data.join("ladders");
-        let name = format!("{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), args.seed);
+        let name = format!("{}-{}-{}-{}-{}.jsonl", spec.game, spec.hash, ladder.episodes(), args.seed, build()?);
         let path = dir.join(name);
         let failed = || format!("{} cannot be used; --data names another folder", path.display());
         fs::create_dir_all(&dir).with_context(failed)?;
@@ -280,5 +294,18 @@ impl Measured {
         let rungs: Vec<Value> = self.rows.iter().zip(&self.times).map(rung).collect();
         let strays = self.ladder.strays(&self.rows);
         json!({ "scale": self.scale(), "units": args.units, "seed": args.seed, "rungs": rungs, "strays": strays })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_build_has_another_stamp() {
+        let [one, other] = [1, 2].map(Duration::from_nanos);
+        assert_eq!(stamp(7, one), stamp(7, one));
+        assert!(stamp(7, one) != stamp(7, other) && stamp(7, one) != stamp(8, one));
+        assert_eq!(build().unwrap(), build().unwrap());
     }
 }

@@ -1,11 +1,12 @@
 //! Changes of the file by commands: what else stands there stays as it is, comments too.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
 use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::runs::folder::write_whole;
 
 use super::{Entry, Measured, Source, fault_of_name, read};
 
@@ -111,15 +112,8 @@ fn change(path: &Path, edit: impl FnOnce(&[Entry], &mut DocumentMut) -> anyhow::
     let text = document.to_string();
     // What is written can be read.
     read::agents(path, &text)?;
-    let new = path.with_extension("toml.new");
-    let write = || {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut file = fs::File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().with_context(|| format!("{} cannot be written", path.display()))
+    let (folder, name) =
+        (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());
+    let written = fs::create_dir_all(folder).and_then(|()| write_whole(folder, &name, text.as_bytes()));
+    written.with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -130,8 +130,10 @@ impl File<'_> {
             }
             (None, Some(name)) => {
                 let path = self.beside(name);
-                let found =
-                    Bot::at(&path).map_err(|e| wrong(fields.get("file"), &format!("{}: {e}", path.display())))?;
+                let found = Bot::at(&path).map_err(|e| {
+                    let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
+                    wrong(fields.get("file"), &why)
+                })?;
                 let no_bot = || wrong(fields.get("file"), &format!("{} is no bot: {BOTS}", path.display()));
                 Source::Program(found.ok_or_else(no_bot)?)
             }

@@ -273,7 +273,7 @@ pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
 }
 
 /// A whole file, or none of it.
-fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let draft = folder.join(format!("{name}.draft"));
     let mut file = File::create(&draft)?;
     file.write_all(bytes)?;

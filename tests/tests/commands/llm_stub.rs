@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{folder, ludex};
 
 /// A running stand-in; it is killed when it is dropped.
-struct Stub {
-    address: SocketAddr,
+pub(super) struct Stub {
+    pub(super) address: SocketAddr,
     child: Child,
 }
 
@@ -36,7 +36,7 @@ impl Reply {
 }
 
 impl Stub {
-    fn start(more: &[&str]) -> Self {
+    pub(super) fn start(more: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
             .args(["llm-stub", "--json"])
             .args(more)

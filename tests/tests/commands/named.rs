@@ -6,6 +6,7 @@ use std::path::Path;
 use ludex_server::named::{self, Entry, Measured, Source};
 use serde_json::{Value, json};
 
+use super::llm_stub::Stub;
 use super::{Ran, folder, ludex};
 
 const LITTLE: &str = "llm model=small base_url=http://127.0.0.1:9/v1";
@@ -70,8 +71,36 @@ fn names_are_checked_as_agents_are() {
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
     assert!(without.code == 2 && without.err.contains("--game is needed"), "{}", without.err);
+    let nobody = ludex(here.path(), &["agents", "check", "searchr"]);
+    assert!(nobody.code == 2 && nobody.err.contains("did you mean searcher?"), "{}", nobody.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
     assert!(nobody.code == 1 && nobody.out.contains("did you mean searcher?"), "{}", nobody.out);
+}
+
+#[test]
+fn a_language_model_is_asked_and_its_figures_are_kept() {
+    let here = folder();
+    let at = here.path();
+    let stub = Stub::start(&[]);
+    let spec = format!("llm model=stub base_url=http://{}/v1 stub=true", stub.address);
+    add(at, &["little", "--spec", &spec, "--price-in", "1", "--price-out", "2"]).well();
+    let told = ludex(at, &["agents", "check", "little", "--json"]).json();
+    assert_eq!(
+        (&told["passed"], &told["schema"], &told["moves"]),
+        (&json!(true), &json!(true), &json!(true)),
+        "{told}"
+    );
+    assert_eq!(told["calls"].as_array().unwrap().len(), 5);
+    let agents = named::of_data(&at.join("ludex-data")).unwrap();
+    let measured = agents.find("little").unwrap().measured.clone().unwrap();
+    assert!(measured.schema && measured.tokens_out > 0.0, "{measured:?}");
+    assert_eq!(told["tokens_in"], measured.tokens_in);
+    let usd = (measured.tokens_in.round() + 2.0 * measured.tokens_out.round()) / 1e6;
+    assert!((told["usd"].as_f64().unwrap() - usd).abs() < 1e-9, "{told}");
+    let shown = ludex(at, &["agents", "check", "little"]).well();
+    assert!(shown.starts_with("passed  little: stub at http://") && shown.contains("kept in"), "{shown}");
+    let wrong = ludex(at, &["agents", "check", &spec.replace("model=stub", "model=missing")]);
+    assert!(wrong.code == 1 && wrong.out.starts_with("FAILED") && wrong.out.contains("missing"), "{}", wrong.out);
 }
 
 #[test]
@@ -174,7 +203,7 @@ fn programs_enter_by_file_and_by_folder() {
     assert!(entered.contains("take the file away"), "{entered}");
 
     for (text, said) in [
-        ("[agents.x]\nfile = \"nowhere.py\"", "line 2: agents.x: "),
+        ("[agents.x]\nfile = \"nowhere.py\"", "nowhere.py cannot be read"),
         ("[agents.x]\nfile = \"notes.txt\"", "is no bot: .py"),
         ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: a program costs nothing"),
         ("folder = \"nowhere\"", "line 1: folder: "),

@@ -18,10 +18,13 @@ use crate::named::{self, Source};
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
-        && spec.name() == "llm"
+        && spec.kind() == Kind::Model
         && game.is_none()
     {
         return probe::run(name, spec, data, as_json);
+    }
+    if let ([Candidate::Nobody { why, .. }], None) = (candidates.as_slice(), game) {
+        anyhow::bail!("{why}");
     }
     let game = game.context("--game is needed: the game that they are to play, e.g. --game connect_four")?;
     played(&candidates, &ludex_env::load(game)?, as_json)

@@ -4,41 +4,19 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use ludex_agents::AgentSpec;
-use ludex_protocol::record::Tokens;
+use ludex_agents::llm::{self, Probe};
 use serde_json::{Value, json};
 
 use crate::commands::print;
 use crate::named::{self, Measured};
 
-/// What an endpoint can do, as `ludex_agents::llm::Probe` has it.
-struct Probe {
-    model: String,
-    base_url: String,
-    schema: bool,
-    context: bool,
-    moves: bool,
-    tokens_in: f64,
-    tokens_out: f64,
-    seconds: f64,
-    calls: Vec<ProbeCall>,
-}
-
-/// One call, as `ludex_agents::llm::ProbeCall` has it.
-struct ProbeCall {
-    what: &'static str,
-    ok: bool,
-    message: String,
-    seconds: f64,
-    tokens: Tokens,
-}
-
 /// Whether the endpoint is there and answers with moves; an endpoint without JSON schemas is asked for text. What was
 /// measured is kept under the agent's name, if it has one.
 pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> anyhow::Result<bool> {
-    let probe = match probe(spec) {
+    let probe = match llm::probe(spec) {
         Ok(probe) => probe,
         Err(why) if as_json => {
-            print::json(&json!({ "agent": name, "passed": false, "why": why }))?;
+            print::json(&json!({ "agent": name, "passed": false, "why": why.message }))?;
             return Ok(false);
         }
         Err(why) => {
@@ -60,21 +38,20 @@ pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> a
         named::keep_measured(&agents.path, name, &measured)?;
     }
     if as_json {
-        print::json(&document(name, &probe, usd(spec, &measured), passed))?;
+        print::json(&document(name, &probe, usd(spec, &probe), passed))?;
         return Ok(passed);
     }
-    show(&mut io::stdout().lock(), name, &probe, usd(spec, &measured), passed)?;
+    show(&mut io::stdout().lock(), name, &probe, usd(spec, &probe), passed)?;
     if kept {
         writeln!(io::stdout().lock(), "kept in {}", agents.path.display())?;
     }
     Ok(passed)
 }
 
-/// USD of a call, where the spec has both prices.
-fn usd(spec: &AgentSpec, measured: &Measured) -> Option<f64> {
-    // Text, as long as the agent takes whatever arguments it is given.
-    let price = |name| spec.number(name).or_else(|| spec.text(name)?.parse().ok());
-    Some((measured.tokens_in * price("price_in")? + measured.tokens_out * price("price_out")?) / 1e6)
+/// USD of a question, where the prices are known.
+fn usd(spec: &AgentSpec, probe: &Probe) -> Option<f64> {
+    let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| tokens.round() as u64);
+    llm::usd(spec, tokens_in, tokens_out).ok().flatten()
 }
 
 fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> io::Result<()> {
@@ -101,20 +78,9 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
 }
 
 fn document(name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> Value {
-    let calls = probe.calls.iter().map(|call| {
-        json!({
-            "what": call.what, "ok": call.ok, "message": call.message, "seconds": call.seconds, "tokens": call.tokens,
-        })
-    });
     json!({
         "agent": name, "passed": passed, "model": probe.model, "base_url": probe.base_url, "schema": probe.schema,
         "context": probe.context, "moves": probe.moves, "tokens_in": probe.tokens_in, "tokens_out": probe.tokens_out,
-        "seconds": probe.seconds, "usd": usd, "calls": calls.collect::<Vec<_>>(),
+        "seconds": probe.seconds, "usd": usd, "calls": probe.calls,
     })
-}
-
-/// The five calls.
-// TO THE INTEGRATOR: ludex_agents::llm::probe(spec), and its Probe and ProbeCall in the place of those above.
-fn probe(_: &AgentSpec) -> Result<Probe, String> {
-    Err("this version cannot ask an endpoint yet".into())
 }
