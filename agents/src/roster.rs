@@ -21,6 +21,8 @@ pub enum Kind {
     Person,
     /// Starts a program or calls out: servers refuse it unless the operator offered it.
     External,
+    /// A language model behind an endpoint: what holds for `External` holds for it.
+    Model,
 }
 
 /// How an entry turns a spec into an agent for a game.
@@ -84,7 +86,7 @@ const AGENTS: &[Entry] = &[
     engines::botzone::ENTRY,
     Entry {
         name: "llm",
-        kind: Kind::External,
+        kind: Kind::Model,
         doc: "a chat-completions endpoint",
         args: &[
             ArgDef::new("model", ArgKind::Text, "the model's name").required(),

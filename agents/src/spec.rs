@@ -257,6 +257,21 @@ impl AgentSpec {
         })
     }
 
+    /// Whether an argument was given.
+    pub fn gives(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// The spec with an argument set as if it were written so.
+    ///
+    /// # Errors
+    /// An argument that the agent does not take, or a value that is none for it.
+    pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, AgentError> {
+        let rest = self.given.iter().filter(|(n, _)| n != name);
+        let rest = rest.fold(self.name().to_owned(), |text, (n, v)| format!("{text} {n}={v}"));
+        AgentSpec::parse(&format!("{rest} {name}={}", ArgValue::Text(value.to_owned())))
+    }
+
     /// The spec with an argument set; the value is the caller's to choose well.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);

@@ -19,6 +19,7 @@ pub mod read;
 pub mod report;
 pub mod scale;
 pub mod schedule;
+pub mod suite;
 pub mod tournament;
 pub mod verify;
 

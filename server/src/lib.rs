@@ -18,9 +18,11 @@ mod metrics;
 pub mod opponents;
 mod ratings;
 pub mod remote_agent;
+pub mod runs;
 pub mod session;
 mod shared;
 pub mod store;
+pub mod stub;
 mod tls;
 
 pub use commands::main;

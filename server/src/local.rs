@@ -23,7 +23,9 @@ use crate::matches::terms::{Input, Output, SeatSetup, Setup};
 /// An agent that takes seats.
 #[derive(Clone)]
 pub struct Player {
-    /// As it was written, in canonical form; records name it so.
+    /// What records call it: its spec, unless somebody gave it a name.
+    pub name: String,
+    /// As it was written, in canonical form.
     pub spec: AgentSpec,
     /// The agent.
     pub agent: Arc<dyn Agent>,
@@ -37,13 +39,17 @@ impl Player {
     pub fn new(text: &str, game: &GameRef) -> Result<Self, AgentError> {
         let spec = AgentSpec::parse(text)?;
         let agent = spec.build(game)?;
-        Ok(Player { spec, agent })
+        Ok(Player { name: spec.to_string(), spec, agent })
     }
 
-    fn record_seat(&self) -> RecordSeat {
-        let name = self.spec.to_string();
-        let kind = if self.spec.kind() == Kind::Person { AgentKind::Human } else { AgentKind::Bot };
-        RecordSeat { spec: Some(name.clone()), name, version: None, kind }
+    /// The seat as records tell it.
+    pub(crate) fn record_seat(&self) -> RecordSeat {
+        let kind = match self.spec.kind() {
+            Kind::Person => AgentKind::Human,
+            Kind::Model => AgentKind::Llm,
+            _ => AgentKind::Bot,
+        };
+        RecordSeat { name: self.name.clone(), spec: Some(self.spec.to_string()), version: None, kind }
     }
 }
 

@@ -7,6 +7,11 @@ use std::process::{Command, Stdio};
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 
+#[path = "commands/llm_stub.rs"]
+mod llm_stub;
+#[path = "commands/named.rs"]
+mod named;
+
 /// How a command ended.
 struct Ran {
     code: i32,

@@ -78,6 +78,7 @@ fn kind(kind: Kind) -> &'static str {
         Kind::Anchor => "anchor",
         Kind::Person => "person",
         Kind::External => "external",
+        Kind::Model => "model",
     }
 }
 

@@ -94,7 +94,7 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
         .filter(|at| !kept.units.contains_key(at))
         .collect();
     let plan: Vec<Planned> = due.iter().flat_map(|&(u, k)| ladder.plan(k, u)).collect();
-    let players = watches.iter().map(|w| Player { spec: w.player.spec.clone(), agent: w.clone() }).collect();
+    let players = watches.iter().map(|w| Player { agent: w.clone(), ..w.player.clone() }).collect();
     let series = Series { game: game.clone(), players, plan, seeds: Seeds::Open(args.seed) };
     let bar = print::progress(due.len() as u64, &spec.game);
     let mut unit = Returns::new();

@@ -6,10 +6,12 @@ mod check_client;
 mod checks;
 mod conformance;
 mod demo;
+mod evaluate;
 mod export;
 mod games;
 mod join;
 mod ladder;
+mod llm_stub;
 mod r#match;
 mod play;
 mod print;
@@ -18,6 +20,7 @@ mod records;
 mod replay;
 mod report;
 mod serve;
+mod status;
 mod token;
 mod verify;
 
@@ -52,6 +55,12 @@ enum Command {
     Match(r#match::Args),
     /// Measure the anchors of games, for their ratings
     Ladder(ladder::Args),
+    /// Evaluate an agent by a suite; the same line again goes on
+    Evaluate(evaluate::Args),
+    /// Show how far a run is, and what it says so far
+    Status(status::Args),
+    /// Stand in for the endpoint of a language model, for tests and rehearsals
+    LlmStub(llm_stub::Args),
     /// Play on a server with an agent of this program, or yourself
     Join(join::Args),
     /// Verify episodes and rate the agents
@@ -89,6 +98,9 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Ladder(args) => ladder::run(args),
+        Command::Evaluate(args) => evaluate::run(args),
+        Command::Status(args) => status::run(args),
+        Command::LlmStub(args) => llm_stub::run(args),
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
         Command::Token(args) => token::run(args),

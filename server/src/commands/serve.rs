@@ -122,7 +122,7 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
 }
 
 /// Resolves when the system or the person at the terminal wants the server to stop; a second time ends it at once.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     Ok(async move {

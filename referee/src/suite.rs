@@ -1,0 +1,323 @@
+//! Suites: plans of matches as data. A suite says which games are played with which parameters, against whom, on which
+//! seeds and seats, under which policies, and what is told of it; who is evaluated is not its business.
+//!
+//! The format is explained by `referee/suites/reference.toml`, which uses all of it and is a test.
+
+pub mod plan;
+pub mod verdict;
+
+use std::collections::BTreeSet;
+
+use ludex_env::GameRef;
+use ludex_protocol::record::IllegalPolicy;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::metric::METRICS;
+
+/// The suites that come with the program, by name.
+pub const SUITES: &[(&str, &str)] = &[
+    ("quick", include_str!("../suites/quick.toml")),
+    ("absolute", include_str!("../suites/absolute.toml")),
+    ("reference", include_str!("../suites/reference.toml")),
+];
+
+/// The measure that [`verdict`] takes of a climb, beside the metrics of [`crate::metric`].
+pub const LEVEL: &str = "level";
+
+/// A suite that cannot be used: what, where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SuiteError(pub String);
+
+/// A plan of matches.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// Its name: a word of small letters, digits, `_` and `-`.
+    pub name: String,
+    /// Raised with every change that changes results.
+    pub version: u32,
+    /// Heading of reports.
+    pub title: String,
+    /// What it is for, and whose protocol it follows.
+    #[serde(default)]
+    pub about: String,
+    /// Seeds are drawn from this number, the part and the block, unless a run has a secret.
+    #[serde(default)]
+    pub seed: u64,
+    /// How matches are held, where a part says nothing else.
+    #[serde(default)]
+    pub policy: Policy,
+    /// Arguments for `llm` agents under evaluation that do not give them themselves.
+    #[serde(default)]
+    pub llm: toml::Table,
+    /// What is played, in the order of reports.
+    #[serde(rename = "part")]
+    pub parts: Vec<Part>,
+}
+
+/// How matches are held.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// Answers that may be refused in one turn.
+    pub tries: u32,
+    /// What follows the last refusal.
+    pub illegal: IllegalPolicy,
+    /// A seat with one legal action is not asked.
+    pub skip_forced: bool,
+    /// Seconds for one move; agents that cannot be hurried take what they take.
+    pub limit_s: u64,
+    /// What being late is.
+    pub on_timeout: OnTimeout,
+    /// How often a match is played again that a failure of the infrastructure ended; then it is discarded.
+    pub rematches: u32,
+    /// What a match is that an illegal move ended.
+    pub invalid: Invalid,
+    /// With `invalid = "replay"`: at most so many matches of a pairing are played for the number that is wanted, as a
+    /// factor of it.
+    pub replay_factor: u32,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            tries: 3,
+            illegal: IllegalPolicy::Forfeit,
+            skip_forced: true,
+            limit_s: 300,
+            on_timeout: OnTimeout::Error,
+            rematches: 1,
+            invalid: Invalid::Count,
+            replay_factor: 2,
+        }
+    }
+}
+
+/// What being late is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnTimeout {
+    /// A failure of the infrastructure: the match is played again.
+    #[default]
+    Error,
+    /// The seat's own fault: it loses.
+    Forfeit,
+}
+
+/// What a match is that an illegal move ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Invalid {
+    /// Lost by the offender.
+    #[default]
+    Count,
+    /// Not counted; another one is played for it.
+    Replay,
+}
+
+/// One game of a suite, and how it is played.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its name in results: a word of small letters, digits, `_` and `-`.
+    pub id: String,
+    /// The game, with parameters, e.g. `breakthrough(rows=8,columns=3)` or `chess(preset=qitown)`.
+    pub game: String,
+    /// Who meets whom.
+    pub schedule: Schedule,
+    /// Whom the candidate meets (with `against`): agents as they are written everywhere.
+    #[serde(default)]
+    pub opponents: Vec<String>,
+    /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
+    pub blocks: u64,
+    /// The same at level 0, where less is enough.
+    #[serde(default)]
+    pub blocks_of_random: Option<u64>,
+    /// Who sits where in the matches of a block: one text for each match, one letter for each seat, `a` the candidate (the
+    /// first of a pairing) and `b` the other. Without it each side takes each seat once.
+    #[serde(default)]
+    pub tables: Vec<String>,
+    /// Whether the matches of a block follow each other on one seed, or the first table is played on all seeds first.
+    #[serde(default)]
+    pub order: Order,
+    /// How often a round robin is held anew; ratings begin anew each time.
+    #[serde(default = "one")]
+    pub cycles: u32,
+    /// A draw with the top level is the best result there is: progress counts draws.
+    #[serde(default)]
+    pub drawn: bool,
+    /// Arguments for `llm` agents, before those of the suite.
+    #[serde(default)]
+    pub llm: toml::Table,
+    /// Variants of the candidate, each of which plays the whole part: for ablations.
+    #[serde(default, rename = "variant")]
+    pub variants: Vec<Variant>,
+    /// How matches are held, instead of the suite's policy.
+    #[serde(default)]
+    pub policy: Option<Policy>,
+    /// What is measured, beside wins, draws and losses.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Groups that averages are taken over, e.g. `board`, `bluff`.
+    #[serde(default)]
+    pub groups: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// A variant of an `llm` candidate.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// Its name in results.
+    pub name: String,
+    /// Its arguments, before those of the part and the suite and even those of the agent.
+    #[serde(default)]
+    pub llm: toml::Table,
+}
+
+/// Who meets whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Each candidate meets each of the opponents.
+    Against,
+    /// Each candidate meets the levels of the game's ladder from the lowest on, until it fails one.
+    Climb,
+    /// Each candidate meets levels of the game's ladder where the one that it fails is looked for by halving.
+    Bisect,
+    /// The candidates meet each other.
+    RoundRobin,
+    /// A candidate takes all seats.
+    SelfPlay,
+}
+
+/// In which order the matches of a pairing are played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Block by block: all tables on one seed, then the next seed.
+    #[default]
+    Blocks,
+    /// Each table has seeds of its own, so that no seed is played twice.
+    Halves,
+}
+
+impl Suite {
+    /// The suite of a name that comes with the program, or of a text.
+    ///
+    /// # Errors
+    /// A name that does not exist, with those that do.
+    pub fn named(name: &str) -> Result<&'static str, SuiteError> {
+        let found = SUITES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| *text).ok_or_else(|| {
+            let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
+            let near = ludex_protocol::error::nearest(name, names.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            SuiteError(format!(
+                "there is no suite {name:?}{hint} There are: {}, or a file of your own",
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// Reads a suite and checks all that can be checked without the agents.
+    ///
+    /// # Errors
+    /// Text that is no suite, with the line; a game, a table or a metric that does not exist, with the part.
+    pub fn parse(text: &str) -> Result<Suite, SuiteError> {
+        let suite: Suite = toml::from_str(text).map_err(|e| SuiteError(e.to_string().trim_end().to_owned()))?;
+        if !is_word(&suite.name) {
+            return Err(SuiteError(format!("name = {:?}: a word of small letters, digits, _ and -", suite.name)));
+        }
+        if suite.parts.is_empty() {
+            return Err(SuiteError("a suite has at least one [[part]]".into()));
+        }
+        let mut ids = BTreeSet::new();
+        for part in &suite.parts {
+            if !is_word(&part.id) || !ids.insert(&part.id) {
+                let why = "a word of small letters, digits, _ and -, of one part only";
+                return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
+            }
+            part.check().map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
+        }
+        Ok(suite)
+    }
+
+    /// What names its text: hex SHA-256, shortened.
+    pub fn digest(text: &str) -> String {
+        hex::encode(&Sha256::digest(text)[..8])
+    }
+
+    /// How the matches of a part are held.
+    pub fn policy<'a>(&'a self, part: &'a Part) -> &'a Policy {
+        part.policy.as_ref().unwrap_or(&self.policy)
+    }
+}
+
+impl Part {
+    fn check(&self) -> Result<(), String> {
+        let game = self.load()?;
+        let seats = game.spec().players as usize;
+        match (self.schedule, self.opponents.is_empty()) {
+            (Schedule::Against, true) => return Err("schedule against needs opponents".into()),
+            (Schedule::Against, false) | (_, true) => {}
+            (_, false) => return Err("opponents are for schedule = \"against\" alone".into()),
+        }
+        if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
+            return Err(format!("{} has no ladder", game.spec().string));
+        }
+        if self.blocks == 0 || self.blocks_of_random == Some(0) || self.cycles == 0 {
+            return Err("blocks, blocks_of_random and cycles are at least 1".into());
+        }
+        for table in &self.tables {
+            if table.len() != seats || !table.chars().all(|c| matches!(c, 'a' | 'b')) || !table.contains('a') {
+                return Err(format!(
+                    "table {table:?} must have {seats} letters a and b, at least one a: one for each seat"
+                ));
+            }
+        }
+        for metric in &self.metrics {
+            let known: Vec<&str> = METRICS.iter().map(|m| m.id).chain([LEVEL]).collect();
+            if !known.contains(&metric.as_str()) {
+                return Err(format!("there is no metric {metric:?}; there are: {}", known.join(", ")));
+            }
+        }
+        let names: BTreeSet<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
+        if names.len() < self.variants.len() || !names.iter().all(|name| is_word(name)) {
+            return Err("variants have names, words of small letters, digits, _ and -, each its own".into());
+        }
+        Ok(())
+    }
+
+    /// The game.
+    ///
+    /// # Errors
+    /// As [`ludex_env::load`].
+    pub fn load(&self) -> Result<GameRef, String> {
+        ludex_env::load(&self.game).map_err(|e| e.to_string())
+    }
+
+    /// Who sits where in the matches of a block: `true` is the candidate.
+    pub fn seatings(&self, seats: usize) -> Vec<Vec<bool>> {
+        if self.schedule == Schedule::SelfPlay {
+            return vec![vec![true; seats]];
+        }
+        if self.tables.is_empty() {
+            return (0..seats).map(|at| (0..seats).map(|seat| seat == at).collect()).collect();
+        }
+        self.tables.iter().map(|table| table.chars().map(|c| c == 'a').collect()).collect()
+    }
+}
+
+/// Whether a text can be part of an episode's name.
+pub fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,444 @@
+//! Which matches a suite wants next, as a function of those that are done: a run that was interrupted goes on by asking
+//! again, and a level that is looked for by halving is found the same way whoever asks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ludex_env::GameRef;
+use ludex_protocol::record::{Outcome, Reason, Record};
+
+use super::verdict::{Climb, passed};
+use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
+use crate::digest::rated_seed;
+use crate::rating::table::Tally;
+use crate::schedule::Seeds;
+
+/// Matches on one seed (with `order = "halves"`: one match), as far as they are not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The part.
+    pub part: usize,
+    /// The two sides, as indices of the run's agents; the same twice where an agent plays itself.
+    pub pairing: [usize; 2],
+    /// The block's number in the part, which its seed is made of.
+    pub index: u64,
+    /// The matches that are due.
+    pub matches: Vec<Due>,
+}
+
+/// A match that is due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The place in the block's tables.
+    pub turn: usize,
+    /// The agent on each seat.
+    pub seats: Vec<usize>,
+}
+
+/// What names a match in its run: `PART.A-B.INDEX.TURN`.
+pub fn key(part: &str, pairing: [usize; 2], index: u64, turn: usize) -> String {
+    format!("{part}.{}-{}.{index}.{turn}", pairing[0], pairing[1])
+}
+
+/// What is known of a match that is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Done {
+    /// What the first side got: 1, 1/2 or 0.
+    Points(f64),
+    /// Ended by an illegal move, where that does not count.
+    Invalid,
+    /// Spoiled by the infrastructure as often as the policy allows.
+    Discarded,
+}
+
+/// Matches that are done, by [`key`].
+pub type Results = HashMap<String, Done>;
+
+/// Two sides that meet in a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cell {
+    pairing: [usize; 2],
+    /// With a ladder: the opponent's level.
+    level: Option<u32>,
+    /// Numbers of its blocks.
+    blocks: std::ops::Range<u64>,
+}
+
+/// A part with the agents in it.
+pub struct PlannedPart {
+    /// As it stands in the suite.
+    pub part: Part,
+    /// Its game.
+    pub game: GameRef,
+    /// The candidates (or their variants) by their index among the run's agents.
+    pub candidates: Vec<usize>,
+    cells: Vec<Cell>,
+    seatings: Vec<Vec<bool>>,
+    invalid: Invalid,
+    replay_factor: u32,
+}
+
+/// An agent of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entrant {
+    /// What it is called in records.
+    pub name: String,
+    /// How it is written.
+    pub spec: String,
+    /// The variant of the candidate, if it is one: the part's index and the variant's.
+    pub variant: Option<[usize; 2]>,
+    /// Whether it is under evaluation.
+    pub candidate: bool,
+}
+
+/// A suite with the agents that play it.
+pub struct Plan {
+    /// The suite.
+    pub suite: Suite,
+    /// Its parts.
+    pub parts: Vec<PlannedPart>,
+    /// Everybody who plays: the candidates, their variants, the opponents.
+    pub agents: Vec<Entrant>,
+}
+
+impl Plan {
+    /// The plan of a suite for candidates, as (name, spec). `scale` makes it smaller (or larger): every number of blocks is
+    /// multiplied with it, and at least 1.
+    ///
+    /// # Errors
+    /// A part that cannot be played by these candidates.
+    pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64) -> Result<Plan, SuiteError> {
+        if candidates.is_empty() {
+            return Err(SuiteError("there is nobody to evaluate".into()));
+        }
+        let entrant = |(name, spec): &(String, String)| Entrant {
+            name: name.clone(),
+            spec: spec.clone(),
+            variant: None,
+            candidate: true,
+        };
+        let mut plan =
+            Plan { suite: suite.clone(), parts: Vec::new(), agents: candidates.iter().map(entrant).collect() };
+        for (at, part) in suite.parts.into_iter().enumerate() {
+            let id = part.id.clone();
+            plan.add(at, part, candidates.len(), scale).map_err(|why| SuiteError(format!("part {id:?}: {why}")))?;
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, at: usize, part: Part, candidates: usize, scale: f64) -> Result<(), String> {
+        let game = part.load()?;
+        let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
+        let mut who: Vec<usize> = (0..candidates).collect();
+        if !part.variants.is_empty() {
+            who = Vec::new();
+            for (k, variant) in part.variants.iter().enumerate() {
+                for c in 0..candidates {
+                    let name = format!("{} ({}: {})", self.agents[c].name, part.id, variant.name);
+                    let spec = self.agents[c].spec.clone();
+                    self.agents.push(Entrant { name, spec, variant: Some([at, k]), candidate: true });
+                    who.push(self.agents.len() - 1);
+                }
+            }
+        }
+        let mut cells = Vec::new();
+        let all = scaled(part.blocks);
+        match part.schedule {
+            Schedule::Against => {
+                for spec in &part.opponents {
+                    let b = self.opponent(spec);
+                    cells.extend(who.iter().map(|&a| Cell { pairing: [a, b], level: None, blocks: 0..all }));
+                }
+            }
+            Schedule::SelfPlay => {
+                cells.extend(who.iter().map(|&a| Cell { pairing: [a, a], level: None, blocks: 0..all }))
+            }
+            Schedule::RoundRobin => {
+                for cycle in 0..u64::from(part.cycles) {
+                    for (k, &a) in who.iter().enumerate() {
+                        let blocks = cycle * all..(cycle + 1) * all;
+                        let others = who[k + 1..].iter();
+                        cells.extend(others.map(|&b| Cell { pairing: [a, b], level: None, blocks: blocks.clone() }));
+                    }
+                }
+            }
+            Schedule::Climb | Schedule::Bisect => {
+                // The bots of a level share its blocks in contiguous pieces, so that each seed is played by one of them.
+                let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+                game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
+                for (&level, bots) in &levels {
+                    let wanted = part.blocks_of_random.filter(|_| level == 0).unwrap_or(part.blocks);
+                    let (n, of) = (scaled(wanted).max(bots.len() as u64), bots.len() as u64);
+                    for (k, bot) in (0..of).zip(bots) {
+                        let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
+                        let b = self.opponent(&format!("anchor level={level}{bot}"));
+                        let blocks = k * n / of..(k + 1) * n / of;
+                        let cell = |&a: &usize| Cell { pairing: [a, b], level: Some(level), blocks: blocks.clone() };
+                        cells.extend(who.iter().map(cell));
+                    }
+                }
+            }
+        }
+        let seatings = part.seatings(game.spec().players as usize);
+        let policy = self.suite.policy(&part);
+        let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
+        self.parts.push(PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor });
+        Ok(())
+    }
+
+    /// The agent that a suite names as an opponent.
+    fn opponent(&mut self, spec: &str) -> usize {
+        let known = self.agents.iter().position(|e| !e.candidate && e.spec == spec);
+        known.unwrap_or_else(|| {
+            let (name, spec) = (spec.to_owned(), spec.to_owned());
+            self.agents.push(Entrant { name, spec, variant: None, candidate: false });
+            self.agents.len() - 1
+        })
+    }
+
+    /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has its
+    /// second, so that whatever stands when a run is stopped is balanced. Empty when the suite is done.
+    pub fn next(&self, done: &Results) -> Vec<Block> {
+        let mut due: Vec<(u64, Block)> = Vec::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            for cell in part.due(done) {
+                due.extend(part.blocks(at, cell, done).map(|(rank, block)| (rank, block)));
+            }
+        }
+        due.sort_by_key(|(rank, _)| *rank);
+        due.into_iter().map(|(_, block)| block).collect()
+    }
+
+    /// How many matches the suite has at most: with a ladder to be halved, if it takes the longest way.
+    pub fn matches_at_most(&self) -> u64 {
+        self.parts.iter().map(PlannedPart::matches_at_most).sum()
+    }
+
+    /// The part, pairing, number and turn of a match by its [`key`].
+    pub fn find(&self, key: &str) -> Option<(usize, [usize; 2], u64, usize)> {
+        let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
+        let part = self.parts.iter().position(|p| p.part.id == part)?;
+        let (a, b) = pairing.split_once('-')?;
+        Some((part, [a.parse().ok()?, b.parse().ok()?], index.parse().ok()?, turn.parse().ok()?))
+    }
+
+    /// What a record says of its match, as the part counts it.
+    pub fn done(&self, part: usize, turn: usize, record: &Record) -> Done {
+        let part = &self.parts[part];
+        match record.footer.reason {
+            Some(Reason::Illegal) if part.invalid == Invalid::Replay => Done::Invalid,
+            Some(reason) if reason.counts() => Done::Points(points(&part.seatings[turn % part.seatings.len()], record)),
+            _ => Done::Discarded,
+        }
+    }
+}
+
+impl PlannedPart {
+    /// Who sits where in the matches of a block: `true` is the first side.
+    pub fn seatings(&self) -> &[Vec<bool>] {
+        &self.seatings
+    }
+
+    /// The matches of a pairing that are done, and what the first side got.
+    pub fn tally(&self, pairing: [usize; 2], done: &Results) -> Tally {
+        let mut tally = Tally::default();
+        for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
+            for (index, turn) in self.known(cell) {
+                if let Some(Done::Points(points)) = done.get(&key(&self.part.id, cell.pairing, index, turn)) {
+                    tally.add(*points);
+                }
+            }
+        }
+        tally
+    }
+
+    /// The pairings, in order, with the opponent's level where there is a ladder.
+    pub fn pairings(&self) -> Vec<([usize; 2], Option<u32>)> {
+        let mut out: Vec<([usize; 2], Option<u32>)> = Vec::new();
+        for cell in &self.cells {
+            if !out.contains(&(cell.pairing, cell.level)) {
+                out.push((cell.pairing, cell.level));
+            }
+        }
+        out
+    }
+
+    /// How many matches of a pairing were discarded, and how many were invalid.
+    pub fn lost(&self, pairing: [usize; 2], done: &Results) -> [u64; 2] {
+        let mut out = [0; 2];
+        for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
+            for (index, turn) in self.known(cell) {
+                match done.get(&key(&self.part.id, cell.pairing, index, turn)) {
+                    Some(Done::Discarded) => out[0] += 1,
+                    Some(Done::Invalid) => out[1] += 1,
+                    _ => {}
+                }
+            }
+        }
+        out
+    }
+
+    /// The levels of the ladder, ascending; none without one.
+    pub fn levels(&self) -> Vec<u32> {
+        let mut levels: Vec<u32> = self.cells.iter().filter_map(|c| c.level).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        levels
+    }
+
+    /// What candidate `a` did against a level, if all of it is done.
+    pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
+        let mut tally = Tally::default();
+        for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
+            if self.blocks(0, cell, done).next().is_some() {
+                return None;
+            }
+            let part = self.tally(cell.pairing, done);
+            tally.wins += part.wins;
+            tally.draws += part.draws;
+            tally.losses += part.losses;
+        }
+        Some(tally)
+    }
+
+    /// How far candidate `a` came on the ladder.
+    pub fn climb(&self, a: usize, done: &Results) -> Climb {
+        let levels = self.levels();
+        let of = |k: usize| self.against_level(a, levels[k], done);
+        if self.part.schedule == Schedule::Climb {
+            for k in 0..levels.len() {
+                match of(k) {
+                    None => return Climb::Open(levels[k]),
+                    Some(tally) if !passed(&tally) => return Climb::Stopped(levels[k]),
+                    Some(_) => {}
+                }
+            }
+            return Climb::Topped;
+        }
+        // Everything below `low` is passed, `high` is not.
+        let (mut low, mut high) = (0, levels.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            match of(middle) {
+                None => return Climb::Open(levels[middle]),
+                Some(tally) if passed(&tally) => low = middle + 1,
+                Some(_) => high = middle,
+            }
+        }
+        levels.get(high).map_or(Climb::Topped, |&level| Climb::Stopped(level))
+    }
+
+    /// The cells that matches are due in.
+    fn due<'a>(&'a self, done: &'a Results) -> impl Iterator<Item = &'a Cell> {
+        let open: HashMap<usize, Climb> = match self.part.schedule {
+            Schedule::Climb | Schedule::Bisect => self.candidates.iter().map(|&a| (a, self.climb(a, done))).collect(),
+            _ => HashMap::new(),
+        };
+        self.cells.iter().filter(move |cell| match (cell.level, open.get(&cell.pairing[0])) {
+            (Some(level), Some(climb)) => *climb == Climb::Open(level),
+            _ => true,
+        })
+    }
+
+    /// The numbers of the blocks of a cell with the matches in each, done or not; replays of invalid ones at the end.
+    fn places(&self, cell: &Cell) -> impl Iterator<Item = (u64, std::ops::Range<usize>)> {
+        let tables = self.seatings.len();
+        let all = cell.blocks.end;
+        let range = cell.blocks.clone();
+        let halves = self.part.order == Order::Halves;
+        let turns = if halves { tables } else { 1 };
+        (0..turns).flat_map(move |turn| {
+            let offset = turn as u64 * all;
+            range.clone().map(move |k| if halves { (offset + k, turn..turn + 1) } else { (k, 0..tables) })
+        })
+    }
+
+    /// Every match of a cell that may have been played, replays too.
+    fn known(&self, cell: &Cell) -> Vec<(u64, usize)> {
+        let factor = if self.invalid == Invalid::Replay { u64::from(self.replay_factor) } else { 1 };
+        (0..factor).flat_map(|again| self.again(cell, again)).collect()
+    }
+
+    /// The matches of a cell in replay `again` (0: as planned): numbers go on behind those of the plan.
+    fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
+        let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
+        let offset = again * cell.blocks.end * turns * u64::from(self.part.cycles);
+        self.places(cell).flat_map(|(index, turns)| turns.map(move |turn| (offset + index, turn))).collect()
+    }
+
+    /// The blocks of a cell with matches that are due, and the rank of each.
+    fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (u64, Block)> + 'a {
+        let known = |index, turn| done.get(&key(&self.part.id, cell.pairing, index, turn));
+        let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        // What is planned, then one more match for each that did not count, as long as there may be more.
+        let mut wanted = self.again(cell, 0);
+        let mut again = 1;
+        loop {
+            wanted
+                .iter()
+                .filter(|&&(i, t)| known(i, t).is_none())
+                .for_each(|&(i, t)| due.entry(i).or_default().push(t));
+            let invalid = wanted.iter().filter(|&&(i, t)| known(i, t) == Some(&Done::Invalid)).count();
+            if invalid == 0 || self.invalid == Invalid::Count || again >= u64::from(self.replay_factor) {
+                break;
+            }
+            wanted = self.again(cell, again);
+            wanted.truncate(invalid);
+            again += 1;
+        }
+        let seat = |first: bool| cell.pairing[usize::from(!first)];
+        due.into_iter().enumerate().map(move |(_, (index, turns))| {
+            let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&first| seat(first)).collect() };
+            let rank = index - index.min(cell.blocks.start);
+            (rank, Block { part: at, pairing: cell.pairing, index, matches: turns.into_iter().map(due).collect() })
+        })
+    }
+
+    fn matches_at_most(&self) -> u64 {
+        let of = |cell: &Cell| self.again(cell, 0).len() as u64;
+        match self.part.schedule {
+            Schedule::Bisect => {
+                // Halving looks at no more levels than this.
+                let levels = self.levels();
+                let looks = u64::from(levels.len().next_power_of_two().trailing_zeros()).max(1);
+                let most = |level| self.cells.iter().filter(|c| c.level == Some(level)).map(of).sum::<u64>();
+                looks * levels.into_iter().map(most).max().unwrap_or(0)
+            }
+            _ => self.cells.iter().map(of).sum(),
+        }
+    }
+}
+
+/// What the first side got in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that forfeited lost.
+pub fn points(seating: &[bool], record: &Record) -> f64 {
+    if seating.iter().all(|&first| first) {
+        // An agent against itself: the first seat, which stands for the one who begins.
+        return match record.footer.outcome.first() {
+            Some(Outcome::Win) => 1.0,
+            Some(Outcome::Loss) => 0.0,
+            _ => 0.5,
+        };
+    }
+    if let Some(at_fault) = record.footer.at_fault {
+        return if seating.get(at_fault as usize) == Some(&true) { 0.0 } else { 1.0 };
+    }
+    let mean = |who: bool| {
+        let own = seating.iter().zip(&record.footer.returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
+        own.clone().sum::<f64>() / own.count().max(1) as f64
+    };
+    match mean(true) - mean(false) {
+        gain if gain > 1e-9 => 1.0,
+        gain if gain < -1e-9 => 0.0,
+        _ => 0.5,
+    }
+}
+
+/// Where the seeds of a part come from: the run's secret, else the suite's number; the part has seeds of its own.
+pub fn seeds(suite: &str, seed: u64, part: &str, secret: Option<&[u8]>) -> Seeds {
+    match secret {
+        Some(secret) => Seeds::Secret([secret, b":", part.as_bytes()].concat()),
+        None => Seeds::Open(rated_seed(format!("{suite}:{part}").as_bytes(), seed)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

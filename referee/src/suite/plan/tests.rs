@@ -1,0 +1,155 @@
+use super::super::verdict::level;
+use super::*;
+
+fn plan(parts: &str, scale: f64) -> Plan {
+    let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{parts}");
+    Plan::new(Suite::parse(&text).unwrap(), &[("me".into(), "random".into())], scale).unwrap()
+}
+
+/// Plays a plan to its end by a rule: the points of the first side by (level or none, index, turn).
+fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> Done) -> (Results, Vec<String>) {
+    let (mut done, mut order) = (Results::new(), Vec::new());
+    loop {
+        let due = plan.next(&done);
+        if due.is_empty() {
+            return (done, order);
+        }
+        for block in due {
+            let part = &plan.parts[block.part];
+            let level = part.pairings().into_iter().find(|p| p.0 == block.pairing).and_then(|p| p.1);
+            for due in block.matches {
+                let key = key(&part.part.id, block.pairing, block.index, due.turn);
+                assert_eq!(plan.find(&key), Some((block.part, block.pairing, block.index, due.turn)));
+                assert_eq!(
+                    done.insert(key.clone(), rule(block.part, level, block.index, due.turn)),
+                    None,
+                    "{key} twice"
+                );
+                order.push(key);
+            }
+        }
+    }
+}
+
+const LADDER: &str =
+    "[[part]]\nid = \"p\"\ngame = \"connect_four\"\nschedule = \"SCHEDULE\"\nblocks = 8\nblocks_of_random = 2\n";
+
+#[test]
+fn halving_finds_the_level_that_climbing_finds() {
+    let levels = ludex_env::load("connect_four").unwrap().spec().anchors.iter().map(|a| a.level).max().unwrap();
+    for strength in 0..=levels + 1 {
+        // Wins everything below its level and loses everything from there on.
+        let rule = |_: usize, level: Option<u32>, _: u64, _: usize| {
+            Done::Points(f64::from(u8::from(level.unwrap() < strength)))
+        };
+        let found = |schedule: &str| {
+            let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
+            let (done, order) = play(&plan, rule);
+            assert!(order.len() as u64 <= plan.matches_at_most(), "{} of {}", order.len(), plan.matches_at_most());
+            (level(&plan.parts[0], 0, &done).unwrap(), order.len())
+        };
+        let ((climbed, _), (halved, looks)) = (found("climb"), found("bisect"));
+        assert_eq!((climbed.level, climbed.topped), (strength, strength > levels));
+        assert_eq!((halved.level, halved.topped), (strength, strength > levels));
+        assert!(looks <= 4 * 16, "{looks}");
+    }
+}
+
+#[test]
+fn a_level_is_passed_by_half_of_what_is_decided() {
+    let tally = |wins, draws, losses| Tally { wins, draws, losses };
+    assert!(passed(&tally(8, 0, 8)) && passed(&tally(15, 1, 15)) && passed(&tally(0, 5, 0)));
+    assert!(!passed(&tally(7, 30, 8)));
+    // Published cells of BotzoneBench: 5-0-27 is 31.2 %, and a top that can only be drawn counts draws.
+    let plan = plan(&LADDER.replace("SCHEDULE", "climb").replace("blocks = 8", "blocks = 16"), 1.0);
+    let rule = |_: usize, level: Option<u32>, index: u64, turn: usize| {
+        Done::Points(f64::from(u8::from(level == Some(0) || (turn == 0 && index < 5))))
+    };
+    let found = level(&plan.parts[0], 0, &play(&plan, rule).0).unwrap();
+    assert_eq!((found.level, found.tally), (1, tally(5, 0, 27)));
+    assert!((found.progress.unwrap().value - 31.25).abs() < 1e-9);
+}
+
+#[test]
+fn a_top_that_can_only_be_drawn_is_topped_by_draws_alone() {
+    let text = "[[part]]\nid = \"p\"\ngame = \"tic_tac_toe\"\nschedule = \"climb\"\nblocks = 16\ndrawn = true\n";
+    let plan = plan(text, 1.0);
+    let top = *plan.parts[0].levels().last().unwrap();
+    let result = |lost: u64| {
+        let rule = move |_: usize, level: Option<u32>, index: u64, turn: usize| match level {
+            Some(level) if level == top => Done::Points(if turn == 0 && index < lost { 0.0 } else { 0.5 }),
+            _ => Done::Points(1.0),
+        };
+        level(&plan.parts[0], 0, &play(&plan, rule).0).unwrap()
+    };
+    assert_eq!((result(0).level, result(0).topped), (top + 1, true));
+    // Claude's cell in the paper: 19 of 32 drawn is 59.4 %.
+    let some = result(13);
+    assert_eq!((some.level, some.topped), (top, false));
+    assert!((some.progress.unwrap().value - 59.375).abs() < 1e-9);
+}
+
+#[test]
+fn every_pairing_has_its_first_block_before_any_has_its_second() {
+    let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=5\"]\nblocks = 3\n";
+    let (_, order) = play(&plan(text, 1.0), |_, _, _, _| Done::Points(1.0));
+    let expected: Vec<String> =
+        (0..3).flat_map(|i| [[0, 1], [0, 2]].map(|p| [key("p", p, i, 0), key("p", p, i, 1)]).concat()).collect();
+    assert_eq!(order, expected);
+    assert_eq!(play(&plan(text, 0.01), |_, _, _, _| Done::Discarded).1.len(), 4, "a taste is a block of each");
+}
+
+#[test]
+fn what_does_not_count_is_replayed_up_to_the_limit() {
+    let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\"]\norder = \"halves\"\nblocks = 10\n[part.policy]\ninvalid = \"replay\"\n";
+    let plan = plan(text, 1.0);
+    assert_eq!(play(&plan, |_, _, _, _| Done::Points(1.0)).1.len(), 20);
+    // Three of the planned matches break the rules: three more are played.
+    let (done, order) = play(&plan, |_, _, index, _| if index < 3 { Done::Invalid } else { Done::Points(1.0) });
+    assert_eq!((order.len(), plan.parts[0].tally([0, 1], &done).games()), (23, 20));
+    assert_eq!(plan.parts[0].lost([0, 1], &done), [0, 3]);
+    // All of them: as many again, and no more.
+    assert_eq!(play(&plan, |_, _, _, _| Done::Invalid).1.len(), 40);
+}
+
+#[test]
+fn a_plan_goes_on_wherever_it_stopped() {
+    let plan = plan(
+        Suite::named("reference")
+            .unwrap()
+            .split_once("[[part]]")
+            .map(|(_, parts)| format!("[[part]]{parts}"))
+            .unwrap()
+            .as_str(),
+        1.0,
+    );
+    let rule = |part: usize, level: Option<u32>, index: u64, turn: usize| {
+        Done::Points(((part as u64 + u64::from(level.unwrap_or(1)) * index + turn as u64) % 3) as f64 / 2.0)
+    };
+    let (done, order) = play(&plan, rule);
+    for cut in 0..order.len() {
+        let mut some: Results = order[..cut].iter().map(|key| (key.clone(), done[key])).collect();
+        loop {
+            let due = plan.next(&some);
+            if due.is_empty() {
+                break;
+            }
+            for block in due {
+                for m in &block.matches {
+                    let key = key(&plan.parts[block.part].part.id, block.pairing, block.index, m.turn);
+                    some.insert(key.clone(), *done.get(&key).unwrap_or_else(|| panic!("{key} was not played before")));
+                }
+            }
+        }
+        assert_eq!(some, done, "after {cut}");
+    }
+}
+
+#[test]
+fn seeds_differ_by_part_and_follow_from_the_secret() {
+    let all = |secret: Option<&[u8]>| ["a", "b"].map(|part| seeds("s", 1, part, secret).of(0));
+    let [a, b] = all(None);
+    assert!(a != b && [a, b] == all(None) && seeds("s", 2, "a", None).of(0) != a);
+    let [c, d] = all(Some(b"x"));
+    assert!(c != d && c != a && all(Some(b"y")) != [c, d]);
+}

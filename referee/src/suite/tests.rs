@@ -1,0 +1,64 @@
+use super::*;
+
+#[test]
+fn the_suites_that_come_along_are_suites() {
+    for (name, text) in SUITES {
+        let suite = Suite::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(suite.name, *name);
+        // What is written out is read back.
+        let again = toml::to_string(&suite).unwrap();
+        assert_eq!(Suite::parse(&again).unwrap(), suite, "{again}");
+    }
+    assert!(Suite::named("qick").unwrap_err().to_string().contains("did you mean quick?"));
+}
+
+/// The reference shows every field: whoever adds one must say there what it means.
+#[test]
+fn the_reference_names_every_field() {
+    let text = Suite::named("reference").unwrap();
+    let suite = Suite::parse(text).unwrap();
+    let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let part = |k: usize| serde_json::to_value(&suite.parts[k]).unwrap();
+    let fields = [
+        names(serde_json::to_value(&suite).unwrap()),
+        names(part(0)),
+        names(serde_json::to_value(&suite.policy).unwrap()),
+    ];
+    for field in fields.concat().iter().filter(|f| *f != "part") {
+        let set = text.lines().any(|line| {
+            let line = line.trim_start_matches(['#', ' ']);
+            line.starts_with(&format!("{field} ="))
+                || line.starts_with(&format!("[{field}"))
+                || line.contains(&format!(".{field}]"))
+        });
+        assert!(set, "{field} is not explained");
+    }
+    let schedules = ["against", "climb", "bisect", "round_robin", "self_play"];
+    assert!(schedules.iter().all(|s| text.contains(&format!("schedule = \"{s}\""))));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let text = Suite::named("reference").unwrap();
+    for (from, to, why) in [
+        ("name = \"reference\"", "name = \"Re ference\"", "small letters"),
+        ("tries = 3 ", "trys = 3 ", "trys"),
+        (
+            "game = \"kuhn_poker\"",
+            "game = \"kun_poker\"",
+            "part \"kuhn\": there is no game \"kun_poker\"; did you mean kuhn_poker?",
+        ),
+        ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "must have 3 letters"),
+        ("\"illegal_rate\"", "\"ilegal_rate\"", "there is no metric"),
+        ("opponents = [\"random\", \"anchor level=2\"]", "", "needs opponents"),
+        ("id = \"kuhn\"", "id = \"nim\"", "of one part only"),
+        ("name = \"unlisted\"", "name = \"listed\"", "each its own"),
+        ("blocks = 4\nblocks_of", "blocks = 0\nblocks_of", "at least 1"),
+        ("schedule = \"climb\"", "schedule = \"clim\"", "clim"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Suite::parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(why), "{to}: {error}");
+    }
+    assert!(Suite::parse("name = 3").unwrap_err().to_string().contains("line 1"));
+}

@@ -1,0 +1,66 @@
+//! `ludex status`.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use ludex_referee::scale::{Options, rate};
+use serde_json::json;
+
+use super::evaluate::{costs, show};
+use super::print;
+use crate::runs::folder::{Look, path_of};
+use crate::runs::play::results;
+use crate::runs::summary::{rows, verified};
+
+/// What `ludex status` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The run's name, or its folder
+    run: String,
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
+    data: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let named = path_of(&args.data, &args.run);
+    let path = if named.exists() { named } else { PathBuf::from(&args.run) };
+    let look = Look::at(&path)?;
+    let plan = look.settings.plan(&look.suite)?;
+    let records = &look.past.records;
+    let (done, _) = results(&look.settings.run, &plan, records);
+    let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
+    let rows = rows(&plan, &done, &rate(&verified(records)?, &Options::default()));
+    let last = look.log.last();
+    let state = if look.playing {
+        "playing"
+    } else if due == 0 {
+        "done"
+    } else {
+        "stopped"
+    };
+    if args.json {
+        return Ok(print::json(&json!({
+            "run": look.settings.run, "state": state, "matches": records.len(), "due": due, "parts": rows,
+            "usage": look.past.usage, "last": last, "folder": path,
+        }))?);
+    }
+    let mut out = io::stdout().lock();
+    show(&mut out, &rows)?;
+    let more = if look.playing { "" } else { " at least" };
+    writeln!(
+        out,
+        "{state}: {}, {due} due{more}; {}",
+        print::count(records.len(), "match", "matches"),
+        costs(&look.past.usage)
+    )?;
+    if let Some(what) = last.and_then(|l| l["what"].as_str()) {
+        let why = last.and_then(|l| l["why"].as_str()).map_or_else(String::new, |why| format!(": {why}"));
+        let at = last.and_then(|l| l["at"].as_str()).unwrap_or_default();
+        writeln!(out, "last: {what} at {at}{why}")?;
+    }
+    Ok(())
+}

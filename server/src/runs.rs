@@ -1,0 +1,128 @@
+//! Runs: suites and tournaments that are played to their end, however often they are interrupted.
+//!
+//! A run is a folder. What is in its files is done; whoever opens it again goes on from there. Nothing is decided by what
+//! is in memory, so a run may be killed at any moment.
+
+pub mod estimate;
+pub mod folder;
+pub mod play;
+pub mod settings;
+pub mod summary;
+pub mod usage;
+
+use std::collections::BTreeMap;
+
+use ludex_agents::{AgentError, AgentSpec, Kind};
+use ludex_env::GameRef;
+use ludex_protocol::record::Record;
+use ludex_referee::schedule::Seeds;
+use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
+use ludex_referee::suite::{Part, Policy, Suite};
+
+use crate::local::Player;
+
+/// Which blocks are due, and what a match counts: the rules of a run, as functions of what is done.
+pub trait Schedule: Sync {
+    /// The blocks that are due, in the order to play them; none when the run is done.
+    fn next(&self, done: &Results) -> Vec<Block>;
+    /// What a match counts that was played at place `turn` of a block of `part`.
+    fn judge(&self, part: usize, turn: usize, record: &Record) -> Done;
+    /// The part of a match and its place in its block, by its [key](ludex_referee::suite::plan::key).
+    fn find(&self, key: &str) -> Option<(usize, usize)>;
+    /// How often a match of a part is played again that the infrastructure spoiled.
+    fn rematches(&self, part: usize) -> u32;
+}
+
+impl Schedule for Plan {
+    fn next(&self, done: &Results) -> Vec<Block> {
+        Plan::next(self, done)
+    }
+
+    fn judge(&self, part: usize, turn: usize, record: &Record) -> Done {
+        self.done(part, turn, record)
+    }
+
+    fn find(&self, key: &str) -> Option<(usize, usize)> {
+        Plan::find(self, key).map(|(part, _, _, turn)| (part, turn))
+    }
+
+    fn rematches(&self, part: usize) -> u32 {
+        self.suite.policy(&self.parts[part].part).rematches
+    }
+}
+
+/// A game of a run with everybody who plays it.
+pub struct Table {
+    /// The part's id; names of episodes hold it.
+    pub id: String,
+    /// The game.
+    pub game: GameRef,
+    /// How its matches are held.
+    pub policy: Policy,
+    /// Where its seeds come from.
+    pub seeds: Seeds,
+    /// The agents, by their index in the run.
+    pub players: BTreeMap<usize, Player>,
+}
+
+/// The tables of a suite's parts: every agent is built for every game that it plays, so that what cannot be played is
+/// said before anything is.
+///
+/// # Errors
+/// An agent that does not play its part, by name and part.
+pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> {
+    let mut out = Vec::new();
+    for (at, planned) in plan.parts.iter().enumerate() {
+        let mut players = BTreeMap::new();
+        let pairings = planned.pairings();
+        for who in pairings.iter().flat_map(|(pairing, _)| *pairing) {
+            if players.contains_key(&who) {
+                continue;
+            }
+            let entrant = &plan.agents[who];
+            let player = spec_in(plan, at, who).and_then(|spec| {
+                anyhow::ensure!(spec.kind() != Kind::Person, "a person does not play in runs");
+                let name = if entrant.candidate { entrant.name.clone() } else { spec.to_string() };
+                Ok(Player { name, agent: spec.build(&planned.game)?, spec })
+            });
+            players
+                .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);
+        }
+        let suite = &plan.suite;
+        out.push(Table {
+            id: planned.part.id.clone(),
+            game: planned.game.clone(),
+            policy: suite.policy(&planned.part).clone(),
+            seeds: seeds(&suite.name, suite.seed, &planned.part.id, secret),
+            players,
+        });
+    }
+    Ok(out)
+}
+
+/// An agent as it plays a part: a language model takes what the suite says about prompts, where its own spec is silent;
+/// what a variant says comes before everything.
+///
+/// # Errors
+/// A spec that is none, or an argument of the suite that the agent does not take.
+pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
+    let entrant = &plan.agents[who];
+    let mut spec = AgentSpec::parse(&entrant.spec)?;
+    if !entrant.candidate || spec.kind() != Kind::Model {
+        return Ok(spec);
+    }
+    let (Suite { llm: all, .. }, Part { llm: own, variants, .. }) = (&plan.suite, &plan.parts[part].part);
+    let text = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    for (name, value) in own.iter().chain(all.iter().filter(|(name, _)| !own.contains_key(*name))) {
+        if !spec.gives(name) {
+            spec = spec.set(name, &text(value))?;
+        }
+    }
+    if let Some([at, variant]) = entrant.variant
+        && at == part
+    {
+        let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &text(value));
+        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: AgentError| e)?;
+    }
+    Ok(spec)
+}

@@ -1,0 +1,311 @@
+//! Plays what a run still has to play.
+//!
+//! Blocks are played on threads, each by one from its first match to its last, so that a run stops between blocks. A match
+//! that the infrastructure spoiled (an endpoint that is down, a rate limit that lasts) is nobody's loss: it is played again at
+//! the end, and discarded if it fails again. Where one match after the other fails so, the run stops, and those failures count
+//! for nothing: the same line goes on when the endpoint is back.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use ludex_env::draw::key as hash;
+use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, VERSION};
+use ludex_referee::digest::seed_commit;
+use ludex_referee::suite::OnTimeout;
+use ludex_referee::suite::plan::{Block, Done, Due, Results, key};
+use serde_json::Value;
+
+use super::folder::{Folder, Past};
+use super::usage::Usage;
+use super::{Schedule, Table};
+use crate::local::{self, Asking, Played};
+use crate::matches::now_text;
+use crate::matches::terms::{SeatSetup, Setup};
+
+/// How many matches may fail one after the other by the infrastructure before a run stops.
+const STREAK: usize = 5;
+/// What marks the name of an episode that is played again.
+pub const AGAIN: &str = ".re";
+
+/// When a run stops before it is done. Every bound is looked at between blocks; `None` is no bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// US dollars, over the whole run.
+    pub usd: Option<f64>,
+    /// Tokens read and written, over the whole run.
+    pub tokens: Option<u64>,
+    /// Matches, over the whole run.
+    pub games: Option<u64>,
+    /// Hours from now.
+    pub hours: Option<f64>,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum End {
+    /// Everything that is to be played is played.
+    Done,
+    /// A bound of the budget, in words.
+    Budget(String),
+    /// The infrastructure failed again and again; the last failure.
+    Infrastructure(String),
+}
+
+/// What is told while a run is played.
+pub enum News<'a> {
+    /// So many matches are due, as far as can be told now.
+    Due(usize),
+    /// A match is done.
+    Match(&'a Record),
+}
+
+/// A run in the middle of being played.
+pub struct Play<'a> {
+    /// Where it is kept.
+    pub folder: &'a Folder,
+    /// What is due.
+    pub schedule: &'a dyn Schedule,
+    /// Who plays it, by part.
+    pub tables: &'a [Table],
+    /// Matches at a time, at least 1.
+    pub jobs: usize,
+    /// When to stop.
+    pub budget: Budget,
+    /// A wave of blocks is cut to those that are wanted, e.g. because an interval is narrow enough.
+    pub wanted: &'a (dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync),
+}
+
+/// The part of an episode's name that names its match: without the run, and without the mark of a rematch.
+pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
+    let key = episode.strip_prefix(run)?.strip_prefix('.')?;
+    Some(match key.strip_suffix(AGAIN) {
+        Some(key) => (key, true),
+        None => (key, false),
+    })
+}
+
+/// What the records of a run say is done, and which matches failed once and are to be played again.
+pub fn results(run: &str, schedule: &dyn Schedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
+    let (mut done, mut failed) = (Results::new(), HashMap::new());
+    for record in records {
+        let Some((key, _)) = key_of(run, &record.header.episode) else { continue };
+        let Some((part, turn)) = schedule.find(key) else { continue };
+        match schedule.judge(part, turn, record) {
+            Done::Discarded => {
+                let times = failed.entry(key.to_owned()).or_insert(0);
+                *times += 1;
+                if *times > schedule.rematches(part) {
+                    done.insert(key.to_owned(), Done::Discarded);
+                }
+            }
+            counted => {
+                done.insert(key.to_owned(), counted);
+            }
+        }
+    }
+    (done, failed)
+}
+
+/// A match on its way: what it is, and how it went.
+struct Finished {
+    part: usize,
+    turn: usize,
+    key: String,
+    played: Played,
+}
+
+impl Play<'_> {
+    /// Plays until nothing is due, the budget is used up, or the infrastructure fails.
+    ///
+    /// # Errors
+    /// When something cannot be kept: nothing is played on then.
+    pub fn run(&self, past: Past, mut news: impl FnMut(News)) -> anyhow::Result<(End, Vec<Record>)> {
+        let begun = Instant::now();
+        let mut records = past.records;
+        let open = Mutex::new(past.open);
+        let (mut done, mut failed) = results(self.folder.run(), self.schedule, &records);
+        loop {
+            if let Some(why) = self.spent(records.len(), begun) {
+                self.folder.log("stopped", None, Some(&why))?;
+                return Ok((End::Budget(why), records));
+            }
+            let due = (self.wanted)(&records, self.schedule.next(&done))?;
+            news(News::Due(due.iter().map(|b| b.matches.len()).sum()));
+            if due.is_empty() {
+                self.folder.log("done", None, None)?;
+                return Ok((End::Done, records));
+            }
+            let queue: Mutex<VecDeque<Block>> = Mutex::new(due.into());
+            let stop = AtomicBool::new(false);
+            let (tx, rx) = mpsc::channel();
+            let mut pending: Vec<Finished> = Vec::new();
+            let mut end = None;
+            std::thread::scope(|scope| -> anyhow::Result<()> {
+                // Whatever happens here, threads do not begin another block afterwards.
+                let _stop = StopOnDrop(&stop);
+                for _ in 0..self.jobs.max(1) {
+                    let (tx, queue, stop, open, failed) = (tx.clone(), &queue, &stop, &open, &failed);
+                    scope.spawn(move || self.work(queue, stop, open, failed, &tx));
+                }
+                drop(tx);
+                for finished in rx {
+                    let spoiled = self.schedule.judge(finished.part, finished.turn, &finished.played.record);
+                    if spoiled == Done::Discarded {
+                        let why = finished.played.failure.clone().unwrap_or_default();
+                        self.folder.log("failed", Some(&finished.played.record.header.episode), Some(&why))?;
+                        pending.push(finished);
+                        if pending.len() >= STREAK && end.is_none() {
+                            self.folder.log("stopped", None, Some(&why))?;
+                            end = Some(End::Infrastructure(why));
+                            stop.store(true, Relaxed);
+                        }
+                        continue;
+                    }
+                    // It works again, so what failed before failed for itself.
+                    for finished in pending.drain(..) {
+                        self.commit(finished, &mut records, &mut news)?;
+                    }
+                    self.commit(finished, &mut records, &mut news)?;
+                    if end.is_none()
+                        && let Some(why) = self.spent(records.len(), begun)
+                    {
+                        self.folder.log("stopped", None, Some(&why))?;
+                        end = Some(End::Budget(why));
+                        stop.store(true, Relaxed);
+                    }
+                }
+                Ok(())
+            })?;
+            if let Some(end) = end {
+                return Ok((end, records));
+            }
+            for finished in pending.drain(..) {
+                self.commit(finished, &mut records, &mut news)?;
+            }
+            (done, failed) = results(self.folder.run(), self.schedule, &records);
+        }
+    }
+
+    fn commit(&self, finished: Finished, records: &mut Vec<Record>, news: &mut impl FnMut(News)) -> anyhow::Result<()> {
+        let record = finished.played.record;
+        self.folder.keep(&record)?;
+        if record.footer.reason == Some(Reason::InfraError) {
+            let again = record.header.episode.ends_with(AGAIN);
+            let what = if again || self.schedule.rematches(finished.part) == 0 { "discarded" } else { "rematch" };
+            self.folder.log(what, Some(&finished.key), finished.played.failure.as_deref())?;
+        }
+        news(News::Match(&record));
+        records.push(record);
+        Ok(())
+    }
+
+    /// The bound that is reached, in words.
+    fn spent(&self, games: usize, begun: Instant) -> Option<String> {
+        let Budget { usd, tokens, games: most, hours } = self.budget;
+        let used: Usage = self.folder.usage();
+        let hour = Duration::from_secs(3600).as_secs_f64();
+        if let Some(usd) = usd.filter(|&usd| used.usd >= usd) {
+            return Some(format!("the budget of {usd} dollars is used up ({:.2})", used.usd));
+        }
+        if let Some(tokens) = tokens.filter(|&tokens| used.tokens() >= tokens) {
+            return Some(format!("the budget of {tokens} tokens is used up ({})", used.tokens()));
+        }
+        if let Some(most) = most.filter(|&most| games as u64 >= most) {
+            return Some(format!("the budget of {most} matches is used up ({games})"));
+        }
+        let hours = hours.filter(|&hours| begun.elapsed().as_secs_f64() >= hours * hour)?;
+        Some(format!("the budget of {hours} hours is used up"))
+    }
+
+    /// Plays blocks until there is none, or somebody says stop.
+    fn work(
+        &self,
+        queue: &Mutex<VecDeque<Block>>,
+        stop: &AtomicBool,
+        open: &Mutex<HashMap<String, HashMap<(usize, String), Value>>>,
+        failed: &HashMap<String, u32>,
+        tx: &mpsc::Sender<Finished>,
+    ) {
+        while !stop.load(Relaxed) {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(block) = next else { return };
+            for due in &block.matches {
+                let key = key(&self.tables[block.part].id, block.pairing, block.index, due.turn);
+                let again = if failed.contains_key(&key) { AGAIN } else { "" };
+                let episode = format!("{}.{key}{again}", self.folder.run());
+                let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
+                let played = self.play(&block, due, &episode, before);
+                let finished = Finished { part: block.part, turn: due.turn, key, played };
+                if tx.send(finished).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn play(&self, block: &Block, due: &Due, episode: &str, before: HashMap<(usize, String), Value>) -> Played {
+        let table = &self.tables[block.part];
+        let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
+        let setup = setup(table, block, due, self.folder.run(), episode);
+        let journals = self.folder.journals(episode, players.len(), before);
+        let policy = &table.policy;
+        let asking = Asking {
+            limit: Some(Duration::from_secs(policy.limit_s)),
+            skip_forced: policy.skip_forced,
+            late_is_infra: policy.on_timeout == OnTimeout::Error,
+            journals: Some(&journals),
+        };
+        local::play(setup, &players, asking, |_, _| {})
+    }
+}
+
+/// Sets a flag when it goes.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// What a match of a run is made of.
+pub fn setup(table: &Table, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
+    let spec = table.game.spec();
+    let seed = table.seeds.of(block.index);
+    let mut salt = [0; 16];
+    // Nobody waits for the end of this match to learn its seed: the salt need not be secret.
+    salt.copy_from_slice(&hash(&format!("ludex.v1:run-salt:{episode}:{seed}"))[..16]);
+    let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
+    let header = Header {
+        ludex: VERSION,
+        episode: episode.to_owned(),
+        number: 0,
+        flags: if players.iter().any(|p| p.agent.peeks()) { vec!["peek".into()] } else { Vec::new() },
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        server: crate::PROGRAM.into(),
+        seats: players.iter().map(|p| p.record_seat()).collect(),
+        rated: players.iter().all(|p| !p.agent.peeks()),
+        clock: Clock::default(),
+        illegal: Illegal { policy: table.policy.illegal, tries: table.policy.tries },
+        seed_commit: Some(seed_commit(&salt, seed)),
+        started: now_text(),
+    };
+    Setup {
+        game: table.game.clone(),
+        header,
+        seats: players.iter().map(|_| SeatSetup::default()).collect(),
+        skip_forced: false,
+        seed,
+        salt,
+        release: true,
+        grace_ms: 0,
+        run: Some(run.to_owned()),
+        pair: Some(format!("{run}.{}.{}-{}.{}", table.id, block.pairing[0], block.pairing[1], block.index)),
+        restarts: 0,
+    }
+}

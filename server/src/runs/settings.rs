@@ -1,0 +1,177 @@
+//! What a run was begun with, and what of it is no more the same.
+
+use std::collections::BTreeMap;
+
+use ludex_referee::suite::Suite;
+use ludex_referee::suite::plan::Plan;
+use serde::{Deserialize, Serialize};
+
+use super::spec_in;
+
+/// The settings of a run, frozen when it begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The program that began it.
+    pub ludex: String,
+    /// Its name.
+    pub run: String,
+    /// What kind of run it is.
+    pub kind: Kind,
+    /// The suite.
+    pub suite: SuiteId,
+    /// Everybody who plays; episodes name them by their place here.
+    pub agents: Vec<AgentId>,
+    /// Where seeds come from.
+    pub seeds: RunSeeds,
+    /// What numbers of blocks are multiplied with.
+    pub scale: f64,
+    /// The rules of the games: hash by canonical game string.
+    pub games: BTreeMap<String, String>,
+    /// What language models are told: hash by part and agent.
+    #[serde(default)]
+    pub prompts: BTreeMap<String, String>,
+    /// When it was begun, UTC in RFC 3339.
+    pub begun: String,
+}
+
+/// What kind of run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// `ludex evaluate`.
+    Evaluate,
+    /// `ludex tournament`.
+    Tournament,
+}
+
+/// A suite by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuiteId {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: u32,
+    /// What names its text.
+    pub digest: String,
+}
+
+/// An agent of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentId {
+    /// What it is called.
+    pub name: String,
+    /// How it is written.
+    pub spec: String,
+    /// Whether it is under evaluation.
+    #[serde(default)]
+    pub candidate: bool,
+    /// Whether it is a variant of a candidate that a part makes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub variant: bool,
+}
+
+/// Where the seeds of a run come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunSeeds {
+    /// The suite's number: the same for everybody who plays the suite.
+    Open(u64),
+    /// A secret of the run, hex.
+    Secret(String),
+}
+
+impl RunSeeds {
+    /// The secret, if there is one.
+    pub fn secret(&self) -> Option<Vec<u8>> {
+        match self {
+            RunSeeds::Open(_) => None,
+            // What is no hex is a secret all the same: its letters.
+            RunSeeds::Secret(text) => Some(hex::decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of a suite's run.
+    ///
+    /// # Errors
+    /// An agent that cannot play its part.
+    pub fn of_plan(run: &str, plan: &Plan, text: &str, seeds: RunSeeds, scale: f64) -> anyhow::Result<Settings> {
+        let Suite { name, version, .. } = &plan.suite;
+        let agent = |e: &ludex_referee::suite::plan::Entrant| AgentId {
+            name: e.name.clone(),
+            spec: e.spec.clone(),
+            candidate: e.candidate,
+            variant: e.variant.is_some(),
+        };
+        let games = plan.parts.iter().map(|p| (p.game.spec().string.clone(), p.game.spec().hash.clone()));
+        let mut prompts = BTreeMap::new();
+        for (at, part) in plan.parts.iter().enumerate() {
+            for &who in &part.candidates {
+                let spec = spec_in(plan, at, who)?;
+                if spec.kind() == ludex_agents::Kind::Model {
+                    let digest = String::new(); // MERGE: ludex_agents::llm::prompt_digest(&spec, &part.game)
+                    prompts.insert(format!("{} of {}", part.part.id, plan.agents[who].name), digest);
+                }
+            }
+        }
+        Ok(Settings {
+            ludex: crate::PROGRAM.into(),
+            run: run.to_owned(),
+            kind: Kind::Evaluate,
+            suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
+            agents: plan.agents.iter().map(agent).collect(),
+            seeds,
+            scale,
+            games: games.collect(),
+            prompts,
+            begun: crate::matches::now_text(),
+        })
+    }
+
+    /// The plan that the run follows, from the text of its suite.
+    ///
+    /// # Errors
+    /// A suite that this version cannot read.
+    pub fn plan(&self, suite: &str) -> anyhow::Result<Plan> {
+        let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
+        let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
+        Ok(Plan::new(Suite::parse(suite)?, &candidates, self.scale)?)
+    }
+
+    /// What is not as it was when the run was begun: each setting by name, with both values.
+    pub fn differences(&self, now: &Settings) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut differ = |what: &str, was: String, is: String| {
+            if was != is {
+                out.push(format!("{what}: was {was}, is {is}"));
+            }
+        };
+        let suite = |s: &SuiteId| format!("{} version {} ({})", s.name, s.version, s.digest);
+        let seeds = |s: &RunSeeds| match s {
+            RunSeeds::Open(n) => format!("open ({n})"),
+            RunSeeds::Secret(_) => {
+                format!("a secret ({})", Suite::digest(&serde_json::to_string(s).unwrap_or_default()))
+            }
+        };
+        differ("version", self.ludex.clone(), now.ludex.clone());
+        differ("kind", format!("{:?}", self.kind), format!("{:?}", now.kind));
+        differ("suite", suite(&self.suite), suite(&now.suite));
+        differ("seeds", seeds(&self.seeds), seeds(&now.seeds));
+        differ("scale", self.scale.to_string(), now.scale.to_string());
+        differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
+        for (was, is) in self.agents.iter().zip(&now.agents) {
+            differ("agent", was.name.clone(), is.name.clone());
+            differ(&format!("spec of {}", was.name), was.spec.clone(), is.spec.clone());
+        }
+        let mut maps = |what: &str, was: &BTreeMap<String, String>, is: &BTreeMap<String, String>| {
+            for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
+                let of = |map: &BTreeMap<String, String>| map.get(key).cloned().unwrap_or_else(|| "none".into());
+                differ(&format!("{what} {key}"), of(was), of(is));
+            }
+        };
+        maps("rules of", &self.games, &now.games);
+        maps("prompts of", &self.prompts, &now.prompts);
+        out
+    }
+}

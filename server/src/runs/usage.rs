@@ -1,0 +1,41 @@
+//! What the calls of language models cost.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Sums over calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Usage {
+    /// Calls.
+    pub calls: u64,
+    /// Tokens read.
+    pub tokens_in: u64,
+    /// Tokens written.
+    pub tokens_out: u64,
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Calls without a known price.
+    pub unpriced: u64,
+    /// Seconds of waiting for the endpoint, all calls one after the other.
+    pub seconds: f64,
+}
+
+impl Usage {
+    /// Adds a call, an entry of `calls.jsonl`.
+    pub fn add(&mut self, call: &Value) {
+        let tokens = |name: &str| call["tokens"][name].as_u64().unwrap_or(0);
+        self.calls += 1;
+        self.tokens_in += tokens("in");
+        self.tokens_out += tokens("out");
+        match call["usd"].as_f64() {
+            Some(usd) => self.usd += usd,
+            None => self.unpriced += 1,
+        }
+        self.seconds += call["ms"].as_f64().unwrap_or(0.0) / 1e3;
+    }
+
+    /// Tokens of both kinds.
+    pub fn tokens(&self) -> u64 {
+        self.tokens_in + self.tokens_out
+    }
+}

@@ -1,0 +1,259 @@
+//! What is answered: the move and what stands around it, or a fault of content.
+
+use ludex_env::Stream;
+use serde_json::{Map, Value};
+
+use super::Options;
+use super::player::Player;
+use super::reply::Problem;
+use super::request::{Form, Request, tokens};
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Finish {
+    /// It was complete.
+    Stop,
+    /// No more tokens.
+    Length,
+    /// The model would not.
+    Refused,
+}
+
+/// One choice.
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) finish: Finish,
+    /// The arguments, where a tool is called.
+    pub(super) input: Option<Value>,
+}
+
+/// What reasoning is made of: nothing that any game would take for a move.
+const REASONING: &str = "I look at what each choice leads to, think about what the others could do then, and weigh what \
+                         is gained against what is given away. ";
+const PROSE: &str = "This is a position that I would like to think about some more before saying anything about it.";
+const REFUSAL: &str = "I cannot help with that.";
+
+/// The words for thoughts and critiques.
+const THOUGHT: &str = "I would keep what is safe and look for what gains most after that.";
+
+/// Properties that hold reasoning.
+const REASONS: [&str; 7] = ["reason", "reasoning", "analysis", "thought", "thoughts", "critique", "explanation"];
+
+/// The answer of choice `k` to a request whose body has this hash.
+pub(super) fn answer(
+    player: &Player,
+    options: &Options,
+    request: &Request,
+    hash: &[u8; 32],
+    k: usize,
+) -> Result<Answer, Problem> {
+    let name = format!("ludex.v1:stub:answer:{}:{}:{k}", options.seed, hex::encode(hash));
+    let mut luck = Stream::named(&name);
+    let faults = options.faults;
+    let mut falls = |p: f64| luck.unit() < p;
+    let [empty, refuse, truncate, prose] = [faults.empty, faults.refuse, faults.truncate, faults.prose].map(&mut falls);
+    let plain = |text: &str, finish| Ok(Answer { text: text.to_owned(), finish, input: None });
+    let room = options.out_tokens as usize * 4;
+    if empty {
+        return plain("", Finish::Stop);
+    }
+    if refuse {
+        return plain(REFUSAL, Finish::Refused);
+    }
+    if truncate {
+        let begun = if request.form.is_some() { "{\"reason\": \"" } else { "" };
+        return plain(&format!("{begun}{}", reasoning(room.max(REASONING.len() / 2))), Finish::Length);
+    }
+    if prose {
+        return plain(PROSE, Finish::Stop);
+    }
+    let parts = Parts { player, request, name: &name, luck };
+    let (text, input) = match &request.form {
+        Some(form) => {
+            let object = Value::Object(parts.object(form, room)?);
+            (object.to_string(), form.tool.is_some().then_some(object))
+        }
+        None => (parts.text(room)?, None),
+    };
+    Ok(match request.limit.filter(|&most| tokens(text.chars().count()) > most) {
+        Some(most) => {
+            let text = text.chars().take(usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(4)).collect();
+            Answer { text, finish: Finish::Length, input: input.map(|_| Value::Object(Map::new())) }
+        }
+        None => Answer { text, finish: Finish::Stop, input },
+    })
+}
+
+/// Reasoning of so many characters, about: whole words.
+fn reasoning(chars: usize) -> String {
+    let text: String = REASONING.chars().cycle().take(chars).collect();
+    match text.rfind(' ') {
+        Some(end) if text.len() > 8 => format!("{}.", text[..end].trim_end_matches([',', '.', ' '])),
+        _ => String::new(),
+    }
+}
+
+/// Where the parts of an answer come from.
+struct Parts<'a> {
+    player: &'a Player,
+    request: &'a Request,
+    name: &'a str,
+    luck: Stream,
+}
+
+impl Parts<'_> {
+    /// The move, from the position or from the list in the prompt; `None` where neither is there.
+    fn mv(&mut self) -> Result<Option<String>, Problem> {
+        if let Some(about) = &self.request.about {
+            return self.player.choose(about, self.name).map(Some);
+        }
+        let listed = listed_moves(&self.request.question);
+        Ok(self.pick(&listed).map(str::to_owned))
+    }
+
+    fn pick<'t>(&mut self, of: &[&'t str]) -> Option<&'t str> {
+        (!of.is_empty()).then(|| of[self.luck.below(of.len())])
+    }
+
+    /// One of the ids that the prompt offers; the first, where none can be made out.
+    fn vote(&mut self) -> &str {
+        let offered = offered(&self.request.question);
+        self.pick(&offered).unwrap_or("1")
+    }
+
+    fn emotion(&mut self) -> &'static str {
+        self.pick(&["A", "B", "C", "D", "E"]).unwrap_or("A")
+    }
+
+    /// Labelled text: reasoning, then a line for each label that the prompt asks for.
+    fn text(mut self, room: usize) -> Result<String, Problem> {
+        let purpose = self.request.purpose();
+        if matches!(purpose, "thought" | "critique") {
+            return Ok(format!("{} {THOUGHT}", reasoning(room.saturating_sub(THOUGHT.len()))));
+        }
+        let mut labels = self.request.labels();
+        if labels.is_empty() {
+            labels.push("Answer");
+        }
+        let mut lines = Vec::new();
+        for label in labels {
+            let value = match label {
+                "Emotion" => self.emotion().to_owned(),
+                "Best" | "Vote" => self.vote().to_owned(),
+                "Analysis" | "Reason" => THOUGHT.to_owned(),
+                _ if purpose == "vote" => self.vote().to_owned(),
+                _ if purpose == "emotion" => self.emotion().to_owned(),
+                _ => match self.mv()? {
+                    Some(mv) => mv,
+                    None => return Ok(format!("{} {PROSE}", reasoning(room.saturating_sub(PROSE.len())))),
+                },
+            };
+            lines.push(format!("{label}: {value}"));
+        }
+        let last = lines.join("\n");
+        let reasoning = reasoning(room.saturating_sub(last.chars().count()));
+        Ok(if reasoning.is_empty() { last } else { format!("{reasoning}\n{last}") })
+    }
+
+    /// An object with every property of the schema; reasoning fills the first place for it.
+    fn object(mut self, form: &Form, room: usize) -> Result<Map<String, Value>, Problem> {
+        let none = Map::new();
+        let properties = form.schema["properties"].as_object().unwrap_or(&none);
+        let mut object = Map::new();
+        let mut reasons = None;
+        for (name, schema) in properties {
+            let value = self.value(name, schema)?;
+            if reasons.is_none() && value == THOUGHT && REASONS.contains(&name.as_str()) {
+                reasons = Some(name.clone());
+            }
+            object.insert(name.clone(), value);
+        }
+        if let Some(name) = reasons {
+            object.insert(name.clone(), "".into());
+            let rest = Value::Object(object.clone()).to_string().chars().count();
+            let text = reasoning(room.saturating_sub(rest));
+            object.insert(name, if text.is_empty() { THOUGHT.into() } else { text.into() });
+        }
+        Ok(object)
+    }
+
+    fn value(&mut self, name: &str, schema: &Value) -> Result<Value, Problem> {
+        let choices = schema["enum"].as_array().filter(|all| !all.is_empty());
+        Ok(match (name, choices, schema["type"].as_str().unwrap_or("string")) {
+            (name, None, _) if REASONS.contains(&name) => THOUGHT.into(),
+            ("move", ..) => self.mv()?.unwrap_or_else(|| PROSE.to_owned()).into(),
+            ("emotion", None, _) => self.emotion().into(),
+            (_, Some(choices), _) => choices[self.luck.below(choices.len())].clone(),
+            (_, _, "integer" | "number") => self.vote().parse::<u32>().unwrap_or(1).into(),
+            (_, _, "boolean") => true.into(),
+            (_, _, "array") => Value::Array(Vec::new()),
+            (_, _, "object") => Value::Object(Map::new()),
+            _ if self.request.purpose() == "vote" => self.vote().into(),
+            _ => THOUGHT.into(),
+        })
+    }
+}
+
+/// The moves behind `Legal moves` in a prompt: in the same line or the next one with commas between them, or one in each
+/// line up to an empty one.
+fn listed_moves(prompt: &str) -> Vec<&str> {
+    let mut lines =
+        prompt.lines().skip_while(|line| !line.trim_start_matches(['#', '*', ' ']).starts_with("Legal moves"));
+    let head = lines.next().and_then(|line| line.split_once(':')).map_or("", |(_, rest)| rest.trim_matches(['*', ' ']));
+    let below = lines.skip_while(|l| l.trim().is_empty()).map(str::trim).take_while(|l| !l.is_empty());
+    let below: Vec<&str> = if head.is_empty() { below.collect() } else { vec![head] };
+    let moves = match below.as_slice() {
+        [one] => one.split(',').collect(),
+        many => many.to_vec(),
+    };
+    let bare = moves.into_iter().map(|m| m.trim().trim_start_matches("- ").trim_matches('`'));
+    bare.filter(|m| !m.is_empty()).collect()
+}
+
+/// The ids that a prompt offers: the numbers of its choices (`Choice 2:`), and where it names none so, those that lines begin
+/// with (`2.`).
+fn offered(prompt: &str) -> Vec<&str> {
+    const WORDS: [&str; 5] = ["choice", "candidate", "option", "proposal", "idea"];
+    let (mut named, mut bare) = (Vec::new(), Vec::new());
+    for line in prompt.lines() {
+        let line = line.trim_start_matches(['#', '*', '-', '[', '(', ' ']);
+        let (word, rest) = line.split_once(' ').unwrap_or_default();
+        let is_named = WORDS.iter().any(|w| word.eq_ignore_ascii_case(w));
+        let (from, ids) = if is_named { (rest, &mut named) } else { (line, &mut bare) };
+        let end = from.find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len());
+        if end > 0 && from[end..].starts_with(['.', ')', ':', ']']) {
+            ids.push(&from[..end]);
+        }
+    }
+    if named.is_empty() { bare } else { named }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_are_found_in_prompts() {
+        assert_eq!(listed_moves("Board\nLegal moves: a1, b2,c3\nGo on."), ["a1", "b2", "c3"]);
+        assert_eq!(listed_moves("**Legal moves:**\n\n- a1\n- take 2, leave 1\n\nOther"), ["a1", "take 2, leave 1"]);
+        assert_eq!(listed_moves("Legal moves (2):\na1, b2\n"), ["a1", "b2"]);
+        assert!(listed_moves("No list here: a1").is_empty());
+        assert!(listed_moves("Legal moves").is_empty());
+    }
+
+    #[test]
+    fn ids_are_found_in_prompts() {
+        assert_eq!(offered("Which is best?\n1. go\n2) stay\n[3] leave"), ["1", "2", "3"]);
+        assert_eq!(offered("Moves:\n1. a\n2. b\n\n## Choice 7: x\nChoice 8:\ny"), ["7", "8"]);
+        assert!(offered("There are 3. It is 12 o'clock\n3 moves").is_empty());
+    }
+
+    #[test]
+    fn reasoning_has_the_length_that_is_wanted() {
+        for chars in [20, 160, 4000] {
+            let n = reasoning(chars).chars().count();
+            assert!(n <= chars + 1 && n + 20 > chars, "{n} of {chars}");
+        }
+        assert_eq!(reasoning(3), "");
+    }
+}

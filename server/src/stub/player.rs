@@ -1,0 +1,78 @@
+//! The agent behind the answers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ludex_agents::{Agent, AgentSpec, ErrorKind, Move};
+use ludex_env::draw::{Key, key};
+use ludex_env::policy::Past;
+use ludex_env::{AgentKey, Ask, GameRef, Mover, Stream};
+
+use super::reply::Problem;
+use super::request::About;
+
+/// Games that are kept built.
+const GAMES: usize = 64;
+
+/// An agent, built once for each game that is asked about.
+pub(super) struct Player {
+    spec: AgentSpec,
+    tables: Mutex<HashMap<String, Table>>,
+}
+
+type Table = (GameRef, Arc<dyn Agent>);
+
+impl Player {
+    pub(super) fn new(spec: AgentSpec) -> Self {
+        Player { spec, tables: Mutex::default() }
+    }
+
+    fn table(&self, game: &str) -> Result<Table, Problem> {
+        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables.get(game) {
+            return Ok(table.clone());
+        }
+        let loaded = ludex_env::load(game).map_err(|e| Problem::bad(format!("metadata.ludex: game: {e}")))?;
+        let agent = self.spec.build(&loaded).map_err(|e| Problem::bad(format!("the stand-in's agent: {e}")))?;
+        if tables.len() == GAMES {
+            tables.clear();
+        }
+        tables.insert(game.to_owned(), (loaded.clone(), agent.clone()));
+        Ok((loaded, agent))
+    }
+
+    /// The text of the agent's move; its randomness comes from `name`.
+    pub(super) fn choose(&self, about: &About, name: &str) -> Result<String, Problem> {
+        let wrong = |why: &str| Problem::bad(format!("metadata.ludex: {why}"));
+        let (game, agent) = self.table(&about.game)?;
+        let seat = about.seat;
+        if seat >= game.spec().players as usize {
+            return Err(wrong(&format!("seat {seat} is none of {}", game.spec().string)));
+        }
+        let view = game.read_view(&about.view).map_err(|e| wrong(&format!("view: {e}")))?;
+        // Agents trust their question; this one comes from outside.
+        let world = view.world(&mut Stream::named(name));
+        if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
+            return Err(wrong("legal: actions that the view allows are needed"));
+        }
+        let mut legal = about.legal.clone();
+        legal.sort_unstable();
+        let past: Option<Vec<Past>> = about.past.as_ref().map(|steps| {
+            let by = |by: Option<usize>| by.map_or(Mover::Chance, Mover::Seat);
+            steps.iter().map(|step| Past { by: by(step.by), action: step.action }).collect()
+        });
+        let key: Key = key(name);
+        let mut ask = Ask::on_view(&*view, seat, about.turn, &legal, AgentKey::Own(&key));
+        if let Some(past) = &past {
+            ask = ask.with_past(past);
+        }
+        match agent.act(&ask, None).map(|answer| answer.mv) {
+            Ok(Move::Id(a)) => Ok(view.action_text(seat, a)),
+            Ok(Move::Text(text)) => Ok(text),
+            Ok(Move::Said(document)) => Ok(document.to_string()),
+            Ok(Move::Resign) => Ok("I resign".into()),
+            Err(e) if e.kind == ErrorKind::Unfit => Err(wrong(&e.message)),
+            Err(e) => Err(Problem::internal(&format!("the stand-in's agent: {e}"))),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! `ludex llm-stub`, as clients meet it that know nothing of this project: plain HTTP.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use ludex_env::erased::legal_list;
+use ludex_env::{DynState, Viewer};
+use serde_json::{Value, json};
+
+use super::{folder, ludex};
+
+/// A running stand-in; it is killed when it is dropped.
+struct Stub {
+    address: SocketAddr,
+    child: Child,
+}
+
+/// What came back.
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
+    }
+
+    /// The document of an answer that must be good.
+    fn well(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.body);
+        self.json()
+    }
+}
+
+impl Stub {
+    fn start(more: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
+            .args(["llm-stub", "--json"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let ready: Value = serde_json::from_str(&line).expect("a document");
+        let url = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.strip_suffix("/v1"));
+        Stub { address: url.and_then(|a| a.parse().ok()).expect("a base_url"), child }
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str, body: &str) -> Reply {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        let length = body.len();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n");
+        stream.write_all(format!("{head}{headers}\r\n{body}").as_bytes()).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
+        Reply { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    fn chat(&self, body: &Value) -> Reply {
+        self.send("POST", "/v1/chat/completions", "", &body.to_string())
+    }
+
+    fn messages(&self, body: &Value) -> Reply {
+        self.send("POST", "/v1/messages", "", &body.to_string())
+    }
+
+    fn ended(mut self) -> ExitStatus {
+        self.child.wait().expect("its end")
+    }
+}
+
+impl Drop for Stub {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A request that says this, with more fields.
+fn body(text: &str, more: Value) -> Value {
+    let mut body = json!({ "model": "m", "max_tokens": 1000, "messages": [{ "role": "user", "content": text }] });
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+const LISTED: &str = "A position.\nLegal moves: north, south, east\n";
+
+fn schema() -> Value {
+    let text = json!({ "type": "string" });
+    json!({ "type": "object", "properties": { "reason": text, "move": text }, "required": ["reason", "move"] })
+}
+
+fn with_schema() -> Value {
+    json!({ "response_format": { "type": "json_schema", "json_schema": { "name": "answer", "schema": schema() } } })
+}
+
+fn with_tool() -> Value {
+    json!({
+        "tools": [{ "name": "answer", "input_schema": schema() }],
+        "tool_choice": { "type": "tool", "name": "answer" },
+    })
+}
+
+/// The text of an answer of OpenAI's form.
+fn text(answer: &Value) -> &str {
+    answer["choices"][0]["message"]["content"].as_str().unwrap_or_else(|| panic!("no content: {answer}"))
+}
+
+/// The metadata of a question to the seat that is to move.
+fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
+    let view = state.view(Viewer::Seat(seat)).value();
+    let question = json!({
+        "game": state.spec().string, "seat": seat, "turn": 0, "attempt": 0, "legal": legal_list(state, seat), "view": view,
+        "purpose": purpose,
+    });
+    json!({ "metadata": { "ludex": question.to_string() } })
+}
+
+/// Tic-tac-toe where the first seat, which is to move, can complete a row.
+fn almost_won() -> Box<dyn DynState> {
+    let mut state = ludex_env::load("tic_tac_toe").unwrap().start();
+    for (k, a) in [0, 3, 1, 4].into_iter().enumerate() {
+        state.play(k % 2, a).unwrap();
+    }
+    state
+}
+
+#[test]
+fn the_agent_answers_in_every_form() {
+    let stub = Stub::start(&["--agent", "alphabeta depth=9"]);
+    let state = almost_won();
+    let view = state.view(Viewer::Seat(0));
+    let about = metadata(&*state, 0, "move");
+    let with = |mut more: Value| {
+        more.as_object_mut().unwrap().extend(about.as_object().unwrap().clone());
+        more
+    };
+    let winning = view.action_text(0, 2);
+
+    let plain = stub.chat(&body("Your move?", with(json!({})))).well();
+    let last = text(&plain).lines().last().unwrap().to_owned();
+    assert_eq!(last, format!("Answer: {winning}"));
+    assert_eq!((&plain["choices"][0]["finish_reason"], &plain["object"]), (&json!("stop"), &json!("chat.completion")));
+
+    let formed = stub.chat(&body("Your move?", with(with_schema()))).well();
+    let object: Value = serde_json::from_str(text(&formed)).unwrap();
+    assert_eq!(object["move"], winning);
+    assert!(object["reason"].as_str().unwrap().len() > 40, "{object}");
+
+    let message = stub.messages(&body("Your move?", with(json!({})))).well();
+    assert_eq!((&message["type"], &message["stop_reason"]), (&json!("message"), &json!("end_turn")));
+    assert_eq!(message["content"][0]["text"].as_str().unwrap().lines().last(), Some(last.as_str()));
+
+    let called = stub.messages(&body("Your move?", with(with_tool()))).well();
+    assert_eq!(called["stop_reason"], "tool_use");
+    assert_eq!(
+        (&called["content"][0]["name"], &called["content"][0]["input"]["move"]),
+        (&json!("answer"), &json!(winning))
+    );
+
+    // An agent that keeps to what the question says plays as it would anywhere; ids out of order are no fault.
+    assert_eq!(view.parse(0, &legal_list(&*state, 0), &winning), Some(2));
+}
+
+#[test]
+fn every_game_is_answered() {
+    let stub = Stub::start(&[]);
+    for entry in ludex_env::games() {
+        let mut state = ludex_env::load(entry.id).unwrap().start();
+        let mut luck = ludex_env::Stream::named(entry.id);
+        let mut outcomes = ludex_env::Outcomes::new();
+        let seat = loop {
+            match state.turn() {
+                ludex_env::Turn::Seat(seat) => break seat,
+                ludex_env::Turn::Chance => {
+                    state.chance(&mut outcomes);
+                    state.play_chance(luck.pick(&outcomes).unwrap()).unwrap();
+                }
+                turn => {
+                    break (0..2).find(|&s| !legal_list(&*state, s).is_empty()).unwrap_or_else(|| panic!("{turn:?}"));
+                }
+            }
+        };
+        let legal = legal_list(&*state, seat);
+        let answer = stub.chat(&body("Your move?", metadata(&*state, seat, "move"))).well();
+        let said = text(&answer).rsplit_once("Answer: ").expect("a label").1.to_owned();
+        let read = state.view(Viewer::Seat(seat)).parse(seat, &legal, &said);
+        assert!(read.is_some_and(|a| legal.contains(&a)), "{}: {said}", entry.id);
+    }
+}
+
+#[test]
+fn the_same_question_gets_the_same_answer() {
+    let ask = |stub: &Stub, k: u32| {
+        let body = body(&format!("Question {k}.\n{LISTED}"), json!({}));
+        text(&stub.chat(&body).well()).lines().last().unwrap().to_owned()
+    };
+    let (one, two) = (Stub::start(&["--seed", "5"]), Stub::start(&["--seed", "5", "--rate-limit", "0"]));
+    let forth: Vec<String> = (0..20).map(|k| ask(&one, k)).collect();
+    let mut back: Vec<String> = (0..20).rev().map(|k| ask(&two, k)).collect();
+    back.reverse();
+    assert_eq!(forth, back);
+    for mv in ["north", "south", "east"] {
+        assert!(forth.contains(&format!("Answer: {mv}")), "{forth:?}");
+    }
+    let other = Stub::start(&["--seed", "6"]);
+    assert_ne!(forth, (0..20).map(|k| ask(&other, k)).collect::<Vec<_>>());
+    // The agent's luck too is the question's.
+    let state = ludex_env::load("connect_four").unwrap().start();
+    let ask = |stub: &Stub, k| text(&stub.chat(&body(&format!("{k}"), metadata(&*state, 0, "move"))).well()).to_owned();
+    let forth: Vec<String> = (0..8).map(|k| ask(&one, k)).collect();
+    assert_eq!(forth, (0..8).map(|k| ask(&two, k)).collect::<Vec<_>>());
+    assert!(forth.iter().any(|said| *said != forth[0]), "{forth:?}");
+}
+
+#[test]
+fn figures_count_four_characters_as_a_token() {
+    let stub = Stub::start(&["--out-tokens", "100"]);
+    let body = body(LISTED, json!({ "n": 3 }));
+    let answer = stub.chat(&body).well();
+    let choices = answer["choices"].as_array().unwrap();
+    assert_eq!(choices.len(), 3);
+    let texts: Vec<&str> = choices.iter().map(|c| c["message"]["content"].as_str().unwrap()).collect();
+    let out: usize = texts.iter().map(|t| t.len().div_ceil(4)).sum();
+    assert_eq!(answer["usage"]["completion_tokens"], out);
+    assert!(texts.iter().all(|t| (380..=404).contains(&t.len())), "{texts:?}");
+    assert_eq!(answer["usage"]["prompt_tokens"], LISTED.len().div_ceil(4));
+    let message = json!({ "system": "Four", "model": "m", "max_tokens": 10, "messages": [{ "role": "user", "content": [
+        { "type": "text", "text": LISTED }] }] });
+    let answer = stub.messages(&message).well();
+    assert_eq!(answer["usage"]["input_tokens"], (LISTED.len() + 4).div_ceil(4));
+    assert_eq!((&answer["usage"]["output_tokens"], &answer["stop_reason"]), (&json!(10), &json!("max_tokens")));
+}
+
+#[test]
+fn other_purposes_have_their_answers() {
+    let stub = Stub::start(&[]);
+    let state = almost_won();
+    let ask = |purpose: &str, prompt: &str, more: Value| {
+        let mut more = more;
+        more.as_object_mut().unwrap().extend(metadata(&*state, 0, purpose).as_object().unwrap().clone());
+        text(&stub.chat(&body(prompt, more)).well()).to_owned()
+    };
+    let vote = ask("vote", "Which is best?\n7. this\n8. that\n", json!({}));
+    assert!(vote.ends_with("Answer: 7") || vote.ends_with("Answer: 8"), "{vote}");
+    let ids = json!({ "properties": { "vote": { "enum": [4, 5] }, "sure": { "type": "boolean" } } });
+    let format = json!({ "response_format": { "type": "json_schema", "json_schema": { "schema": ids } } });
+    let vote: Value = serde_json::from_str(&ask("vote", "Which?", format)).unwrap();
+    assert!(vote["vote"] == 4 || vote["vote"] == 5, "{vote}");
+    assert!(!ask("critique", "What is wrong?", json!({})).contains("Answer:"));
+    let best = ask(
+        "vote",
+        "Moves so far:\n1. a1\n\nChoice 7:\nthis\nChoice 8:\nthat\nEnd with:\n\nBest: <the number>",
+        json!({}),
+    );
+    assert!(best.ends_with("Best: 7") || best.ends_with("Best: 8"), "{best}");
+    let labelled = ask(
+        "move",
+        "End with these lines:\n\nEmotion: <a letter>\nAnalysis: <a few words>\nAnswer: <your move>",
+        json!({}),
+    );
+    let labels: Vec<&str> = labelled.lines().filter_map(|l| l.split_once(": ")).map(|l| l.0).collect();
+    assert_eq!(labels, ["Emotion", "Analysis", "Answer"], "{labelled}");
+    let emotion = ask("emotion", "How do you feel?", json!({}));
+    assert!(emotion.ends_with(['A', 'B', 'C', 'D', 'E']), "{emotion}");
+    let lost = text(&stub.chat(&body("Nothing is listed here.", json!({}))).well()).to_owned();
+    assert!(!lost.contains("Answer:"), "{lost}");
+}
+
+#[test]
+fn faults_of_content_come_as_the_apis_write_them() {
+    let ask = |fault: &str, more: Value| {
+        let stub = Stub::start(&[fault, "1"]);
+        [stub.chat(&body(LISTED, more)).well(), stub.messages(&body(LISTED, with_tool())).well()]
+    };
+    for form in [json!({}), with_schema()] {
+        let [chat, message] = ask("--empty", form.clone());
+        assert_eq!((text(&chat), &chat["choices"][0]["finish_reason"]), ("", &json!("stop")));
+        assert_eq!((&message["content"], &message["stop_reason"]), (&json!([]), &json!("end_turn")));
+        let [chat, message] = ask("--prose", form.clone());
+        assert!(!text(&chat).contains("Answer:") && serde_json::from_str::<Value>(text(&chat)).is_err(), "{chat}");
+        assert_eq!(message["content"][0]["type"], "text");
+        let [chat, message] = ask("--truncate", form.clone());
+        assert_eq!(
+            (&chat["choices"][0]["finish_reason"], &message["stop_reason"]),
+            (&json!("length"), &json!("max_tokens"))
+        );
+        assert!(!text(&chat).contains("north") && !text(&chat).contains("Answer:"), "{chat}");
+        let [chat, message] = ask("--refuse", form.clone());
+        let choice = &chat["choices"][0];
+        let refused = choice["finish_reason"] == "content_filter" || choice["message"]["refusal"].is_string();
+        assert!(refused && choice["message"]["content"].is_null(), "{chat}");
+        assert_eq!(message["stop_reason"], "refusal");
+    }
+    let broken = Stub::start(&["--malformed", "1"]).chat(&body(LISTED, json!({})));
+    assert_eq!(broken.status, 200);
+    assert!(broken.body.starts_with('{') && serde_json::from_str::<Value>(&broken.body).is_err(), "{}", broken.body);
+}
+
+#[test]
+fn faults_of_the_way_pass_when_it_is_tried_again() {
+    let stub = Stub::start(&["--rate-limit", "1", "--retry-after", "7"]);
+    let late = stub.chat(&body(LISTED, json!({})));
+    assert_eq!(late.status, 429);
+    assert!(late.head.contains("retry-after: 7"), "{}", late.head);
+    assert_eq!(late.json()["error"]["type"], "rate_limit_error");
+    let stub = Stub::start(&["--fail", "1"]);
+    assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 500);
+    let error = stub.messages(&body(LISTED, json!({})));
+    assert_eq!((error.status, &error.json()["error"]["type"]), (500, &json!("api_error")));
+
+    let stub = Stub::start(&["--rate-limit", "0.3", "--fail", "0.3", "--malformed", "0.3"]);
+    let (mut good, mut bad) = (Vec::new(), 0);
+    while good.len() < 5 {
+        let reply = stub.chat(&body(LISTED, json!({})));
+        match serde_json::from_str::<Value>(&reply.body) {
+            Ok(answer) if reply.status == 200 => good.push(answer),
+            _ => bad += 1,
+        }
+        assert!(bad < 1000, "it never succeeds");
+    }
+    assert!(bad > 0, "it never fails");
+    assert!(good.iter().all(|answer| *answer == good[0]), "a retry gets the answer that was meant");
+}
+
+#[test]
+fn bad_requests_are_told_what_is_wrong() {
+    let stub = Stub::start(&["--context", "50"]);
+    let state = almost_won();
+    let about = |change: &dyn Fn(&mut Value)| {
+        let whole = metadata(&*state, 0, "move");
+        let mut question: Value = serde_json::from_str(whole["metadata"]["ludex"].as_str().unwrap()).unwrap();
+        change(&mut question);
+        body("?", json!({ "metadata": { "ludex": question.to_string() } }))
+    };
+    let form = |form: Value| body(LISTED, json!({ "response_format": form }));
+    for (bad, said) in [
+        (json!({}), "model"),
+        (json!({ "model": "m" }), "messages"),
+        (json!({ "model": "m", "messages": [] }), "at least one"),
+        (json!({ "model": "m", "messages": [{ "role": "king", "content": "?" }] }), "king"),
+        (json!({ "model": "m", "messages": [{ "role": "user", "content": 7 }] }), "content"),
+        (body(LISTED, json!({ "n": 0 })), "n:"),
+        (body(LISTED, json!({ "n": 1_000_000 })), "n:"),
+        (body(LISTED, json!({ "stream": true })), "stream"),
+        (body(LISTED, json!({ "max_tokens": 0 })), "max_tokens"),
+        (form(json!(7)), "response_format"),
+        (form(json!({ "type": "json_schema" })), "schema"),
+        (body(LISTED, json!({ "tool_choice": { "type": "function", "function": { "name": "no" } } })), "tool_choice"),
+        (body("?", json!({ "metadata": { "ludex": 7 } })), "metadata.ludex"),
+        (body("?", json!({ "metadata": { "ludex": "{" } })), "metadata.ludex"),
+        (about(&|q| q["game"] = json!("tic_tac_to")), "did you mean tic_tac_toe?"),
+        (about(&|q| q["seat"] = json!(2)), "seat 2"),
+        (about(&|q| q["view"] = json!(null)), "view"),
+        (about(&|q| q["legal"] = json!([])), "legal"),
+        (about(&|q| q["legal"] = json!([0])), "legal"),
+        (about(&|q| q["legal"] = json!([4_000_000_000_u32])), "legal"),
+        (body(&"long ".repeat(100), json!({})), "maximum context length is 50"),
+    ] {
+        let reply = stub.chat(&bad);
+        let error = &reply.json()["error"];
+        assert_eq!((reply.status, &error["type"]), (400, &json!("invalid_request_error")), "{bad}");
+        assert!(error["message"].as_str().unwrap().contains(said), "{said}: {error}");
+    }
+    assert_eq!(stub.chat(&body(&"long ".repeat(100), json!({}))).json()["error"]["code"], "context_length_exceeded");
+    let long = stub.messages(&body(&"long ".repeat(100), json!({})));
+    assert!(long.json()["error"]["message"].as_str().unwrap().contains("prompt is too long"), "{}", long.body);
+    let mut free = body(LISTED, json!({}));
+    free.as_object_mut().unwrap().remove("max_tokens");
+    assert_eq!((stub.messages(&free).status, stub.chat(&free).status), (400, 200));
+    assert_eq!(stub.chat(&body(LISTED, json!({ "model": "missing-one" }))).json()["error"]["code"], "model_not_found");
+    assert_eq!(
+        stub.messages(&body(LISTED, json!({ "model": "missing-one" }))).json()["error"]["type"],
+        "not_found_error"
+    );
+    for (method, path, status) in [
+        ("POST", "/chat/completions", 404),
+        ("GET", "/v1/chat/completions", 405),
+        ("POST", "/v1/models", 405),
+        ("GET", "/v1/models", 200),
+    ] {
+        assert_eq!(stub.send(method, path, "", "").json()["error"].is_object(), status != 200);
+        assert_eq!(stub.send(method, path, "", "").status, status, "{method} {path}");
+    }
+    let damaged = stub.send("POST", "/v1/messages", "", "{\"model\": ");
+    assert_eq!((damaged.status, &damaged.json()["type"]), (400, &json!("error")));
+}
+
+#[test]
+fn keys_and_schemas_are_asked_for() {
+    let stub = Stub::start(&["--key", "secret", "--no-schema"]);
+    let text = body(LISTED, json!({})).to_string();
+    let ask = |path: &str, headers: &str| stub.send("POST", path, headers, &text).status;
+    assert_eq!(ask("/v1/chat/completions", ""), 401);
+    assert_eq!(ask("/v1/chat/completions", "Authorization: Bearer other\r\n"), 401);
+    assert_eq!(ask("/v1/chat/completions", "Authorization: Bearer secret\r\n"), 200);
+    assert_eq!(ask("/v1/messages", "x-api-key: secret\r\n"), 200);
+    assert_eq!(stub.send("GET", "/v1/models", "", "").status, 401);
+    for (path, form) in [("/v1/chat/completions", with_schema()), ("/v1/messages", with_tool())] {
+        let reply = stub.send("POST", path, "x-api-key: secret\r\n", &body(LISTED, form).to_string());
+        assert_eq!(reply.status, 400);
+        assert!(reply.body.contains("response_format"), "{}", reply.body);
+    }
+}
+
+#[test]
+fn it_goes_down_when_it_is_told_to() {
+    let stub = Stub::start(&["--down-after", "2"]);
+    assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
+    assert_eq!(stub.chat(&body(LISTED, json!({}))).status, 200);
+    let address = stub.address;
+    assert!(stub.ended().success());
+    assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn its_options_are_checked() {
+    let at = folder();
+    for (args, code, said) in [
+        (&["llm-stub", "--agent", "randon"][..], 1, "did you mean random?"),
+        (&["llm-stub", "--prose", "1.5"], 2, "a probability from 0 to 1"),
+        (&["llm-stub", "--fail", "NaN"], 2, "a probability from 0 to 1"),
+        (&["llm-stub", "--listen", "192.0.2.1:1"], 1, "--listen"),
+    ] {
+        let ran = ludex(at.path(), args);
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{}", ran.err);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+}
