@@ -15,6 +15,7 @@ mod listen;
 pub mod local;
 pub mod matches;
 mod metrics;
+pub mod named;
 pub mod opponents;
 mod ratings;
 pub mod remote_agent;
