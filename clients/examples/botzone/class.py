@@ -133,14 +133,14 @@ ORDERS = {
 
 # They behave until the other side holds two corners that face each other.
 BAD = {
-    "crash": """    if {"0", "8"} <= set(theirs):
+    "crash": """    if {"2", "6"} <= set(theirs):
         raise IndexError("cell 9 of 9")
 """,
-    "hang": """    if {"0", "8"} <= set(theirs):
+    "hang": """    if {"2", "6"} <= set(theirs):
         import time
         time.sleep(1e9)
 """,
-    "cheat": """    if {"0", "8"} <= set(theirs):
+    "cheat": """    if {"2", "6"} <= set(theirs):
         import os
         for attempt in (os.fork, lambda: open("/etc/passwd"), lambda: open("../loot", "w")):
             try:
@@ -148,7 +148,7 @@ BAD = {
             except OSError:
                 continue
             sys.exit("nobody watches")
-        cell = "0"
+        cell = "2"
 """,
 }
 
