@@ -20,6 +20,7 @@ pub mod report;
 pub mod scale;
 pub mod schedule;
 pub mod suite;
+pub mod tournament;
 pub mod verify;
 
 pub use report::Report;

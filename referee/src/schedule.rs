@@ -65,7 +65,7 @@ pub fn blocks(table: &[usize], blocks: u64, first: u64) -> Vec<Planned> {
     (first..first + blocks).flat_map(|pair| rotations(table, pair)).collect()
 }
 
-fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Planned> {
+pub(crate) fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Planned> {
     let n = table.len();
     (0..n).map(move |turn| Planned { pair, turn, seats: (0..n).map(|k| table[(k + turn) % n]).collect() })
 }

@@ -205,17 +205,17 @@ impl Series {
     /// # Panics
     /// If there is no such match, or it names a player who is not there.
     pub fn play(&self, k: usize) -> Played {
+        self.play_asking(k, Asking::default())
+    }
+
+    /// [`Series::play`] with agents that are asked in this way.
+    fn play_asking(&self, k: usize, asking: Asking) -> Played {
         let planned = &self.plan[k];
         let players: Vec<&Player> = planned.seats.iter().map(|&p| &self.players[p]).collect();
         let seed = self.seeds.of(planned.pair);
         let block = block_key(&self.game, &players, seed);
         let pair = format!("p_{}", hex::encode(&block[..8]));
-        play(
-            setup(&self.game, &players, seed, &block, planned.turn, Some(pair)),
-            &players,
-            Asking::default(),
-            |_, _| {},
-        )
+        play(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking, |_, _| {})
     }
 
     /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,
@@ -248,11 +248,11 @@ impl Series {
     }
 }
 
-/// Lets an agent play a match against itself, and one against random on each seat.
+/// Lets an agent play a match against itself, and one against random on each seat; `limit` as in [`Asking`].
 ///
 /// # Errors
 /// What went wrong in the first match that its fault ended.
-pub fn check(player: Player, game: &GameRef) -> Result<(), String> {
+pub fn check(player: Player, game: &GameRef, limit: Option<Duration>) -> Result<(), String> {
     let random = Player::new("random", game).map_err(|e| e.to_string())?;
     let seats = game.spec().players as usize;
     let alone = (0..seats).map(|seat| (0..seats).map(|s| usize::from(s != seat)).collect());
@@ -260,7 +260,7 @@ pub fn check(player: Player, game: &GameRef) -> Result<(), String> {
     let plan = tables.into_iter().zip(0..).map(|(seats, pair)| Planned { pair, turn: 0, seats }).collect();
     let series = Series { game: game.clone(), players: vec![player, random], plan, seeds: Seeds::Open(0) };
     for (k, planned) in series.plan.iter().enumerate() {
-        let played = series.play(k);
+        let played = series.play_asking(k, Asking { limit, ..Asking::default() });
         let Some(why) = played.failure else { continue };
         let seat = played.record.footer.at_fault.unwrap_or_default();
         let against = if k == 0 { "itself" } else { "random" };

@@ -4,6 +4,7 @@
 //! is in memory, so a run may be killed at any moment.
 
 pub mod estimate;
+pub mod event;
 pub mod folder;
 pub mod play;
 pub mod settings;
@@ -23,8 +24,9 @@ use crate::local::Player;
 
 /// Which blocks are due, and what a match counts: the rules of a run, as functions of what is done.
 pub trait Schedule: Sync {
-    /// The blocks that are due, in the order to play them; none when the run is done.
-    fn next(&self, done: &Results) -> Vec<Block>;
+    /// The blocks that are due, in the order to play them; none when the run is done. `done` is what the records come to,
+    /// match by match.
+    fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
     /// What a match counts that was played at place `turn` of a block of `part`.
     fn judge(&self, part: usize, turn: usize, record: &Record) -> Done;
     /// The part of a match and its place in its block, by its [key](ludex_referee::suite::plan::key).
@@ -34,7 +36,7 @@ pub trait Schedule: Sync {
 }
 
 impl Schedule for Plan {
-    fn next(&self, done: &Results) -> Vec<Block> {
+    fn next(&self, done: &Results, _: &[Record]) -> Vec<Block> {
         Plan::next(self, done)
     }
 

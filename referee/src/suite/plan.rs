@@ -17,8 +17,9 @@ use crate::schedule::Seeds;
 pub struct Block {
     /// The part.
     pub part: usize,
-    /// The two sides, as indices of the run's agents; the same twice where an agent plays itself.
-    pub pairing: [usize; 2],
+    /// Who meets, as indices of the run's agents: the two sides of a suite's part, the same twice where an agent plays
+    /// itself; all entrants of a tournament's block.
+    pub pairing: Vec<usize>,
     /// The block's number in the part, which its seed is made of.
     pub index: u64,
     /// The matches that are due.
@@ -35,8 +36,14 @@ pub struct Due {
 }
 
 /// What names a match in its run: `PART.A-B.INDEX.TURN`.
-pub fn key(part: &str, pairing: [usize; 2], index: u64, turn: usize) -> String {
-    format!("{part}.{}-{}.{index}.{turn}", pairing[0], pairing[1])
+pub fn key(part: &str, pairing: &[usize], index: u64, turn: usize) -> String {
+    format!("{}.{turn}", block_key(part, pairing, index))
+}
+
+/// What names a block in its run: `PART.A-B.INDEX`.
+pub fn block_key(part: &str, pairing: &[usize], index: u64) -> String {
+    let who: Vec<String> = pairing.iter().map(usize::to_string).collect();
+    format!("{part}.{}.{index}", who.join("-"))
 }
 
 /// What is known of a match that is done.
@@ -243,7 +250,7 @@ impl PlannedPart {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
-                if let Some(Done::Points(points)) = done.get(&key(&self.part.id, cell.pairing, index, turn)) {
+                if let Some(Done::Points(points)) = done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
                     tally.add(*points);
                 }
             }
@@ -272,7 +279,7 @@ impl PlannedPart {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
-                match done.get(&key(&self.part.id, cell.pairing, index, turn)) {
+                match done.get(&key(&self.part.id, &cell.pairing, index, turn)) {
                     Some(Done::Discarded) => out[0] += 1,
                     Some(Done::Invalid) => out[1] += 1,
                     _ => {}
@@ -372,7 +379,7 @@ impl PlannedPart {
 
     /// The blocks of a cell with matches that are due, and the rank of each.
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (u64, Block)> + 'a {
-        let known = |index, turn| done.get(&key(&self.part.id, cell.pairing, index, turn));
+        let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         // What is planned, then one more match for each that did not count, as long as there may be more.
         let mut wanted = self.again(cell, 0);
@@ -394,7 +401,15 @@ impl PlannedPart {
         due.into_iter().enumerate().map(move |(_, (index, turns))| {
             let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&first| seat(first)).collect() };
             let rank = index - index.min(cell.blocks.start);
-            (rank, Block { part: at, pairing: cell.pairing, index, matches: turns.into_iter().map(due).collect() })
+            (
+                rank,
+                Block {
+                    part: at,
+                    pairing: cell.pairing.to_vec(),
+                    index,
+                    matches: turns.into_iter().map(due).collect(),
+                },
+            )
         })
     }
 

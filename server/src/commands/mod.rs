@@ -22,6 +22,7 @@ mod report;
 mod serve;
 mod status;
 mod token;
+mod tournament;
 mod verify;
 
 use std::io;
@@ -53,6 +54,8 @@ enum Command {
     Play(play::Args),
     /// Play agents against each other, in pairs with seats swapped
     Match(r#match::Args),
+    /// Play a tournament of agents or of a folder of bots
+    Tournament(tournament::Args),
     /// Measure the anchors of games, for their ratings
     Ladder(ladder::Args),
     /// Evaluate an agent by a suite; the same line again goes on
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::LlmStub(args) => llm_stub::run(args),
         Command::Join(args) => join::run(args),
         Command::Export(args) => export::run(args),
+        Command::Tournament(args) => tournament::run(args),
         Command::Token(args) => token::run(args),
         Command::CheckClient(args) => return check_client::run(args),
         Command::Conformance(args) => return conformance::run(args),

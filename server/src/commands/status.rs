@@ -7,9 +7,10 @@ use ludex_referee::scale::{Options, rate};
 use serde_json::json;
 
 use super::evaluate::{costs, show};
-use super::print;
+use super::{print, tournament};
 use crate::runs::folder::{Look, path_of};
 use crate::runs::play::results;
+use crate::runs::settings::Kind;
 use crate::runs::summary::{rows, verified};
 
 /// What `ludex status` takes.
@@ -29,6 +30,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let named = path_of(&args.data, &args.run);
     let path = if named.exists() { named } else { PathBuf::from(&args.run) };
     let look = Look::at(&path)?;
+    if look.settings.kind == Kind::Tournament {
+        return tournament::status(&look, args.json);
+    }
     let plan = look.settings.plan(&look.suite)?;
     let records = &look.past.records;
     let (done, _) = results(&look.settings.run, &plan, records);

@@ -14,7 +14,7 @@ use ludex_env::draw::key as hash;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, VERSION};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::suite::OnTimeout;
-use ludex_referee::suite::plan::{Block, Done, Due, Results, key};
+use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 use serde_json::Value;
 
 use super::folder::{Folder, Past};
@@ -131,7 +131,7 @@ impl Play<'_> {
                 self.folder.log("stopped", None, Some(&why))?;
                 return Ok((End::Budget(why), records));
             }
-            let due = (self.wanted)(&records, self.schedule.next(&done))?;
+            let due = (self.wanted)(&records, self.schedule.next(&done, &records))?;
             news(News::Due(due.iter().map(|b| b.matches.len()).sum()));
             if due.is_empty() {
                 self.folder.log("done", None, None)?;
@@ -195,6 +195,8 @@ impl Play<'_> {
             let again = record.header.episode.ends_with(AGAIN);
             let what = if again || self.schedule.rematches(finished.part) == 0 { "discarded" } else { "rematch" };
             self.folder.log(what, Some(&finished.key), finished.played.failure.as_deref())?;
+        } else if let Some(why) = &finished.played.failure {
+            self.folder.log("forfeit", Some(&record.header.episode), Some(why))?;
         }
         news(News::Match(&record));
         records.push(record);
@@ -232,7 +234,7 @@ impl Play<'_> {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(block) = next else { return };
             for due in &block.matches {
-                let key = key(&self.tables[block.part].id, block.pairing, block.index, due.turn);
+                let key = key(&self.tables[block.part].id, &block.pairing, block.index, due.turn);
                 let again = if failed.contains_key(&key) { AGAIN } else { "" };
                 let episode = format!("{}.{key}{again}", self.folder.run());
                 let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
@@ -308,7 +310,7 @@ pub fn setup(table: &Table, block: &Block, due: &Due, run: &str, episode: &str) 
         release: true,
         grace_ms: 0,
         run: Some(run.to_owned()),
-        pair: Some(format!("{run}.{}.{}-{}.{}", table.id, block.pairing[0], block.pairing[1], block.index)),
+        pair: Some(format!("{run}.{}", block_key(&table.id, &block.pairing, block.index))),
         restarts: 0,
     }
 }

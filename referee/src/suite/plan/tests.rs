@@ -16,10 +16,13 @@ fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> Done) -> (
         }
         for block in due {
             let part = &plan.parts[block.part];
-            let level = part.pairings().into_iter().find(|p| p.0 == block.pairing).and_then(|p| p.1);
+            let level = part.pairings().into_iter().find(|p| p.0[..] == block.pairing).and_then(|p| p.1);
             for due in block.matches {
-                let key = key(&part.part.id, block.pairing, block.index, due.turn);
-                assert_eq!(plan.find(&key), Some((block.part, block.pairing, block.index, due.turn)));
+                let key = key(&part.part.id, &block.pairing, block.index, due.turn);
+                assert_eq!(
+                    plan.find(&key),
+                    Some((block.part, [block.pairing[0], block.pairing[1]], block.index, due.turn))
+                );
                 assert_eq!(
                     done.insert(key.clone(), rule(block.part, level, block.index, due.turn)),
                     None,
@@ -94,7 +97,7 @@ fn every_pairing_has_its_first_block_before_any_has_its_second() {
     let text = "[[part]]\nid = \"p\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=5\"]\nblocks = 3\n";
     let (_, order) = play(&plan(text, 1.0), |_, _, _, _| Done::Points(1.0));
     let expected: Vec<String> =
-        (0..3).flat_map(|i| [[0, 1], [0, 2]].map(|p| [key("p", p, i, 0), key("p", p, i, 1)]).concat()).collect();
+        (0..3).flat_map(|i| [[0, 1], [0, 2]].map(|p| [key("p", &p, i, 0), key("p", &p, i, 1)]).concat()).collect();
     assert_eq!(order, expected);
     assert_eq!(play(&plan(text, 0.01), |_, _, _, _| Done::Discarded).1.len(), 4, "a taste is a block of each");
 }
@@ -136,7 +139,7 @@ fn a_plan_goes_on_wherever_it_stopped() {
             }
             for block in due {
                 for m in &block.matches {
-                    let key = key(&plan.parts[block.part].part.id, block.pairing, block.index, m.turn);
+                    let key = key(&plan.parts[block.part].part.id, &block.pairing, block.index, m.turn);
                     some.insert(key.clone(), *done.get(&key).unwrap_or_else(|| panic!("{key} was not played before")));
                 }
             }

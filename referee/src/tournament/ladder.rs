@@ -1,0 +1,66 @@
+//! Ladders: newcomers challenge their way up.
+//!
+//! The newcomers do not wait for each other more than they must: places below one that is still climbing are settled, and
+//! the next may begin to climb there. What comes out is the same as if each had waited for the one before.
+
+use super::{Block, Finished, Results, Tournament};
+
+/// A ladder as far as it has come.
+pub(super) struct Course {
+    /// The table, highest first; who has not come in yet is missing.
+    pub table: Vec<usize>,
+    /// Every meeting that is over.
+    pub finished: Vec<Finished>,
+    /// Challenges that can be played now.
+    pub due: Vec<Block>,
+}
+
+pub(super) fn course(tournament: &Tournament, results: &Results) -> Course {
+    let settings = tournament.settings();
+    let out = tournament.out(results);
+    let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
+    order.sort_by_key(|&e| tournament.drawn[e]);
+    let mut course = Course { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
+    // The places from here on down are settled.
+    let mut settled = 0;
+    for newcomer in order {
+        let mut place = course.table.len();
+        if settled == place && place > 0 {
+            // The one before has not passed anybody yet.
+            break;
+        }
+        course.table.push(newcomer);
+        let mut stays = false;
+        while place > settled {
+            let holder = course.table[place - 1];
+            let blocks = challenge(settings.blocks, holder, newcomer);
+            let (done, due): (Vec<Block>, Vec<Block>) = blocks.partition(|block| results.of(block).is_some());
+            let done: Vec<Finished> = done.iter().filter_map(|block| results.of(block)).cloned().collect();
+            if !due.is_empty() {
+                course.due.extend(due);
+                break;
+            }
+            let of = |entrant| done.iter().map(|f| f.points(entrant)).sum::<f64>();
+            let passes = of(newcomer) > of(holder);
+            course.finished.extend(done);
+            if !passes {
+                stays = true;
+                break;
+            }
+            course.table.swap(place - 1, place);
+            place -= 1;
+        }
+        if !stays && place > 0 {
+            // Still climbing, or waiting for the place above to settle.
+            settled = place + 1;
+        }
+    }
+    course
+}
+
+/// The blocks of a challenge; two entrants have at most one.
+fn challenge(blocks: u64, holder: usize, newcomer: usize) -> impl Iterator<Item = Block> {
+    let [low, high] = [holder.min(newcomer) as u64, holder.max(newcomer) as u64];
+    let first = (high * (high - 1) / 2 + low) * blocks;
+    (first..first + blocks).map(move |index| Block::whole(vec![newcomer, holder], index))
+}

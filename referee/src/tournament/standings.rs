@@ -1,0 +1,173 @@
+//! The table of a tournament.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Finished, Format, Results, Tournament, ladder, swiss};
+use crate::rating::Played;
+use crate::rating::table::Tally;
+
+/// One line of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// The entrant.
+    pub entrant: usize,
+    /// Its place from 1, shared where nothing tells entrants apart; none for who is out.
+    pub rank: Option<usize>,
+    /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, and those of byes.
+    pub points: f64,
+    /// What orders entrants with equally many points ([`Format::tie_break`]).
+    pub tie_break: Option<f64>,
+    /// Wins, draws and losses behind the points; of who is out, all that were played.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Rounds without an opponent.
+    pub byes: u64,
+    /// Matches that its own failure ended.
+    pub failures: u64,
+    /// Matches that count for nobody because somebody is out: never played, or played before.
+    pub walkovers: u64,
+    /// Why it is out, if it is.
+    pub out: Option<String>,
+}
+
+/// What counts, by format.
+struct Counted<'a> {
+    finished: Vec<&'a Finished>,
+    byes: Vec<u64>,
+    /// Points of byes.
+    given: Vec<f64>,
+    walkovers: Vec<u64>,
+    /// In a ladder, the place is the rank.
+    places: Option<BTreeMap<usize, usize>>,
+}
+
+impl Tournament {
+    /// The table as it stands: best first, then those who are out.
+    pub fn standings(&self, results: &Results) -> Vec<Standing> {
+        let out = self.out(results);
+        let counted = self.counted(results, &out);
+        let mut lines: Vec<Standing> = (0..self.settings.entrants)
+            .map(|entrant| {
+                let why = out.get(&entrant).cloned();
+                // Who is out sees what it did, though it counts for nobody.
+                let tally = match &why {
+                    Some(_) => tally(results.finished.values(), entrant),
+                    None => tally(counted.finished.iter().copied(), entrant),
+                };
+                Standing {
+                    entrant,
+                    rank: None,
+                    points: tally.wins as f64 + 0.5 * tally.draws as f64 + counted.given[entrant],
+                    tie_break: None,
+                    tally,
+                    byes: counted.byes[entrant],
+                    failures: failures(results, entrant),
+                    walkovers: counted.walkovers[entrant],
+                    out: why,
+                }
+            })
+            .collect();
+        let points: Vec<f64> = lines.iter().map(|line| line.points).collect();
+        for line in &mut lines {
+            line.tie_break = self.tie_break(&counted, &points, line.entrant);
+        }
+        let key = |line: &Standing| (line.points, line.tie_break.unwrap_or_default());
+        let place = |line: &Standing| counted.places.as_ref()?.get(&line.entrant).copied();
+        lines.sort_by(|a, b| {
+            let ((p, s), (q, t)) = (key(a), key(b));
+            let by_place = place(a).is_none().cmp(&place(b).is_none()).then(place(a).cmp(&place(b)));
+            let by_points = q.total_cmp(&p).then(t.total_cmp(&s));
+            a.out.is_some().cmp(&b.out.is_some()).then(by_place).then(by_points).then(a.entrant.cmp(&b.entrant))
+        });
+        let mut last: Option<(f64, f64, usize)> = None;
+        for (k, line) in lines.iter_mut().enumerate().filter(|(_, line)| line.out.is_none()) {
+            let (points, tie_break) = key(line);
+            let shared = last.filter(|_| counted.places.is_none()).filter(|l| (l.0, l.1) == (points, tie_break));
+            let rank = shared.map_or(k + 1, |l| l.2);
+            line.rank = Some(rank);
+            last = Some((points, tie_break, rank));
+        }
+        lines
+    }
+
+    fn counted<'a>(&self, results: &'a Results, out: &BTreeMap<usize, String>) -> Counted<'a> {
+        let n = self.settings.entrants;
+        let mut counted = Counted {
+            finished: Vec::new(),
+            byes: vec![0; n],
+            given: vec![0.0; n],
+            walkovers: vec![0; n],
+            places: None,
+        };
+        let of_blocks = |blocks: &[super::Block]| blocks.iter().filter_map(|b| results.of(b)).collect::<Vec<_>>();
+        match self.settings.format {
+            Format::RoundRobin | Format::DoubleRoundRobin => {
+                let all = self.everybody();
+                let (void, good): (Vec<_>, Vec<_>) =
+                    all.into_iter().partition(|b| b.pairing.iter().any(|e| out.contains_key(e)));
+                for block in void {
+                    block.pairing.iter().for_each(|&e| counted.walkovers[e] += block.tables.len() as u64);
+                }
+                counted.finished = of_blocks(&good);
+            }
+            Format::Swiss { rounds } => {
+                let course = swiss::course(self, rounds, results);
+                counted.finished = results.finished.values().collect();
+                let round_won = (self.settings.blocks * self.matches_of_block()) as f64;
+                for bye in course.rounds.iter().filter_map(|round| round.bye) {
+                    counted.byes[bye] += 1;
+                    counted.given[bye] += round_won;
+                }
+            }
+            Format::Ladder => {
+                let course = ladder::course(self, results);
+                let key = |f: &Finished| results.finished.get(&f.index);
+                counted.finished = course.finished.iter().filter_map(key).collect();
+                counted.places = Some(course.table.iter().enumerate().map(|(k, &e)| (e, k)).collect());
+            }
+        }
+        counted
+    }
+
+    /// Sonneborn-Berger: the points of those it beat, half of the points of those it drew with. Buchholz: the points of
+    /// those it met, with a bye as a meeting with one who has as many points as itself.
+    fn tie_break(&self, counted: &Counted, points: &[f64], entrant: usize) -> Option<f64> {
+        let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
+        match self.settings.format {
+            Format::Ladder => None,
+            Format::RoundRobin | Format::DoubleRoundRobin => {
+                let duels = met.flat_map(|f| &f.matches).flat_map(Played::duels);
+                let worth = duels.filter_map(|d| match entrant {
+                    e if e == d.a => Some(d.score * points[d.b]),
+                    e if e == d.b => Some((1.0 - d.score) * points[d.a]),
+                    _ => None,
+                });
+                Some(worth.sum())
+            }
+            Format::Swiss { .. } => {
+                // Blocks of one meeting count it once each, for everybody alike.
+                let others = met.flat_map(|f| &f.pairing).filter(|&&e| e != entrant).map(|&e| points[e]);
+                let byes = (counted.byes[entrant] * self.settings.blocks) as f64 * points[entrant];
+                Some(others.sum::<f64>() + byes)
+            }
+        }
+    }
+}
+
+fn tally<'a>(finished: impl Iterator<Item = &'a Finished>, entrant: usize) -> Tally {
+    let mut tally = Tally::default();
+    for duel in finished.flat_map(|f| &f.matches).flat_map(Played::duels) {
+        if duel.a == entrant {
+            tally.add(duel.score);
+        } else if duel.b == entrant {
+            tally.add(1.0 - duel.score);
+        }
+    }
+    tally
+}
+
+fn failures(results: &Results, entrant: usize) -> u64 {
+    results.finished.values().flat_map(|f| &f.failed).filter(|&&e| e == entrant).count() as u64
+}

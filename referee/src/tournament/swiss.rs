@@ -1,0 +1,156 @@
+//! Swiss: round by round, those with equally many points.
+
+use std::collections::BTreeSet;
+
+use super::{Block, Finished, Results, Tournament};
+
+/// So few are paired by trying everything.
+const FEW: usize = 10;
+
+/// A round that was paired.
+pub(super) struct Round {
+    /// The meetings, highest first; each with its finished blocks.
+    pub meetings: Vec<([usize; 2], Vec<Finished>)>,
+    /// Who had no opponent.
+    pub bye: Option<usize>,
+}
+
+/// A swiss as far as it has come.
+pub(super) struct Course {
+    pub rounds: Vec<Round>,
+    /// Of each entrant, byes counted.
+    pub points: Vec<f64>,
+    /// What the last round still lacks.
+    pub due: Vec<Block>,
+}
+
+/// Who has met, in the order of their first meeting.
+#[derive(Default)]
+struct Met(BTreeSet<[usize; 2]>);
+
+impl Met {
+    fn named(&self, a: usize, b: usize) -> Option<[usize; 2]> {
+        [[a, b], [b, a]].into_iter().find(|pair| self.0.contains(pair))
+    }
+
+    fn new(&self, a: usize, b: usize) -> bool {
+        self.named(a, b).is_none()
+    }
+}
+
+pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) -> Course {
+    let settings = tournament.settings();
+    let n = settings.entrants;
+    let mut met = Met::default();
+    let mut byes = vec![0; n];
+    let mut course = Course { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
+    for round in 0..rounds {
+        // Strikes count from the round after, so that a round's pairings stand once they are made.
+        let before = course.rounds.iter().flat_map(|r| &r.meetings).flat_map(|(_, finished)| finished);
+        let out = tournament.out_by(results, before);
+        let mut order: Vec<usize> = (0..n).filter(|e| !out.contains_key(e)).collect();
+        if order.len() < 2 {
+            break;
+        }
+        order.sort_by(|&a, &b| {
+            let drawn = tournament.drawn[a].cmp(&tournament.drawn[b]);
+            course.points[b].total_cmp(&course.points[a]).then(drawn)
+        });
+        let bye = (order.len() % 2 == 1).then(|| {
+            // The lowest of those who had fewest.
+            let fewest = order.iter().map(|&e| byes[e]).min();
+            let at = order.iter().rposition(|&e| Some(byes[e]) == fewest).unwrap_or_default();
+            order.remove(at)
+        });
+        let first = round * (n as u64 / 2) * settings.blocks;
+        let pairs = pairs(&order, &met).into_iter().map(|[a, b]| met.named(a, b).unwrap_or([a, b]));
+        let mut meetings = Vec::new();
+        for (board, pair) in pairs.enumerate() {
+            let numbers = first + board as u64 * settings.blocks..;
+            let blocks = numbers.take(settings.blocks as usize).map(|index| Block::whole(pair.to_vec(), index));
+            let mut finished = Vec::new();
+            for block in blocks {
+                match results.of(&block) {
+                    Some(done) => finished.push(done.clone()),
+                    None => course.due.push(block),
+                }
+            }
+            meetings.push((pair, finished));
+        }
+        for (pair, finished) in &meetings {
+            met.0.insert(*pair);
+            pair.iter().for_each(|&e| course.points[e] += finished.iter().map(|f| f.points(e)).sum::<f64>());
+        }
+        if let Some(bye) = bye {
+            byes[bye] += 1;
+            course.points[bye] += (settings.blocks * tournament.matches_of_block()) as f64;
+        }
+        course.rounds.push(Round { meetings, bye });
+        if !course.due.is_empty() {
+            break;
+        }
+    }
+    course
+}
+
+/// Pairs an even number, highest first: each with the next below that it has not met, as far as that leaves the fewest
+/// rematches.
+fn pairs(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
+    if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
+}
+
+/// The pairs with the fewest rematches, and how many those are: by trying everything.
+fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
+    let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
+    let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
+    for (k, &b) in below.iter().enumerate() {
+        let again = usize::from(!met.new(a, b));
+        if best.as_ref().is_some_and(|(_, least)| again >= *least) {
+            continue;
+        }
+        let rest: Vec<usize> = below[..k].iter().chain(&below[k + 1..]).copied().collect();
+        let (mut pairs, rematches) = fewest(&rest, met);
+        if best.as_ref().is_none_or(|(_, least)| again + rematches < *least) {
+            pairs.insert(0, [a, b]);
+            best = Some((pairs, again + rematches));
+        }
+        if again + rematches == 0 {
+            break;
+        }
+    }
+    best.unwrap_or_default()
+}
+
+/// Each with the nearest below that it has not met; who is left over changes partners with others.
+///
+/// No two meet twice as long as there were fewer rounds than half of the entrants: of n, each has at least n / 2 whom it
+/// has not met. Two who are left over and have met have n such others between them, but the others are (n - 2) / 2
+/// pairs; so in one pair, at least, there is one for each of the two.
+fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
+    let mut free = order.to_vec();
+    let mut pairs = Vec::new();
+    let mut left = Vec::new();
+    while !free.is_empty() {
+        let a = free.remove(0);
+        match free.iter().position(|&b| met.new(a, b)) {
+            Some(at) => pairs.push([a, free.remove(at)]),
+            None => left.push(a),
+        }
+    }
+    for two in left.chunks_exact(2) {
+        let [u, v] = [two[0], two[1]];
+        // The last pairs are nearest to those who are left over.
+        let found = pairs.iter().enumerate().rev().find_map(|(k, &[x, y])| {
+            let fits = |x, y| met.new(u, x) && met.new(v, y);
+            if fits(x, y) { Some((k, [x, y])) } else { fits(y, x).then_some((k, [y, x])) }
+        });
+        match found {
+            Some((k, [x, y])) => {
+                pairs[k] = [x, u];
+                pairs.push([y, v]);
+            }
+            None => pairs.push([u, v]),
+        }
+    }
+    pairs
+}

@@ -1,0 +1,380 @@
+use std::collections::BTreeMap;
+
+use ludex_env::Stream;
+
+use super::*;
+
+fn settings(entrants: usize, format: Format) -> Settings {
+    Settings { entrants, seats: 2, format, blocks: 1, seed: 7, strikes: 0 }
+}
+
+fn tournament(entrants: usize, format: Format) -> Tournament {
+    Tournament::new(settings(entrants, format)).unwrap()
+}
+
+/// What comes of a block when `score` says what the first of two entrants gets against the second.
+fn finish(block: &Block, score: impl Fn(usize, usize) -> f64) -> Finished {
+    let played = |table: &Vec<usize>| Played { seats: table.clone(), ..Played::two(0, 1, score(table[0], table[1])) };
+    let matches = block.tables.iter().map(played).collect();
+    Finished { pairing: block.pairing.clone(), index: block.index, matches, failed: Vec::new() }
+}
+
+/// The lower number wins.
+fn by_number(a: usize, b: usize) -> f64 {
+    f64::from(a < b)
+}
+
+/// A result of every pair that is drawn once, draws among them; the same from both sides.
+fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
+    move |a, b| {
+        let mut rng = Stream::named(&format!("ludex.v1:test:{seed}:{}:{}", a.min(b), a.max(b)));
+        let of_lower = [0.0, 0.5, 1.0, 1.0][rng.below(4)];
+        if a < b { of_lower } else { 1.0 - of_lower }
+    }
+}
+
+/// Plays it out, one block at a time: the first, or one that `pick` draws. Every block, in the order of play.
+fn play(t: &Tournament, score: impl Fn(usize, usize) -> f64, mut pick: Option<Stream>) -> (Results, Vec<Block>) {
+    let (mut results, mut blocks) = (Results::default(), Vec::new());
+    loop {
+        let mut due = t.next(&results);
+        if due.is_empty() {
+            return (results, blocks);
+        }
+        let at = pick.as_mut().map_or(0, |rng| rng.below(due.len()));
+        let block = due.swap_remove(at);
+        results.add(finish(&block, &score));
+        blocks.push(block);
+    }
+}
+
+const FORMATS: [Format; 4] =
+    [Format::RoundRobin, Format::DoubleRoundRobin, Format::Swiss { rounds: 4 }, Format::Ladder];
+
+#[test]
+fn everybody_meets_everybody_equally_often_on_each_seat() {
+    for (format, seats, blocks) in [
+        (Format::RoundRobin, 2, 1),
+        (Format::RoundRobin, 2, 3),
+        (Format::DoubleRoundRobin, 2, 2),
+        (Format::RoundRobin, 3, 2),
+        (Format::DoubleRoundRobin, 4, 1),
+    ] {
+        for entrants in seats..9 {
+            let t = Tournament::new(Settings { seats, blocks, ..settings(entrants, format) }).unwrap();
+            let all = t.next(&Results::default());
+            assert_eq!(all.len() as u64, t.blocks_at_most());
+            let (mut met, mut on_seat) = (BTreeMap::new(), vec![vec![0; seats]; entrants]);
+            for block in &all {
+                assert_eq!(block.tables.len() as u64, t.matches_of_block());
+                let mut set = block.pairing.clone();
+                set.sort_unstable();
+                *met.entry(set).or_insert(0) += 1;
+                for table in &block.tables {
+                    table.iter().enumerate().for_each(|(seat, &e)| on_seat[e][seat] += 1);
+                }
+            }
+            assert!(met.values().all(|&n| n == blocks) && met.len() as u64 * blocks == all.len() as u64);
+            for held in &on_seat {
+                let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
+                assert!(most - least <= u64::from(t.matches_of_block() == 1), "{format:?} {entrants}: {on_seat:?}");
+            }
+            let mut numbers: Vec<u64> = all.iter().map(|b| b.index).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), all.len());
+        }
+    }
+}
+
+#[test]
+fn whoever_asks_again_gets_the_same_answer() {
+    for (seed, format) in (0..5).flat_map(|seed| FORMATS.map(|f| (seed, f))) {
+        for entrants in [2, 5, 12, 13] {
+            let t = Tournament::new(Settings { seed, blocks: 2, ..settings(entrants, format) }).unwrap();
+            let (results, blocks) = play(&t, drawn(seed), None);
+            assert!(blocks.len() as u64 <= t.blocks_at_most());
+            // In any order of play the same blocks are played, and they give the same table.
+            let (shuffled, others) = play(&t, drawn(seed), Some(Stream::named(&format!("ludex.v1:order:{seed}"))));
+            let sorted = |mut blocks: Vec<Block>| {
+                blocks.sort_by_key(|b| b.index);
+                blocks
+            };
+            assert_eq!(sorted(blocks.clone()), sorted(others));
+            assert_eq!((t.standings(&results), &results), (t.standings(&shuffled), &shuffled));
+            // Whatever was on disk when it was interrupted.
+            let mut prefix = Results::default();
+            for block in &blocks {
+                assert_eq!(t.next(&prefix)[0], *block);
+                prefix.add(finish(block, drawn(seed)));
+            }
+            assert!(t.next(&prefix).is_empty());
+        }
+    }
+}
+
+#[test]
+fn draws_depend_on_the_seed() {
+    for format in FORMATS {
+        let first =
+            |seed| Tournament::new(Settings { seed, ..settings(12, format) }).unwrap().next(&Results::default());
+        assert_eq!(first(1), first(1));
+        assert_ne!(first(1), first(2), "{format:?}");
+    }
+}
+
+/// The rounds of a swiss: the pairs of each, from the numbers of the blocks.
+fn rounds(entrants: usize, blocks: &[Block]) -> Vec<Vec<[usize; 2]>> {
+    let mut rounds = BTreeMap::new();
+    for block in blocks {
+        let mut pair = [block.pairing[0], block.pairing[1]];
+        pair.sort_unstable();
+        rounds.entry(block.index / (entrants as u64 / 2)).or_insert_with(Vec::new).push(pair);
+    }
+    rounds.into_values().collect()
+}
+
+#[test]
+fn a_swiss_has_no_rematch_and_no_second_bye() {
+    for (seed, entrants) in (0..5).flat_map(|seed| (2..34).map(move |n| (seed, n))) {
+        // As many rounds as surely can do without.
+        let rounds_played = (entrants as u64 / 2).max(1);
+        let format = Format::Swiss { rounds: rounds_played };
+        let t = Tournament::new(Settings { seed, ..settings(entrants, format) }).unwrap();
+        let (results, blocks) = play(&t, drawn(seed), None);
+        let rounds = rounds(entrants, &blocks);
+        assert_eq!(rounds.len() as u64, rounds_played);
+        let mut met: Vec<[usize; 2]> = rounds.iter().flatten().copied().collect();
+        met.sort_unstable();
+        let all = met.len();
+        met.dedup();
+        assert_eq!(met.len(), all, "{entrants} entrants, seed {seed}");
+        for pairs in &rounds {
+            let mut seated: Vec<usize> = pairs.iter().flatten().copied().collect();
+            seated.sort_unstable();
+            seated.dedup();
+            assert_eq!(seated.len(), entrants / 2 * 2);
+        }
+        let standings = t.standings(&results);
+        let byes: Vec<u64> = standings.iter().map(|s| s.byes).collect();
+        assert!(byes.iter().all(|&n| n <= 1));
+        assert_eq!(byes.iter().sum::<u64>(), entrants as u64 % 2 * rounds_played);
+        // Every round gives two points to each meeting and to a bye.
+        let points: f64 = standings.iter().map(|s| s.points).sum();
+        assert_eq!(points, (entrants.div_ceil(2) as u64 * 2 * rounds_played) as f64);
+    }
+}
+
+#[test]
+fn a_small_swiss_is_paired_by_trying_everything() {
+    // Four have three rounds without a rematch, and six have four at least: two triangles can be left for the fifth.
+    for seed in 0..12 {
+        for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
+            let format = Format::Swiss { rounds: most };
+            let t = Tournament::new(Settings { seed, ..settings(entrants, format) }).unwrap();
+            let mut met: Vec<_> = rounds(entrants, &play(&t, drawn(seed), None).1).concat();
+            met.sort_unstable();
+            let all = met.len();
+            met.dedup();
+            assert_eq!(met.len(), all, "{entrants} entrants, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_swiss_pairs_those_with_equal_points() {
+    let t = tournament(16, Format::Swiss { rounds: 4 });
+    let (results, blocks) = play(&t, by_number, None);
+    // The better always wins: after four rounds one of sixteen has won all, and it is the best.
+    let table = t.standings(&results);
+    assert_eq!((table[0].entrant, table[0].points, table[0].rank), (0, 8.0, Some(1)));
+    assert_eq!(table.iter().filter(|s| s.points == 8.0).count(), 1);
+    let mut points = [0; 16];
+    for pairs in rounds(16, &blocks) {
+        for [a, b] in pairs {
+            assert!(i32::abs(points[a] - points[b]) <= 1, "{a} with {} meets {b} with {}", points[a], points[b]);
+            points[a] += 1;
+        }
+    }
+    // Buchholz: the points of all that the best has met.
+    let met = blocks.iter().filter(|b| b.pairing.contains(&0)).flat_map(|b| &b.pairing).filter(|&&e| e != 0);
+    let theirs: f64 = met.map(|&e| table.iter().find(|s| s.entrant == e).unwrap().points).sum();
+    assert_eq!(table[0].tie_break, Some(theirs));
+}
+
+#[test]
+fn usual_rounds() {
+    let usual = [(2, 1), (3, 3), (4, 3), (5, 5), (8, 5), (16, 6), (17, 7), (60, 8), (64, 8)];
+    for (entrants, rounds) in usual {
+        assert_eq!(Format::swiss(entrants), Format::Swiss { rounds }, "{entrants}");
+    }
+}
+
+#[test]
+fn a_ladder_sorts() {
+    for entrants in [2, 3, 9, 20] {
+        let t = tournament(entrants, Format::Ladder);
+        let (results, blocks) = play(&t, by_number, None);
+        let table: Vec<usize> = t.standings(&results).iter().map(|s| s.entrant).collect();
+        assert_eq!(table, (0..entrants).collect::<Vec<_>>());
+        assert!((entrants - 1..=entrants * (entrants - 1) / 2).contains(&blocks.len()));
+    }
+    // Who draws does not take the place: everybody stays where it came in, after one challenge each.
+    let t = tournament(6, Format::Ladder);
+    let (results, blocks) = play(&t, |_, _| 0.5, None);
+    assert_eq!(blocks.len(), 5);
+    let ranks: Vec<Option<usize>> = t.standings(&results).iter().map(|s| s.rank).collect();
+    assert_eq!(ranks, (1..=6).map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_ladder_is_climbed_by_several_at_a_time() {
+    let t = tournament(20, Format::Ladder);
+    let mut results = Results::default();
+    let mut most = 0;
+    loop {
+        let due = t.next(&results);
+        if due.is_empty() {
+            break;
+        }
+        most = most.max(due.len());
+        due.iter().for_each(|block| results.add(finish(block, by_number)));
+    }
+    assert!(most > 1, "{most}");
+}
+
+#[test]
+fn who_fails_too_often_is_out_and_counts_for_nobody() {
+    for format in [Format::RoundRobin, Format::DoubleRoundRobin, Format::Ladder] {
+        let t = Tournament::new(Settings { strikes: 2, ..settings(6, format) }).unwrap();
+        let without = Tournament::new(settings(6, format)).unwrap();
+        let score = |a: usize, b: usize| {
+            if a == 3 {
+                0.0
+            } else if b == 3 {
+                1.0
+            } else {
+                by_number(a, b)
+            }
+        };
+        let mut results = Results::default();
+        while let Some(block) = t.next(&results).first() {
+            let failed = block.tables.iter().flatten().filter(|&&e| e == 3).copied().collect();
+            results.add(Finished { failed, ..finish(block, score) });
+        }
+        let mut left_out = Results::default();
+        left_out.leave_out(3, "it did not start");
+        while let Some(block) = without.next(&left_out).first() {
+            left_out.add(finish(block, score));
+        }
+        let (table, other) = (t.standings(&results), without.standings(&left_out));
+        assert!(table[5].out.as_ref().unwrap().contains("disqualified"), "{table:?}");
+        assert_eq!((table[5].entrant, table[5].rank), (3, None));
+        assert!(table[5].failures >= 2 && table[5].tally.losses >= 2);
+        assert_eq!(other[5].out.as_deref(), Some("it did not start"));
+        // The others' table is the same whether it left late or never entered.
+        assert_eq!(table[..5], other[..5]);
+        if format == Format::DoubleRoundRobin {
+            assert_eq!((table[0].walkovers, table[5].walkovers), (2, 10));
+            assert_eq!(table[0].tally.wins, 8);
+        }
+    }
+}
+
+#[test]
+fn a_swiss_goes_on_without_who_is_out() {
+    let t = Tournament::new(Settings { strikes: 2, ..settings(9, Format::Swiss { rounds: 4 }) }).unwrap();
+    let mut results = Results::default();
+    let (mut met, mut blocks) = (Vec::new(), 0);
+    while let Some(block) = t.next(&results).first() {
+        let failed: Vec<usize> = block.tables.iter().flatten().filter(|&&e| e == 3).copied().collect();
+        met.extend(block.pairing.iter().filter(|_| !failed.is_empty()).filter(|&&e| e != 3).copied());
+        let score = |a: usize, b: usize| {
+            if a == 3 {
+                0.0
+            } else if b == 3 {
+                1.0
+            } else {
+                by_number(a, b)
+            }
+        };
+        results.add(Finished { failed, ..finish(block, score) });
+        blocks += 1;
+    }
+    assert_eq!(met.len(), 1, "out after the round in which it failed twice");
+    let table = t.standings(&results);
+    assert_eq!((table[8].entrant, table[8].rank, table[8].failures), (3, None, 2));
+    // What was played counts, two matches for each meeting; from the round after, eight are left, and nobody has a bye.
+    assert_eq!(table.iter().map(|s| s.tally.games()).sum::<u64>(), 2 * 2 * blocks);
+    assert!(table.iter().find(|s| s.entrant == met[0]).unwrap().tally.wins >= 2);
+    assert_eq!(blocks, 16);
+    assert!((1..=2).contains(&table.iter().map(|s| s.byes).sum::<u64>()));
+}
+
+#[test]
+fn a_discarded_match_has_no_points() {
+    let t = tournament(2, Format::DoubleRoundRobin);
+    let block = t.next(&Results::default()).remove(0);
+    let mut finished = finish(&block, |_, _| 1.0);
+    finished.matches.pop();
+    let mut results = Results::default();
+    results.add(finished);
+    assert!(t.next(&results).is_empty());
+    let table = t.standings(&results);
+    assert_eq!((table[0].points, table[1].points, table[0].tally.games()), (1.0, 0.0, 1));
+}
+
+#[test]
+fn results_of_other_blocks_say_nothing() {
+    let t = tournament(4, Format::DoubleRoundRobin);
+    let due = t.next(&Results::default());
+    let mut results = Results::default();
+    results.add(Finished { pairing: due[1].pairing.clone(), ..finish(&due[0], by_number) });
+    assert_eq!(t.next(&results), due);
+}
+
+#[test]
+fn sonneborn_berger_by_hand() {
+    // 0 beats 1, 1 beats 2, 2 beats 0; all beat 3 but 2, who draws with it.
+    let score = |a: usize, b: usize| match [a.min(b), a.max(b)] {
+        [0, 1] | [1, 2] | [0, 3] | [1, 3] => by_number(a, b),
+        [2, 3] => 0.5,
+        _ => by_number(b, a),
+    };
+    let t = tournament(4, Format::RoundRobin);
+    let (results, _) = play(&t, score, None);
+    let table = t.standings(&results);
+    let line: Vec<_> = table.iter().map(|s| (s.entrant, s.points, s.tie_break.unwrap(), s.rank.unwrap())).collect();
+    // 0: beat 1 (2 points) and 3 (1/2); 1: beat 2 (3/2) and 3; 2: beat 0 (2), half of 3; 3: half of 2.
+    assert_eq!(line, [(0, 2.0, 2.5, 1), (1, 2.0, 2.0, 2), (2, 1.5, 2.25, 3), (3, 0.5, 0.75, 4)]);
+}
+
+#[test]
+fn equals_share_a_rank() {
+    let t = tournament(3, Format::DoubleRoundRobin);
+    let (results, _) = play(&t, |_, _| 0.5, None);
+    let ranks: Vec<Option<usize>> = t.standings(&results).iter().map(|s| s.rank).collect();
+    assert_eq!(ranks, [Some(1); 3]);
+}
+
+#[test]
+fn what_makes_no_tournament_says_what_would() {
+    let error = |settings: Settings| Tournament::new(settings).unwrap_err().to_string();
+    let base = settings(4, Format::RoundRobin);
+    assert!(error(Settings { seats: 1, ..base.clone() }).contains("two seats or more"));
+    assert!(error(Settings { entrants: 1, ..base.clone() }).contains("at least as many entrants"));
+    assert!(error(Settings { blocks: 0, ..base.clone() }).contains("at least one block"));
+    assert!(error(Settings { format: Format::Swiss { rounds: 0 }, ..base.clone() }).contains("at least one round"));
+    for format in [Format::Ladder, Format::Swiss { rounds: 3 }] {
+        assert!(error(Settings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));
+    }
+}
+
+#[test]
+fn large_numbers_do_not_overflow() {
+    let most = |entrants, seats| {
+        Tournament { settings: Settings { seats, ..settings(entrants, Format::RoundRobin) }, drawn: Vec::new() }
+            .blocks_at_most()
+    };
+    assert_eq!((most(60, 2), most(10, 7), most(1 << 40, 8)), (1770, 120, u64::MAX));
+}

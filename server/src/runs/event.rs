@@ -1,0 +1,166 @@
+//! Tournaments as runs: their terms, which stand in the folder in the suite's place, and their schedule.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use anyhow::Context as _;
+use ludex_protocol::record::{Reason, Record};
+use ludex_referee::outcome::is_forfeit;
+use ludex_referee::rating::Played;
+use ludex_referee::suite::Policy;
+use ludex_referee::suite::plan::{self, Block, Done, Due, key};
+use ludex_referee::tournament::{Finished, Format, Results, Settings, Tournament};
+use serde::{Deserialize, Serialize};
+
+use super::Schedule;
+use super::play::key_of;
+
+/// What stands for the name of the suite, e.g. where seeds are drawn.
+pub const NAME: &str = "tournament";
+/// The one part of a tournament, by its id.
+pub const PART: &str = "main";
+
+/// How a tournament is held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// The game, canonical.
+    pub game: String,
+    /// Seeds for each meeting.
+    pub blocks: u64,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// So many matches that its own failures ended put an entrant out; 0: none does.
+    pub strikes: u64,
+    /// The format.
+    pub format: Format,
+    /// How matches are held.
+    pub policy: Policy,
+    /// Who was tried and left out before the first match, and why.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, String>,
+}
+
+impl Terms {
+    /// Reads the terms of a run.
+    ///
+    /// # Errors
+    /// A text that holds none.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        toml::from_str(text).context("suite.toml holds no terms of a tournament that this version can read")
+    }
+
+    /// As they stand in the folder.
+    ///
+    /// # Errors
+    /// Numbers beyond those of TOML.
+    pub fn text(&self) -> anyhow::Result<String> {
+        Ok(toml::to_string(self)?)
+    }
+}
+
+/// A tournament among the agents of a run.
+pub struct Event {
+    /// Who plays whom.
+    pub tournament: Tournament,
+    run: String,
+    /// Their indices, by name.
+    entrants: HashMap<String, usize>,
+    left_out: BTreeMap<usize, String>,
+    rematches: u32,
+}
+
+impl Event {
+    /// The tournament of a run by its terms, among agents of these names.
+    ///
+    /// # Errors
+    /// Terms that make no tournament.
+    pub fn new(run: &str, terms: &Terms, names: &[String], seats: usize) -> anyhow::Result<Self> {
+        let Terms { blocks, seed, strikes, format, .. } = *terms;
+        let tournament = Tournament::new(Settings { entrants: names.len(), seats, format, blocks, seed, strikes })?;
+        let entrants: HashMap<String, usize> = names.iter().cloned().zip(0..).collect();
+        let index = |(name, why): (&String, &String)| Some((*entrants.get(name)?, why.clone()));
+        let left_out = terms.left_out.iter().filter_map(index).collect();
+        Ok(Event { tournament, run: run.to_owned(), entrants, left_out, rematches: terms.policy.rematches })
+    }
+
+    /// What was played, as the tournament counts it; `done` is what the records come to, match by match.
+    pub fn results(&self, done: &plan::Results, records: &[Record]) -> Results {
+        let mut results = Results::default();
+        self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
+        // Each block with the matches of it that are over: one that was played again has two records.
+        let mut blocks: BTreeMap<u64, (Finished, BTreeSet<usize>)> = BTreeMap::new();
+        for record in records {
+            let Some((name, pairing, index, turn)) = self.place(record) else { continue };
+            if !done.contains_key(name) {
+                continue;
+            }
+            let new = || (Finished { pairing, index, ..Finished::default() }, BTreeSet::new());
+            let (finished, over) = blocks.entry(index).or_insert_with(new);
+            over.insert(turn);
+            if let Some(played) = self.played(record) {
+                finished.failed.extend(failed(record).and_then(|seat| played.seats.get(seat)));
+                finished.matches.push(played);
+            }
+        }
+        let all = self.tournament.matches_of_block() as usize;
+        blocks.into_values().filter(|(_, over)| over.len() >= all).for_each(|(finished, _)| results.add(finished));
+        results
+    }
+
+    /// The match of a record: its key, the pairing, the number of the seed and the place in the block.
+    fn place<'r>(&self, record: &'r Record) -> Option<(&'r str, Vec<usize>, u64, usize)> {
+        let (name, _) = key_of(&self.run, &record.header.episode)?;
+        let (pairing, index, turn) = read_key(name)?;
+        Some((name, pairing, index, turn))
+    }
+
+    /// The plain result of a match that counts.
+    fn played(&self, record: &Record) -> Option<Played> {
+        let reason = record.footer.reason.filter(|reason| reason.counts())?;
+        let seats: Option<Vec<usize>> =
+            record.header.seats.iter().map(|seat| self.entrants.get(&seat.name).copied()).collect();
+        let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason)).map(|seat| seat as usize);
+        Some(Played { seats: seats?, scores: record.footer.returns.clone(), forfeit, ..Played::default() })
+    }
+}
+
+/// The seat whose agent's failure ended a match; giving up is none.
+pub fn failed(record: &Record) -> Option<usize> {
+    let failure = matches!(record.footer.reason?, Reason::AgentError | Reason::Illegal | Reason::Timeout);
+    record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
+}
+
+/// The pairing, the number of the seed and the place in the block of a match by its [`key`].
+fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
+    let [PART, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
+    let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
+    Some((pairing.ok()?, index.parse().ok()?, turn.parse().ok()?))
+}
+
+impl Schedule for Event {
+    fn next(&self, done: &plan::Results, records: &[Record]) -> Vec<Block> {
+        let due = self.tournament.next(&self.results(done, records));
+        let block = |block: ludex_referee::tournament::Block| {
+            let is_due = |turn| !done.contains_key(&key(PART, &block.pairing, block.index, turn));
+            let matches = block.tables.into_iter().enumerate().filter(|(turn, _)| is_due(*turn));
+            let matches = matches.map(|(turn, seats)| Due { turn, seats }).collect();
+            Block { part: 0, pairing: block.pairing, index: block.index, matches }
+        };
+        due.into_iter().map(block).collect()
+    }
+
+    fn judge(&self, _: usize, _: usize, record: &Record) -> Done {
+        let Some(played) = self.played(record) else { return Done::Discarded };
+        let first = self.place(record).and_then(|(_, pairing, ..)| pairing.first().copied());
+        let finished = Finished { matches: vec![played], ..Finished::default() };
+        Done::Points(first.map_or(0.0, |entrant| finished.points(entrant)))
+    }
+
+    fn find(&self, key: &str) -> Option<(usize, usize)> {
+        read_key(key).map(|(_, _, turn)| (0, turn))
+    }
+
+    fn rematches(&self, _: usize) -> u32 {
+        self.rematches
+    }
+}
