@@ -164,7 +164,7 @@ fn tried(
         })
         .collect::<anyhow::Result<Vec<BTreeMap<usize, StandIn>>>>()?;
     let mut done = Results::new();
-    let mut found: Vec<BTreeMap<[usize; 2], Cost>> = vec![BTreeMap::new(); small.parts.len()];
+    let mut found: Vec<BTreeMap<Vec<usize>, Cost>> = vec![BTreeMap::new(); small.parts.len()];
     loop {
         let due = small.next(&done);
         if due.is_empty() {
@@ -174,15 +174,16 @@ fn tried(
             due.par_iter().map(|block| try_block(&small, &tables[block.part], &meters[block.part], block)).collect();
         for (block, tried) in due.iter().zip(tried) {
             let (cost, matches) = tried?;
-            found[block.part].entry(block.pairing).or_default().add(&cost, 1.0);
+            found[block.part].entry(block.pairing.clone()).or_default().add(&cost, 1.0);
             done.extend(matches);
         }
     }
-    let cost = |(at, pairings): (usize, BTreeMap<[usize; 2], Cost>)| {
+    let cost = |(at, pairings): (usize, BTreeMap<Vec<usize>, Cost>)| {
         let mut sum = Cost::default();
         for (pairing, cost) in pairings {
-            // Agents stand in the same order in the small plan and in the whole one.
-            sum.add(&cost, plan.parts[at].planned(pairing) as f64 / cost.matches.max(1.0));
+            // Agents stand in the same order in the small plan and in the whole one. A suite's pairings are of two.
+            let planned = pairing.try_into().map_or(0, |pairing| plan.parts[at].planned(pairing));
+            sum.add(&cost, planned as f64 / cost.matches.max(1.0));
         }
         sum
     };
@@ -198,7 +199,7 @@ fn try_block(
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {
-        let name = key(&table.id, block.pairing, block.index, due.turn);
+        let name = key(&table.id, &block.pairing, block.index, due.turn);
         let seen: Arc<Mutex<Cost>> = Arc::default();
         let players: Vec<Player> = due
             .seats
