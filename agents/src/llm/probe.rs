@@ -176,7 +176,9 @@ impl Llm {
         let request = Request {
             messages: &messages,
             schema,
-            metadata: self.endpoint.settings.stub.then(|| position::metadata(&ask, &*view, "probe")),
+            // A greeting is about no position.
+            metadata: (self.endpoint.settings.stub && what != "endpoint")
+                .then(|| position::metadata(&ask, &*view, "probe")),
             seed: self.endpoint.settings.seed,
         };
         let begun = Instant::now();

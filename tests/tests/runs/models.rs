@@ -84,7 +84,7 @@ fn ten_kills_cost_no_call_twice_and_change_nothing() {
 /// The estimate, with what `ludex agents check` measured, against what the run used.
 #[test]
 fn estimates_are_near_what_is_used() {
-    for plays in ["random", "anchor level=2"] {
+    for plays in ["random", "mcts sims=30"] {
         let place = Place::new();
         let stub = Stub::start(&place, &["--agent", plays, "--out-tokens", "60"]);
         let model = stub.model("m", "prompting=cot");
@@ -247,9 +247,13 @@ fn faults_are_put_down_to_those_whose_they_are() {
         let record: Value = serde_json::from_str(record.lines().next().unwrap()).unwrap();
         assert_eq!((record["reason"].as_str(), record["at_fault"].as_u64()), (Some("illegal"), Some(0)));
         let calls = fs::read_to_string(place.of_run(&format!("own{k}"), "calls.jsonl")).unwrap();
-        let third: Value = serde_json::from_str(calls.lines().nth(2).unwrap()).unwrap();
-        let prompt = third["call"]["messages"].to_string();
-        assert!(prompt.contains("your answer was refused"), "{prompt}");
+        let calls = calls.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let third: Vec<Value> = calls.filter(|call| call["key"] == "0.2.0").collect();
+        assert!(!third.is_empty());
+        for call in third {
+            let prompt = call["call"]["messages"].to_string();
+            assert!(prompt.contains("your answer was refused"), "{prompt}");
+        }
     }
     // Now and then, retried or asked again: nothing is lost by it.
     for (k, faults) in [["--fail", "0.1"], ["--malformed", "0.1"]].iter().enumerate() {
