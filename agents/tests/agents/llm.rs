@@ -383,7 +383,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
     let cases: [(Value, &str, &str, &str); 6] = [
         (json!({ "content": "" }), "stop", "empty", "no move"),
         (json!({ "content": "Hm." }), "stop", "unparsed", "Hm."),
-        (json!({ "content": "Answer: o(1,1)" }), "stop", "illegal", "o(1,1)"),
+        (json!({ "content": "Answer: o(1,1)" }), "stop", "unparsed", "o(1,1)"),
         (json!({ "content": "I will think about it for a" }), "length", "truncated", "no move"),
         (json!({ "content": null, "refusal": "I cannot play." }), "stop", "refused", "I cannot play."),
         (json!({ "content": null }), "content_filter", "refused", "no move"),
@@ -493,7 +493,7 @@ fn what_is_in_the_journal_is_not_asked_again() {
     assert_eq!((&once, endpoint.asked().len()), (&again, 3));
     let keys: Vec<String> = journal.0.lock().unwrap().iter().map(|(k, _)| k.clone()).collect();
     assert_eq!(keys, ["0.0.0", "0.0.1", "0.0.2"]);
-    let call = &journal.0.lock().unwrap()[1].1;
+    let call = journal.0.lock().unwrap()[1].1.clone();
     assert_eq!((&call["verdict"], &call["read"], &call["usd"]), (&json!("ok"), &json!("x(1,1)"), &Value::Null));
     assert_eq!((&call["purpose"], &call["finish"], &call["retries"]), (&json!("sample"), &json!("stop"), &json!(0)));
     assert_eq!(call["messages"][0]["role"], "system");
