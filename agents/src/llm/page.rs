@@ -51,10 +51,14 @@ fn first_paragraph(text: &str) -> String {
     }
 }
 
-/// The section on actions without what only programs need: ids, chance, the move that stands in for errors.
+/// The section on actions without what only programs need: chance, the move that stands in for errors, and ids, unless moves
+/// are explained by their ids alone.
 fn player_actions(text: &str) -> String {
-    let kept = text.split("\n\n").filter_map(|p| if p.starts_with('|') { table(p) } else { prose(p) });
-    kept.collect::<Vec<_>>().join("\n\n")
+    let kept = |ids: bool| -> String {
+        let parts = text.split("\n\n").filter_map(|p| if p.starts_with('|') { table(p) } else { prose(p, ids) });
+        parts.collect::<Vec<_>>().join("\n\n")
+    };
+    Some(kept(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| kept(true))
 }
 
 /// A table of texts, without its column of ids; `None` for one that is about ids alone.
@@ -71,9 +75,10 @@ fn table(rows: &str) -> Option<String> {
     Some(rows.lines().map(row).collect::<Vec<_>>().join("\n"))
 }
 
-/// A paragraph up to where it speaks of chance, without its sentences on ids; `None` for one that is about ids alone.
-fn prose(paragraph: &str) -> Option<String> {
-    let on_ids = |s: &str| s.contains(" ids") || s.starts_with("Ids") || s.starts_with("Id `");
+/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as of
+/// one that is about ids alone.
+fn prose(paragraph: &str, ids: bool) -> Option<String> {
+    let on_ids = |s: &str| !ids && (s.contains(" ids") || s.starts_with("Ids") || s.starts_with("Id `"));
     let all: Vec<&str> =
         sentences(paragraph).take_while(|s| !s.starts_with("Chance") && !s.starts_with("Outcomes of chance")).collect();
     let about_ids = all.first().is_some_and(|s| on_ids(s)) && !paragraph.contains("ext");
@@ -164,7 +169,7 @@ mod tests {
             let game = ludex_env::load(entry.id).unwrap();
             let long = Page::new(&game, Rules::Long);
             assert!(long.rules.len() > 100 && long.actions.len() > 40, "{}", entry.id);
-            for unwanted in ["policy `default`", "u8", "## ", "Level 0", "| id", "Chance deals"] {
+            for unwanted in ["policy `default`", "u8", "## ", "Level 0", "| id |", "Chance deals"] {
                 let all = format!("{}\n{}", long.actions, long.encoding);
                 assert!(!all.contains(unwanted), "{}: {unwanted}\n{all}", entry.id);
             }
