@@ -68,7 +68,7 @@ fn table(rows: &str) -> Option<String> {
         return None;
     }
     let ids = head.starts_with("| id");
-    let row = |l: &str| match l[1..].split_once('|') {
+    let row = |l: &str| match l.strip_prefix('|').and_then(|l| l.split_once('|')) {
         Some((_, rest)) if ids => format!("|{rest}"),
         _ => l.to_owned(),
     };
