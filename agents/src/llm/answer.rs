@@ -259,7 +259,7 @@ mod tests {
         let verdict = |answer| first("tic_tac_toe", answer).0;
         assert_eq!(verdict(""), "empty");
         assert_eq!(verdict("I would rather not say what I think about it, as it is a difficult position."), "unparsed");
-        assert_eq!(verdict("Answer: o(1,1)"), "illegal");
+        assert_eq!(verdict("Answer: o(1,1)"), "unparsed");
         assert_eq!(verdict("Remove: x(1,1) is what I would do first of all in such a position, I think."), "unparsed");
     }
 
@@ -279,12 +279,21 @@ mod tests {
         for answer in [
             r#"{"move": {"offer": [0, 0, 0], "say": "Take it."}}"#,
             r#"I offer: {"offer": [0, 0, 0], "say": "Take it."}"#,
-            "Answer: Take it. player_0: 0 books 0 hats 0 balls",
+            "Answer: Take it. player_0: 0 books 0 hats 0 basketballs",
         ] {
             let reading = read(&ask, &*view, answer, None);
             let said = serde_json::json!({"offer": [0, 0, 0], "say": "Take it."});
             assert_eq!(reading.mv, Some(Move::Said(said)), "{answer}");
         }
+    }
+
+    #[test]
+    fn a_move_of_the_game_that_is_not_legal_now_is_illegal() {
+        let state = load("tic_tac_toe").unwrap().start();
+        let view = state.view(Viewer::Seat(0));
+        let ask = Ask::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
+        let reading = read(&ask, &*view, "Answer: x(1,1)", None);
+        assert_eq!((reading.verdict, reading.mv), ("illegal", None));
     }
 
     /// Odd answers in every game: nothing panics, and nothing is a move that the rules would not take.

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-static GATES: LazyLock<Mutex<HashMap<(String, String), Arc<Gate>>>> = LazyLock::new(Mutex::default);
+/// Gates by base URL and model.
+type Gates = HashMap<(String, String), Arc<Gate>>;
+
+static GATES: LazyLock<Mutex<Gates>> = LazyLock::new(Mutex::default);
 
 /// The gate before an endpoint and model.
 #[derive(Default)]

@@ -51,23 +51,51 @@ fn first_paragraph(text: &str) -> String {
     }
 }
 
-/// The section on actions without what is said of chance, and of the move that stands in for errors.
+/// The section on actions without what only programs need: chance, the move that stands in for errors, and ids, unless moves
+/// are explained by their ids alone.
 fn player_actions(text: &str) -> String {
-    let of_chance = |p: &str| p.starts_with("Chance") || p.starts_with("Outcomes of chance");
-    let kept = text.split("\n\n").filter(|p| !of_chance(p)).map(|p| {
-        // A table has no sentences.
-        if p.starts_with('|') { p.to_owned() } else { without(p, &["policy `default`", "Chance after"]) }
-    });
-    kept.filter(|p| !p.is_empty()).collect::<Vec<_>>().join("\n\n")
+    let kept = |ids: bool| -> String {
+        let parts = text.split("\n\n").filter_map(|p| if p.starts_with('|') { table(p) } else { prose(p, ids) });
+        parts.collect::<Vec<_>>().join("\n\n")
+    };
+    Some(kept(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| kept(true))
 }
 
-/// A paragraph without the sentences that have one of these words.
-fn without(paragraph: &str, words: &[&str]) -> String {
-    let all: Vec<&str> = sentences(paragraph).collect();
-    let Some(first) = all.iter().position(|s| words.iter().any(|w| s.contains(w))) else { return paragraph.to_owned() };
-    let rest = all[first..].iter().filter(|s| !words.iter().any(|w| s.contains(w)));
-    all[..first].iter().chain(rest).map(|s| s.trim()).collect::<Vec<_>>().join(" ")
+/// A table of texts, without its column of ids; `None` for one that is about ids alone.
+fn table(rows: &str) -> Option<String> {
+    let head = rows.lines().next()?;
+    if !head.contains("text") {
+        return None;
+    }
+    let ids = head.starts_with("| id");
+    let row = |l: &str| match l.strip_prefix('|').and_then(|l| l.split_once('|')) {
+        Some((_, rest)) if ids => format!("|{rest}"),
+        _ => l.to_owned(),
+    };
+    Some(rows.lines().map(row).collect::<Vec<_>>().join("\n"))
 }
+
+/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as of
+/// one that is about ids alone.
+fn prose(paragraph: &str, ids: bool) -> Option<String> {
+    let on_ids = |s: &str| !ids && (s.contains(" ids") || s.starts_with("Ids") || s.starts_with("Id `"));
+    let all: Vec<&str> =
+        sentences(paragraph).take_while(|s| !s.starts_with("Chance") && !s.starts_with("Outcomes of chance")).collect();
+    let about_ids = all.first().is_some_and(|s| on_ids(s)) && !paragraph.contains("ext");
+    let kept = all.into_iter().filter(|s| !about_ids && !on_ids(s) && !s.contains("policy `default`"));
+    let text = kept.collect::<Vec<_>>().join(" ");
+    let text = BARE_ID.iter().fold(text, |text, phrase| text.replace(phrase, ""));
+    (!text.is_empty()).then_some(text)
+}
+
+/// How pages say that an id is read as a move too, which is nothing for players: they cannot know the ids.
+const BARE_ID: [&str; 5] = [
+    ", and the bare id",
+    "; and the bare id",
+    "; the bare id parses too",
+    " The bare id parses too.",
+    " The\nbare id parses too.",
+];
 
 /// The sentences of a paragraph: cut behind a point and a blank.
 fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
@@ -141,8 +169,8 @@ mod tests {
             let game = ludex_env::load(entry.id).unwrap();
             let long = Page::new(&game, Rules::Long);
             assert!(long.rules.len() > 100 && long.actions.len() > 40, "{}", entry.id);
-            for unwanted in ["policy `default`", "u8", "## ", "Level 0", "OpenSpiel's array"] {
-                let all = format!("{}\n{}\n{}", long.rules, long.actions, long.encoding);
+            for unwanted in ["policy `default`", "u8", "## ", "Level 0", "| id |", "Chance deals"] {
+                let all = format!("{}\n{}", long.actions, long.encoding);
                 assert!(!all.contains(unwanted), "{}: {unwanted}\n{all}", entry.id);
             }
             let short = Page::new(&game, Rules::Short);

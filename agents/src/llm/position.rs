@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn plain_grids_are_turned() {
-        assert_eq!(swapped("B\nabc\ndef\nghi\nend").as_deref(), Some("B\nadg\nbeh\ncfi\nend"));
+        assert_eq!(swapped("B\nabc\ndef\nghi\nthe end").as_deref(), Some("B\nadg\nbeh\ncfi\nthe end"));
         assert_eq!(swapped("ab..\ncd..\nef..").as_deref(), Some("ace\nbdf\n...\n..."));
         assert_eq!(swapped("8bbb\n7...\n abc"), None);
         assert_eq!(swapped("You are p0.\nIt is your turn."), None);

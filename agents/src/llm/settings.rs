@@ -15,29 +15,68 @@ pub(super) const ARGS: &[ArgDef] = &[
     ArgDef::new("model", ArgKind::Text, "the model's name at the endpoint").required(),
     ArgDef::new("api", ArgKind::Text, "openai (chat completions, which most servers speak) or anthropic (messages)")
         .default("openai"),
-    ArgDef::new("base_url", ArgKind::Text, "where the endpoint is, such as http://127.0.0.1:8000/v1; if absent, the public one of the api"),
-    ArgDef::new("key_env", ArgKind::Text, "the environment variable that holds the key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, and none for a base_url on this machine"),
+    ArgDef::new(
+        "base_url",
+        ArgKind::Text,
+        "where the endpoint is, such as http://127.0.0.1:8000/v1; if absent, the public one of the api",
+    ),
+    ArgDef::new(
+        "key_env",
+        ArgKind::Text,
+        "the environment variable that holds the key; if absent, OPENAI_API_KEY or ANTHROPIC_API_KEY, \
+         and none for a base_url on this machine",
+    ),
     ArgDef::new("prompting", ArgKind::Text, "prompt, cot, sc_cot, tot or self_refine").default("prompt"),
     ArgDef::new("variant", ArgKind::Int { min: 0, max: 4 }, "which opening sentence asks to think (cot and sc_cot)")
         .default("0"),
     ArgDef::new("n", COUNT, "samples that vote (sc_cot)").default("5"),
     ArgDef::new("width", COUNT, "candidates of each of the two steps (tot)").default("3"),
     ArgDef::new("votes", COUNT, "votes on the candidates of a step (tot)").default("3"),
-    ArgDef::new("effort", ArgKind::Text, "sent as reasoning_effort; with api=anthropic low, medium or high: a thinking budget of 2048, 8192 or 24576 tokens"),
+    ArgDef::new(
+        "effort",
+        ArgKind::Text,
+        "sent as reasoning_effort; with api=anthropic low, medium or high: a thinking budget of 2048, 8192 or \
+         24576 tokens",
+    ),
     ArgDef::new("temperature", ArgKind::Number { min: 0.0, max: 2.0 }, "if absent, the endpoint's default"),
-    ArgDef::new("max_tokens", ArgKind::Int { min: 1, max: 10_000_000 }, "bound on an answer; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking budget)"),
+    ArgDef::new(
+        "max_tokens",
+        ArgKind::Int { min: 1, max: 10_000_000 },
+        "bound on an answer; if absent, the endpoint's default (api=anthropic must have one: 8192, and the thinking \
+         budget)",
+    ),
     ArgDef::new("extra", ArgKind::Text, "a JSON object laid over the request body; null takes a field away"),
     ArgDef::new("timeout", ArgKind::Number { min: 0.1, max: 86_400.0 }, "seconds for one call").default("300"),
-    ArgDef::new("retries", ArgKind::Int { min: 0, max: 100 }, "how often a call is made again that failed for the moment")
-        .default("5"),
-    ArgDef::new("rpm", ArgKind::Int { min: 0, max: 1_000_000 }, "calls a minute to this endpoint and model, over the whole process; 0: no bound")
-        .default("0"),
-    ArgDef::new("concurrency", ArgKind::Int { min: 1, max: 10_000 }, "calls at a time to this endpoint and model, over the whole process")
-        .default("8"),
-    ArgDef::new("format", ArgKind::Text, "how moves are answered: schema (JSON), text (a labelled line), or auto: JSON where the endpoint takes a schema")
-        .default("auto"),
-    ArgDef::new("stub", ArgKind::Flag, "tell the endpoint the position in `metadata`, for the stand-in of `ludex llm-stub`")
-        .default("false"),
+    ArgDef::new(
+        "retries",
+        ArgKind::Int { min: 0, max: 100 },
+        "how often a call is made again that failed for the moment",
+    )
+    .default("5"),
+    ArgDef::new(
+        "rpm",
+        ArgKind::Int { min: 0, max: 1_000_000 },
+        "calls a minute to this endpoint and model, over the whole process; 0: no bound",
+    )
+    .default("0"),
+    ArgDef::new(
+        "concurrency",
+        ArgKind::Int { min: 1, max: 10_000 },
+        "calls at a time to this endpoint and model, over the whole process",
+    )
+    .default("8"),
+    ArgDef::new(
+        "format",
+        ArgKind::Text,
+        "how moves are answered: schema (JSON), text (a labelled line), or auto: JSON where the endpoint takes a schema",
+    )
+    .default("auto"),
+    ArgDef::new(
+        "stub",
+        ArgKind::Flag,
+        "tell the endpoint the position in `metadata`, for the stand-in of `ludex llm-stub`",
+    )
+    .default("false"),
     ArgDef::new("price_in", PRICE, "USD for a million tokens read"),
     ArgDef::new("price_out", PRICE, "USD for a million tokens written"),
     ArgDef::new("template", ArgKind::Text, "standard, or user: no system message, the user's says everything")

@@ -1,9 +1,7 @@
-//! The `llm` agent against an endpoint of the test's own, which answers what it was told to.
+//! The `llm` agent against an endpoint of the test's own.
 
-use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::TcpListener;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ludex_agents::llm::{self, Call};
@@ -13,111 +11,7 @@ use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Past, Viewer
 use serde_json::{Value, json};
 
 use crate::common::{after, game};
-
-/// What the endpoint got.
-#[derive(Clone, Debug)]
-struct Asked {
-    path: String,
-    headers: HashMap<String, String>,
-    body: Value,
-}
-
-/// What it answers.
-enum Reply {
-    /// A status, a `Retry-After` in seconds, a body.
-    Http(u16, Option<u64>, String),
-    /// Nothing, for as long as the client stays.
-    Silence,
-}
-
-struct Endpoint {
-    url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
-}
-
-impl Endpoint {
-    /// Answers request k (from 0) with what `script` says.
-    fn new(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (seen, script) = (asked.clone(), Arc::new(script));
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (seen, script) = (seen.clone(), script.clone());
-                std::thread::spawn(move || answer(stream, &seen, &*script));
-            }
-        });
-        Endpoint { url, asked }
-    }
-
-    /// Answers every request with these texts in turn; the last again and again.
-    fn saying(texts: &[&str]) -> Self {
-        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        Self::new(move |k, _| said(&texts[k.min(texts.len() - 1)]))
-    }
-
-    fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
-    }
-
-    /// An agent that asks here.
-    fn spec(&self, args: &str) -> String {
-        format!("llm model=m base_url={}/v1 {args}", self.url)
-    }
-}
-
-fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize, &Asked) -> Reply) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut line = String::new();
-    if reader.read_line(&mut line).unwrap_or(0) == 0 {
-        return;
-    }
-    let path = line.split(' ').nth(1).unwrap().to_owned();
-    let mut headers = HashMap::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-        let Some((name, value)) = line.trim().split_once(':') else { break };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
-    }
-    let mut body = vec![0; headers["content-length"].parse().unwrap()];
-    reader.read_exact(&mut body).unwrap();
-    let asked = Asked { path, headers, body: serde_json::from_slice(&body).unwrap() };
-    let k = {
-        let mut seen = seen.lock().unwrap();
-        seen.push(asked.clone());
-        seen.len() - 1
-    };
-    match script(k, &asked) {
-        Reply::Http(status, wait, body) => {
-            let wait = wait.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
-            let head =
-                format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{wait}\r\n", body.len());
-            // The client may have left.
-            let _ = stream.write_all(format!("{head}{body}").as_bytes());
-        }
-        Reply::Silence => {
-            let _ = reader.read(&mut [0]);
-        }
-    }
-}
-
-fn completion(message: Value, finish: &str) -> Reply {
-    let body = json!({
-        "choices": [{ "message": message, "finish_reason": finish }],
-        "usage": { "prompt_tokens": 100, "completion_tokens": 7 },
-    });
-    Reply::Http(200, None, body.to_string())
-}
-
-fn said(text: &str) -> Reply {
-    completion(json!({ "role": "assistant", "content": text }), "stop")
-}
-
-fn error(status: u16, message: &str) -> Reply {
-    Reply::Http(status, Some(0), json!({ "error": { "message": message } }).to_string())
-}
+use crate::llm_endpoint::{Asked, Endpoint, Reply, completion, error, said};
 
 /// A journal in memory.
 #[derive(Default)]
@@ -383,7 +277,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
     let cases: [(Value, &str, &str, &str); 6] = [
         (json!({ "content": "" }), "stop", "empty", "no move"),
         (json!({ "content": "Hm." }), "stop", "unparsed", "Hm."),
-        (json!({ "content": "Answer: o(1,1)" }), "stop", "illegal", "o(1,1)"),
+        (json!({ "content": "Answer: o(1,1)" }), "stop", "unparsed", "o(1,1)"),
         (json!({ "content": "I will think about it for a" }), "length", "truncated", "no move"),
         (json!({ "content": null, "refusal": "I cannot play." }), "stop", "refused", "I cannot play."),
         (json!({ "content": null }), "content_filter", "refused", "no move"),
@@ -493,7 +387,7 @@ fn what_is_in_the_journal_is_not_asked_again() {
     assert_eq!((&once, endpoint.asked().len()), (&again, 3));
     let keys: Vec<String> = journal.0.lock().unwrap().iter().map(|(k, _)| k.clone()).collect();
     assert_eq!(keys, ["0.0.0", "0.0.1", "0.0.2"]);
-    let call = &journal.0.lock().unwrap()[1].1;
+    let call = journal.0.lock().unwrap()[1].1.clone();
     assert_eq!((&call["verdict"], &call["read"], &call["usd"]), (&json!("ok"), &json!("x(1,1)"), &Value::Null));
     assert_eq!((&call["purpose"], &call["finish"], &call["retries"]), (&json!("sample"), &json!("stop"), &json!(0)));
     assert_eq!(call["messages"][0]["role"], "system");

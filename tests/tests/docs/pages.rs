@@ -110,7 +110,8 @@ fn array(t: &TensorSpec) -> String {
 fn agents() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
-         `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}.\n",
+         `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}. \
+         [Language models](language-models.md) have a page of their own.\n",
         ludex_agents::roster::SEED.name,
         ludex_agents::roster::SEED.doc
     );

@@ -1,0 +1,113 @@
+//! An endpoint of the test's own, which answers what it was told to.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+/// What the endpoint got.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub path: String,
+    pub headers: HashMap<String, String>,
+    pub body: Value,
+}
+
+/// What it answers.
+pub enum Reply {
+    /// A status, a `Retry-After` in seconds, a body.
+    Http(u16, Option<u64>, String),
+    /// Nothing, for as long as the client stays.
+    Silence,
+}
+
+pub struct Endpoint {
+    pub url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Endpoint {
+    /// Answers request k (from 0) with what `script` says.
+    pub fn new(script: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (seen, script) = (asked.clone(), Arc::new(script));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (seen, script) = (seen.clone(), script.clone());
+                std::thread::spawn(move || answer(stream, &seen, &*script));
+            }
+        });
+        Endpoint { url, asked }
+    }
+
+    /// Answers every request with these texts in turn; the last again and again.
+    pub fn saying(texts: &[&str]) -> Self {
+        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+        Self::new(move |k, _| said(&texts[k.min(texts.len() - 1)]))
+    }
+
+    pub fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// An agent that asks here.
+    pub fn spec(&self, args: &str) -> String {
+        format!("llm model=m base_url={}/v1 {args}", self.url)
+    }
+}
+
+fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &dyn Fn(usize, &Asked) -> Reply) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut line = String::new();
+    if reader.read_line(&mut line).unwrap_or(0) == 0 {
+        return;
+    }
+    let path = line.split(' ').nth(1).unwrap().to_owned();
+    let mut headers = HashMap::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let mut body = vec![0; headers["content-length"].parse().unwrap()];
+    reader.read_exact(&mut body).unwrap();
+    let asked = Asked { path, headers, body: serde_json::from_slice(&body).unwrap() };
+    let k = {
+        let mut seen = seen.lock().unwrap();
+        seen.push(asked.clone());
+        seen.len() - 1
+    };
+    match script(k, &asked) {
+        Reply::Http(status, wait, body) => {
+            let wait = wait.map(|s| format!("retry-after: {s}\r\n")).unwrap_or_default();
+            let head =
+                format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{wait}\r\n", body.len());
+            // The client may have left.
+            let _ = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+        Reply::Silence => {
+            let _ = reader.read(&mut [0]);
+        }
+    }
+}
+
+pub fn completion(message: Value, finish: &str) -> Reply {
+    let body = json!({
+        "choices": [{ "message": message, "finish_reason": finish }],
+        "usage": { "prompt_tokens": 100, "completion_tokens": 7 },
+    });
+    Reply::Http(200, None, body.to_string())
+}
+
+pub fn said(text: &str) -> Reply {
+    completion(json!({ "role": "assistant", "content": text }), "stop")
+}
+
+pub fn error(status: u16, message: &str) -> Reply {
+    Reply::Http(status, Some(0), json!({ "error": { "message": message } }).to_string())
+}
