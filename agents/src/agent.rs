@@ -74,6 +74,12 @@ pub trait Agent: Send + Sync {
     fn reproducible(&self) -> bool {
         true
     }
+
+    /// A match begins in which it has a seat. Hosts that say so say it for every seat, and [`Agent::leave`] at the end.
+    fn enter(&self) {}
+
+    /// A match ended in which it had a seat: when all are over, what it kept for their next turns may go.
+    fn leave(&self) {}
 }
 
 /// An agent as a [`Policy`], for batches and other hosts that need an action at once, without a deadline.
@@ -113,5 +119,13 @@ impl Agent for Keyed {
 
     fn reproducible(&self) -> bool {
         self.agent.reproducible()
+    }
+
+    fn enter(&self) {
+        self.agent.enter();
+    }
+
+    fn leave(&self) {
+        self.agent.leave();
     }
 }

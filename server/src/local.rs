@@ -135,6 +135,7 @@ pub trait Journals: Send + Sync {
 pub fn play(setup: Setup, players: &[&Player], asking: Asking, mut told: impl FnMut(&Match, &Output)) -> Played {
     let mut now = 0;
     let mut failure = None;
+    players.iter().for_each(|player| player.agent.enter());
     let mut machine = Match::new(setup, now);
     let mut due = VecDeque::from(machine.on(now, Input::Start));
     while let Some(output) = due.pop_front() {
@@ -174,6 +175,7 @@ pub fn play(setup: Setup, players: &[&Player], asking: Asking, mut told: impl Fn
         // Nobody is asked and it is not over: no rule leads here, and a record must say so.
         machine.on(now, Input::Abort(Reason::InfraError));
     }
+    players.iter().for_each(|player| player.agent.leave());
     Played { record: machine.record().cloned().unwrap_or_default(), failure }
 }
 

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 mod llm_stub;
 #[path = "commands/named.rs"]
 mod named;
+#[path = "commands/tournament.rs"]
+mod tournament;
 
 /// How a command ended.
 struct Ran {

@@ -260,3 +260,28 @@ fn arguments_are_checked() {
         assert!(error.message.contains(why), "{spec}: {error}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_program_that_keeps_running_goes_when_all_matches_are_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid = folder.path().join("pid");
+    let text = format!(
+        "import json, os, sys\nopen({pid:?}, 'w').write(str(os.getpid()))\n\
+        match = json.loads(sys.stdin.readline())\ntaken = match['requests'] + match['responses']\nwhile True:\n    \
+        cell = next(c for c in ({{'x': k % 3, 'y': k // 3}} for k in range(9)) if c not in taken)\n    \
+        taken.append(cell)\n    print(json.dumps({{'response': cell}}))\n    \
+        print('>>>BOTZONE_REQUEST_KEEP_RUNNING<<<', flush=True)\n    taken.append(json.loads(sys.stdin.readline()))\n"
+    );
+    let g = game("tic_tac_toe");
+    let agents = seats(&g, &[&script(&folder, "keeps.py", &text, ""), "random"]);
+    let runs = || Path::new("/proc").join(std::fs::read_to_string(&pid).unwrap()).exists();
+    agents[0].enter();
+    agents[0].enter();
+    play(&g, &agents, 1);
+    assert!(runs());
+    agents[0].leave();
+    assert!(runs(), "another match may still need it");
+    agents[0].leave();
+    assert!(!runs());
+}

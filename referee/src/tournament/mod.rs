@@ -132,14 +132,15 @@ impl Finished {
 /// What was played so far, and who was left out before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    finished: BTreeMap<u64, Finished>,
+    /// By number and pairing.
+    finished: BTreeMap<(u64, Vec<usize>), Finished>,
     out: BTreeMap<usize, String>,
 }
 
 impl Results {
     /// Adds a block that is over.
     pub fn add(&mut self, finished: Finished) {
-        self.finished.insert(finished.index, finished);
+        self.finished.insert((finished.index, finished.pairing.clone()), finished);
     }
 
     /// Leaves an entrant out, for this reason. To be told before the first match: it never entered then.
@@ -149,7 +150,7 @@ impl Results {
 
     /// What came of a block, if it is over.
     fn of(&self, block: &Block) -> Option<&Finished> {
-        self.finished.get(&block.index).filter(|finished| finished.pairing == block.pairing)
+        self.finished.get(&(block.index, block.pairing.clone()))
     }
 }
 

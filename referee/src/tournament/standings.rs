@@ -102,6 +102,7 @@ impl Tournament {
             places: None,
         };
         let of_blocks = |blocks: &[super::Block]| blocks.iter().filter_map(|b| results.of(b)).collect::<Vec<_>>();
+        let of = |f: &Finished| results.finished.get(&(f.index, f.pairing.clone()));
         match self.settings.format {
             Format::RoundRobin | Format::DoubleRoundRobin => {
                 let all = self.everybody();
@@ -114,7 +115,8 @@ impl Tournament {
             }
             Format::Swiss { rounds } => {
                 let course = swiss::course(self, rounds, results);
-                counted.finished = results.finished.values().collect();
+                let meetings = course.rounds.iter().flat_map(|round| &round.meetings);
+                counted.finished = meetings.flat_map(|(_, finished)| finished).filter_map(of).collect();
                 let round_won = (self.settings.blocks * self.matches_of_block()) as f64;
                 for bye in course.rounds.iter().filter_map(|round| round.bye) {
                     counted.byes[bye] += 1;
@@ -123,8 +125,7 @@ impl Tournament {
             }
             Format::Ladder => {
                 let course = ladder::course(self, results);
-                let key = |f: &Finished| results.finished.get(&f.index);
-                counted.finished = course.finished.iter().filter_map(key).collect();
+                counted.finished = course.finished.iter().filter_map(of).collect();
                 counted.places = Some(course.table.iter().enumerate().map(|(k, &e)| (e, k)).collect());
             }
         }

@@ -202,6 +202,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }
     })?;
     bar.finish_and_clear();
+    // Nobody is playing any more.
+    drop(folder);
     let about = About {
         title: format!("{}: {} of {}", spec.title, name_of(args.format), names.len()),
         command: format!("ludex report {}", path.join("episodes.jsonl").display()),

@@ -88,14 +88,13 @@ impl Event {
         let mut results = Results::default();
         self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
         // Each block with the matches of it that are over: one that was played again has two records.
-        let mut blocks: BTreeMap<u64, (Finished, BTreeSet<usize>)> = BTreeMap::new();
+        let mut blocks: BTreeMap<(u64, Vec<usize>), (Finished, BTreeSet<usize>)> = BTreeMap::new();
         for record in records {
             let Some((name, pairing, index, turn)) = self.place(record) else { continue };
             if !done.contains_key(name) {
                 continue;
             }
-            let new = || (Finished { pairing, index, ..Finished::default() }, BTreeSet::new());
-            let (finished, over) = blocks.entry(index).or_insert_with(new);
+            let (finished, over) = blocks.entry((index, pairing)).or_default();
             over.insert(turn);
             if let Some(played) = self.played(record) {
                 finished.failed.extend(failed(record).and_then(|seat| played.seats.get(seat)));
@@ -103,7 +102,9 @@ impl Event {
             }
         }
         let all = self.tournament.matches_of_block() as usize;
-        blocks.into_values().filter(|(_, over)| over.len() >= all).for_each(|(finished, _)| results.add(finished));
+        for ((index, pairing), (finished, _)) in blocks.into_iter().filter(|(_, (_, over))| over.len() >= all) {
+            results.add(Finished { pairing, index, ..finished });
+        }
         results
     }
 
@@ -120,7 +121,9 @@ impl Event {
         let seats: Option<Vec<usize>> =
             record.header.seats.iter().map(|seat| self.entrants.get(&seat.name).copied()).collect();
         let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason)).map(|seat| seat as usize);
-        Some(Played { seats: seats?, scores: record.footer.returns.clone(), forfeit, ..Played::default() })
+        // A record that was just played may hold -0, one that was read has 0: both are a draw with 0.
+        let scores = record.footer.returns.iter().map(|r| r + 0.0).collect();
+        Some(Played { seats: seats?, scores, forfeit, ..Played::default() })
     }
 }
 

@@ -14,8 +14,8 @@ use crate::process::Process;
 
 /// Most matches whose data is kept.
 const MATCHES: usize = 64;
-/// Most programs that are kept while they wait for their turn. A match that ended is not told: its program goes when
-/// others need the place, or with the agent.
+/// Most programs that are kept while they wait for their turn. The program of a match that ended goes when others need the
+/// place, when the host says that all matches are over, or with the agent.
 const PROGRAMS: usize = 16;
 
 /// The course of a match as one seat was told of it, and what the seat did.
@@ -46,6 +46,8 @@ pub(super) struct Memory {
     programs: VecDeque<(Course, Process)>,
     /// For all matches.
     pub globaldata: Option<Value>,
+    /// Seats that it has in matches, as far as hosts tell.
+    pub matches: usize,
 }
 
 impl Memory {
@@ -65,6 +67,11 @@ impl Memory {
     pub fn program(&mut self, course: &Course) -> Option<Process> {
         let at = self.programs.iter().position(|(c, _)| c == course)?;
         self.programs.remove(at).map(|(_, program)| program)
+    }
+
+    /// All programs that wait.
+    pub fn take_programs(&mut self) -> VecDeque<(Course, Process)> {
+        std::mem::take(&mut self.programs)
     }
 
     /// Keeps a program; the one that has waited longest may have to go for it, and is handed back.

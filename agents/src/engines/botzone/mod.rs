@@ -21,6 +21,7 @@ mod tests;
 mod texas_holdem;
 mod tic_tac_toe;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -125,6 +126,19 @@ impl Agent for Botzone {
 
     fn reproducible(&self) -> bool {
         false
+    }
+
+    fn enter(&self) {
+        self.memory().matches += 1;
+    }
+
+    fn leave(&self) {
+        let mut memory = self.memory();
+        memory.matches = memory.matches.saturating_sub(1);
+        let idle = if memory.matches == 0 { memory.take_programs() } else { VecDeque::new() };
+        drop(memory);
+        // They are ended here, where nobody waits for the lock.
+        drop(idle);
     }
 }
 
