@@ -2,6 +2,7 @@
 //! for agents, a store, and the command line.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod auth;
 pub mod catalogue;
 mod commands;
@@ -20,6 +21,7 @@ mod ratings;
 pub mod remote_agent;
 pub mod session;
 mod shared;
+pub mod stepping;
 pub mod store;
 mod tls;
 

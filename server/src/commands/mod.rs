@@ -19,6 +19,7 @@ mod replay;
 mod report;
 mod serve;
 mod token;
+mod transcript;
 mod verify;
 
 use std::io;
@@ -60,6 +61,8 @@ enum Command {
     Report(report::Args),
     /// Show an episode board by board
     Replay(replay::Args),
+    /// Tell a run's matches move by move, with prompts and answers
+    Transcript(transcript::Args),
     /// Play episodes again and say what is wrong with them
     Verify(verify::Args),
     /// Write episodes as JSON Lines, or games of chess as PGN
@@ -87,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Rate(args) => rate::run(args),
         Command::Report(args) => report::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Transcript(args) => transcript::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Ladder(args) => ladder::run(args),
         Command::Join(args) => join::run(args),
