@@ -4,6 +4,7 @@
 
 pub mod archive;
 pub mod auth;
+pub mod bundle;
 pub mod catalogue;
 mod commands;
 pub mod compute;
@@ -23,6 +24,7 @@ pub mod session;
 mod shared;
 pub mod stepping;
 pub mod store;
+pub mod tables;
 mod tls;
 
 pub use commands::main;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use ludex_env::{DynState, GameRef, Turn, Viewer};
-use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use ludex_env::{DynState, GameRef, Given, Turn, Viewer};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 
 /// A record on its way from the first position to the last.
 pub struct Stepper<'a> {
@@ -93,6 +93,16 @@ pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
         (Some(action), _) => Some(state.view(viewer).action_text(seat, action)),
         (None, Some(said)) => Some(state.seen_said(viewer, seat, said).text.unwrap_or_default()),
         (None, None) => None,
+    }
+}
+
+/// A refused attempt as it was given.
+pub fn given(attempt: &Try) -> Option<Given> {
+    match (attempt.action, &attempt.text, &attempt.proposal) {
+        (Some(id), ..) => Some(Given::Id(id)),
+        (_, Some(text), _) => Some(Given::Text(text.clone())),
+        (_, _, Some(proposal)) => Some(Given::Proposal(proposal.clone())),
+        _ => None,
     }
 }
 

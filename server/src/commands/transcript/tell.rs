@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use ludex_env::{DynState, Given, Mover, Seat, Viewer};
+use ludex_env::{DynState, Given, Mover, Seat, Turn, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
 
 use crate::archive::{Archive, Call, Kept, Message, Place};
 use crate::commands::{play, print};
-use crate::stepping::{Stepped, Stepper, move_text};
+use crate::stepping::{Stepped, Stepper, given, move_text};
 
 /// A match.
 #[derive(Debug, Serialize)]
@@ -105,17 +105,18 @@ pub(super) fn tell(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Re
         let Some(step) = steps.step() else { break };
         teller.take(&*before, steps.state(), &step, &record.events[at..step.events.end]);
     }
-    // What is left is a turn without a move, or no true record.
+    // What is left is a turn that ended the match, or no true record.
     let left = &record.events[steps.at()..];
-    let broken = match left {
-        [] => None,
-        [RecordEvent::Move(m)] if m.action.is_none() && m.said.is_none() => {
-            teller.ply += 1;
-            teller.decide(steps.state(), m);
-            None
-        }
-        _ => Some(format!("events[{}] cannot be played here", steps.at())),
+    let last = |event: &RecordEvent| match event {
+        RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => true,
+        RecordEvent::Move(_) => matches!(steps.state().turn(), Turn::Together(_)),
+        RecordEvent::Chance(_) => false,
     };
+    let broken = (!left.iter().all(last)).then(|| format!("events[{}] cannot be played here", steps.at()));
+    if broken.is_none() && !left.is_empty() {
+        teller.ply += 1;
+        teller.decide_all(steps.state(), left);
+    }
     teller.unanswered(steps.state());
     let place = Place::parse(&run.about.run, &record.header.episode).map(|place| {
         let again = if place.rematch { ", played again after a failure" } else { "" };
@@ -206,13 +207,7 @@ impl<'a> Teller<'a> {
     fn take(&mut self, before: &dyn DynState, after: &dyn DynState, step: &Stepped, events: &[RecordEvent]) {
         debug_assert_eq!(step.events.len(), events.len(), "a step is its events");
         self.ply += u32::from(matches!(events.first(), Some(RecordEvent::Move(_))));
-        for event in events {
-            if let RecordEvent::Move(m) = event
-                && self.shown.contains(&(m.seat as usize))
-            {
-                self.decide(before, m);
-            }
-        }
+        self.decide_all(before, events);
         for (at, viewer) in self.viewers() {
             for event in events {
                 let told = self.seen(before, viewer, event);
@@ -222,6 +217,17 @@ impl<'a> Teller<'a> {
                 if self.revealed.insert((at, text.clone())) {
                     self.heard[at].push(format!("shown: {text}"));
                 }
+            }
+        }
+    }
+
+    /// The decisions of the seats that are shown, among events of one turn.
+    fn decide_all(&mut self, before: &dyn DynState, events: &[RecordEvent]) {
+        for event in events {
+            if let RecordEvent::Move(m) = event
+                && self.shown.contains(&(m.seat as usize))
+            {
+                self.decide(before, m);
             }
         }
     }
@@ -352,12 +358,7 @@ pub(super) fn dollars(usd: f64) -> String {
 
 /// What was answered, and why it was refused in the game's words.
 fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
-    let given = match (refused.action, &refused.text, &refused.proposal) {
-        (Some(id), ..) => Some(Given::Id(id)),
-        (_, Some(text), _) => Some(Given::Text(text.clone())),
-        (_, _, Some(proposal)) => Some(Given::Proposal(proposal.clone())),
-        _ => None,
-    };
+    let given = given(refused);
     let said = match &given {
         Some(Given::Id(id)) => format!("{id}: "),
         Some(Given::Text(text)) => format!("{text:?}: "),
