@@ -132,7 +132,8 @@ pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
         left_out.entry(label(side)).or_default()[1] += 1;
     }
     let games: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.game.as_str()).collect();
-    let of = |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
+    let of =
+        |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
     let one = games.len() == 1;
     Comparison {
         games: games.iter().map(of).collect(),

@@ -81,7 +81,8 @@ impl About {
         }
         let secret = self.seeds.get("secret").and_then(Value::as_str).and_then(|text| hex::decode(text).ok());
         let secret = secret.filter(|bytes| !bytes.is_empty());
-        let secret = secret.with_context(|| format!("{RUN}: seeds = {} is neither an open number nor a secret in hex", self.seeds))?;
+        let secret = secret
+            .with_context(|| format!("{RUN}: seeds = {} is neither an open number nor a secret in hex", self.seeds))?;
         Ok(Some(Seeds::Secret(secret)))
     }
 
@@ -317,8 +318,9 @@ impl Archive {
     /// When settings are missing or cannot be read.
     pub fn of_files(place: &Path, files: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Archive> {
         let settings = files.get(RUN).with_context(|| format!("{} is no run: it has no {RUN}", place.display()))?;
-        let about = serde_json::from_slice(settings)
-            .with_context(|| format!("{} is damaged, and without it nothing of the run can be told", place.join(RUN).display()))?;
+        let about = serde_json::from_slice(settings).with_context(|| {
+            format!("{} is damaged, and without it nothing of the run can be told", place.join(RUN).display())
+        })?;
         let mut archive = Archive { place: place.to_owned(), about, ..Archive::default() };
         archive.take_episodes(&files);
         archive.take_calls(&files);
@@ -407,7 +409,11 @@ impl Archive {
 
     /// Whether the log says that the run is done.
     pub fn done(&self) -> bool {
-        self.log.iter().rev().find(|e| matches!(e.what.as_str(), "done" | "begun" | "resumed")).is_some_and(|e| e.what == "done")
+        self.log
+            .iter()
+            .rev()
+            .find(|e| matches!(e.what.as_str(), "done" | "begun" | "resumed"))
+            .is_some_and(|e| e.what == "done")
     }
 }
 
@@ -464,8 +470,13 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_named_and_the_rest_is_read() {
-        let call = r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
-        let calls = format!("{call}\nnothing\n{}\n{}\n{{\"epi", call.replace("1.0.0\",\"call", "0.0.1\",\"call"), call.replace("\"1.0.0\"", "\"1.0\""));
+        let call =
+            r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
+        let calls = format!(
+            "{call}\nnothing\n{}\n{}\n{{\"epi",
+            call.replace("1.0.0\",\"call", "0.0.1\",\"call"),
+            call.replace("\"1.0.0\"", "\"1.0\"")
+        );
         let text = |s: &str| s.as_bytes().to_vec();
         let files = BTreeMap::from([
             (RUN.to_owned(), text(r#"{"run":"r","agents":[{"name":"a"}],"seeds":{"open":7},"suite":{"name":"s"}}"#)),

@@ -74,7 +74,8 @@ pub fn read(file: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
             [Component::Normal(_), Component::Normal(inner)] if entry.header().entry_type().is_file() => inner.to_str(),
             _ => None,
         };
-        let inner = inner.with_context(|| format!("{name}: {} is no file in the bundle's one folder", path.display()))?;
+        let inner =
+            inner.with_context(|| format!("{name}: {} is no file in the bundle's one folder", path.display()))?;
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).with_context(damaged)?;
         let twice = files.insert(inner.to_owned(), bytes).is_some();
@@ -95,14 +96,17 @@ pub fn check(place: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<Refused> {
     let mut listed = Vec::new();
     for (k, line) in String::from_utf8_lossy(sums).lines().enumerate() {
         // Two blanks, or a blank and a star for bytes: as `sha256sum` writes it.
-        let Some((sum, name)) = line.split_once(' ').map(|(sum, name)| (sum, name.trim_start_matches([' ', '*']))) else {
+        let Some((sum, name)) = line.split_once(' ').map(|(sum, name)| (sum, name.trim_start_matches([' ', '*'])))
+        else {
             refuse(SUMS, k + 1, format!("{line:?} is no sum and name"));
             continue;
         };
         listed.push(name.to_owned());
         match files.get(name) {
             None => refuse(name, 0, format!("is missing, and {SUMS} lists it")),
-            Some(bytes) if sha256(bytes) != sum => refuse(name, 0, format!("was changed: its sum is not the one in {SUMS}")),
+            Some(bytes) if sha256(bytes) != sum => {
+                refuse(name, 0, format!("was changed: its sum is not the one in {SUMS}"))
+            }
             Some(_) => {}
         }
     }
@@ -128,7 +132,8 @@ fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),
     };
-    let rows: String = files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
+    let rows: String =
+        files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
     format!(
         "# {}\n\nA run of {}, whole: `ludex verify FILE` checks its sums, plays every match again, and compares seeds, rules and \
          calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each |\n\n## \

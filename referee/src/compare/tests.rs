@@ -91,7 +91,8 @@ fn equal_terms_are_paired_and_the_rest_is_named() {
         side("g", "y", 0, 1, 1.0),
         side("h", "x", 0, 1, 0.0),
     ];
-    let b = [side("h", "x", 0, 1, 1.0), side("g", "x", 1, 1, 0.0), side("g", "x", 0, 1, 1.0), side("g", "x", 0, 3, 1.0)];
+    let b =
+        [side("h", "x", 0, 1, 1.0), side("g", "x", 1, 1, 0.0), side("g", "x", 0, 1, 1.0), side("g", "x", 0, 3, 1.0)];
     let got = compare(&a, &b);
     assert_eq!((got.all.pairs, got.all.blocks, got.unpaired), (3, 2, [2, 1]));
     let left: Vec<_> = got.left_out.iter().map(|(what, n)| (what.as_str(), *n)).collect();

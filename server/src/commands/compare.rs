@@ -33,7 +33,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let which = records::Which::parse(args.game.as_deref())?;
-    let runs: Vec<Archive> = args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
+    let runs: Vec<Archive> =
+        args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
     let names = names(&runs, &args.agents)?;
     let mut sides = Vec::new();
     for (k, name) in names.iter().enumerate() {
@@ -44,7 +45,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let [first, second] = &sides[..] else { anyhow::bail!("two agents are compared") };
     for (name, side) in names.iter().zip(&sides) {
-        anyhow::ensure!(!side.is_empty(), "{name} has played no match that counts; `ludex transcript` tells what happened");
+        anyhow::ensure!(
+            !side.is_empty(),
+            "{name} has played no match that counts; `ludex transcript` tells what happened"
+        );
     }
     let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
     let comparison = compare(first, second);
@@ -141,22 +145,44 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     if c.all.pairs == 0 {
         writeln!(out, "nothing pairs: no match of both had the same part, game, opponents, seats and seed")?;
     } else {
-        let head = ["game", "pairs", "seeds", "first", "second", "difference", "95 %", "return", "95 %", "only first", "only second", "p"];
+        let head = [
+            "game",
+            "pairs",
+            "seeds",
+            "first",
+            "second",
+            "difference",
+            "95 %",
+            "return",
+            "95 %",
+            "only first",
+            "only second",
+            "p",
+        ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(c.games.iter().map(cells));
         if c.games.len() > 1 {
             rows.push(cells(&c.all));
         }
         print::table(&mut out, &rows, |k| k > 0)?;
-        writeln!(out, "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of returns")?;
-        writeln!(out, "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won")?;
+        writeln!(
+            out,
+            "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of returns"
+        )?;
+        writeln!(
+            out,
+            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won"
+        )?;
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nleft out without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
         c.left_out.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
     }
     if !c.fallback.is_empty() {
-        writeln!(out, "\nUNPAIRED: the plain difference of mean scores; luck of seeds, seats and opponents is still in it")?;
+        writeln!(
+            out,
+            "\nUNPAIRED: the plain difference of mean scores; luck of seeds, seats and opponents is still in it"
+        )?;
         let head = ["game", "matches", "first", "second", "difference", "95 %"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
         rows.extend(c.fallback.iter().map(|u| {

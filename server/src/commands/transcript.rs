@@ -66,7 +66,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 fn page(run: &Archive, matches: &[Told], file: &Path) -> anyhow::Result<()> {
-    fs::write(file, html::page(&run.about, matches)).with_context(|| format!("{} cannot be written", file.display()))?;
+    fs::write(file, html::page(&run.about, matches))
+        .with_context(|| format!("{} cannot be written", file.display()))?;
     let many = print::count(matches.len(), "match", "matches");
     Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)
 }
@@ -125,7 +126,8 @@ fn judge<'a>(run: &'a Archive, args: &'a Args) -> anyhow::Result<Option<&'a str>
         return Ok(None);
     }
     let first = run.about.agents.first().filter(|_| run.about.kind != "tournament");
-    let first = first.with_context(|| format!("say whose matches are lost or won: --agent NAME, one of {}", names().join(", ")))?;
+    let first = first
+        .with_context(|| format!("say whose matches are lost or won: --agent NAME, one of {}", names().join(", ")))?;
     Ok(Some(&first.name))
 }
 
@@ -148,9 +150,8 @@ fn shown(record: &Record, run: &Archive, args: &Args) -> anyhow::Result<Vec<Seat
         return Ok(vec![seat]);
     }
     let calls = run.calls_of(&record.header.episode);
-    let thinks = |seat: &Seat| {
-        record.header.seats[*seat].kind == AgentKind::Llm || calls.iter().any(|kept| kept.seat == *seat)
-    };
+    let thinks =
+        |seat: &Seat| record.header.seats[*seat].kind == AgentKind::Llm || calls.iter().any(|kept| kept.seat == *seat);
     let found: Vec<Seat> = (0..seats).filter(thinks).collect();
     Ok(if found.is_empty() { (0..seats).collect() } else { found })
 }

@@ -219,7 +219,8 @@ fn game_string(record: &Record) -> Result<String, String> {
 fn episode(run: &Archive, record: &Record, parts: &Parts) -> Result<Vec<Value>, String> {
     let (header, footer) = (&record.header, &record.footer);
     let place = run.place_of(parts);
-    let moves = record.events.iter().filter(|e| matches!(e, RecordEvent::Move(m) if m.action.is_some() || m.said.is_some()));
+    let moves =
+        record.events.iter().filter(|e| matches!(e, RecordEvent::Move(m) if m.action.is_some() || m.said.is_some()));
     Ok(vec![
         json!(run.about.run),
         json!(header.episode),
@@ -283,7 +284,8 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Vec<Val
         let step = steps.step();
         // A turn that ended the match without a move is the last event and cannot be played.
         let until = step.as_ref().map_or(record.events.len(), |step| step.events.end);
-        let moves = record.events[at..until].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
+        let moves =
+            record.events[at..until].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
         let mut moved = false;
         for m in moves {
             // In the middle of a joint turn a match may end with moves of some seats.

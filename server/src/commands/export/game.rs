@@ -37,7 +37,8 @@ pub(super) fn texts(
 /// Who played what, without chance and what was said.
 fn moves(game: &Verified) -> Vec<(Seat, Action)> {
     let events = game.record().events.iter();
-    let moves = events.filter_map(|e| if let RecordEvent::Move(m) = e { Some((m.seat as Seat, m.action?)) } else { None });
+    let moves =
+        events.filter_map(|e| if let RecordEvent::Move(m) = e { Some((m.seat as Seat, m.action?)) } else { None });
     moves.collect()
 }
 

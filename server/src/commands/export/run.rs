@@ -111,7 +111,10 @@ fn word(choice: impl ValueEnum) -> String {
 /// Writes the whole run with its report as one file.
 fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
     if !run.done() {
-        eprintln!("ludex: the log of {} does not say that it is done; the bundle has what there is by now", run.about.run);
+        eprintln!(
+            "ludex: the log of {} does not say that it is done; the bundle has what there is by now",
+            run.about.run
+        );
     }
     let (good, refused) = Verifier::new().verify_all(&run.found);
     records::warn(&refused);

@@ -235,9 +235,7 @@ impl<'a> Teller<'a> {
     /// What a viewer hears of an event; nothing of its own moves.
     fn seen(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
         match event {
-            RecordEvent::Chance(c) => {
-                Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?))
-            }
+            RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
             RecordEvent::Move(m) if viewer == Viewer::Seat(m.seat as usize) => None,
             RecordEvent::Move(m) => {
                 let seat = m.seat as usize;
@@ -331,12 +329,7 @@ impl<'a> Teller<'a> {
 /// `1.2 s, 340 tokens in and 12 out, $0.0010`.
 fn facts(call: &Call) -> String {
     let about = if call.estimated { "about " } else { "" };
-    let mut out = format!(
-        "{}, {about}{} tokens in and {} out",
-        seconds(call.ms),
-        call.tokens.input,
-        call.tokens.out
-    );
+    let mut out = format!("{}, {about}{} tokens in and {} out", seconds(call.ms), call.tokens.input, call.tokens.out);
     out.extend(call.usd.map(|usd| format!(", {}", dollars(usd))));
     if call.retries > 0 {
         out += &format!(", after {}", print::count(call.retries as usize, "failed request", "failed requests"));

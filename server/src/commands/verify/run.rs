@@ -49,11 +49,19 @@ fn is_gzip(file: &Path) -> bool {
 pub(super) fn notes(found: &Read) -> io::Result<()> {
     let (run, mut out) = (&found.run, io::stdout().lock());
     let calls = run.calls.values().map(Vec::len).sum();
-    writeln!(out, "{}: {}, {}", run.about.run, print::count(run.found.len(), "record", "records"), print::count(calls, "call", "calls"))?;
+    writeln!(
+        out,
+        "{}: {}, {}",
+        run.about.run,
+        print::count(run.found.len(), "record", "records"),
+        print::count(calls, "call", "calls")
+    )?;
     if found.summed && found.sums.is_empty() {
         writeln!(out, "all sums of {} are right", bundle::SUMS)?;
     }
-    run.cut.iter().try_for_each(|source| writeln!(out, "{source}: cut off, as a killed process leaves it: passed over"))?;
+    run.cut
+        .iter()
+        .try_for_each(|source| writeln!(out, "{source}: cut off, as a killed process leaves it: passed over"))?;
     if !run.done() {
         let unfinished = print::count(run.unfinished().len(), "match", "matches");
         writeln!(out, "the log does not say that the run is done; {unfinished} with calls and without a record")?;
@@ -131,7 +139,9 @@ fn seating(run: &Archive, place: &Place, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     let who: Option<Vec<&str>> =
         place.pairing.split('-').map(|k| agents.get(k.parse::<usize>().ok()?).map(|a| a.name.as_str())).collect();
-    let Some(mut who) = who else { return Some(format!("pairing {} names agents that the run has not", place.pairing)) };
+    let Some(mut who) = who else {
+        return Some(format!("pairing {} names agents that the run has not", place.pairing));
+    };
     let mut sat: Vec<&str> = record.header.seats.iter().map(|s| s.name.as_str()).collect();
     who.sort_unstable();
     // A pairing names each entrant once, and an entrant may have several seats.
