@@ -17,6 +17,8 @@ use ludex_referee::schedule::Seeds;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::bundle;
+
 /// The run's settings.
 pub const RUN: &str = "run.json";
 /// The suite as it was.
@@ -273,11 +275,14 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Reads the run that `name` means: a folder, or a name below `data`/runs.
+    /// Reads the run that `name` means: a folder, a bundle, or a name below `data`/runs.
     ///
     /// # Errors
     /// When there is no such run, or its settings cannot be read; the message says what there is.
     pub fn open(name: &str, data: &Path) -> anyhow::Result<Archive> {
+        if bundle::is_bundle(Path::new(name)) {
+            return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
+        }
         let folder = Self::folder(name, data)?;
         let mut files = BTreeMap::new();
         for file in FILES {
@@ -307,9 +312,9 @@ impl Archive {
         anyhow::bail!("there is no run {name:?}: {hint}")
     }
 
-    /// Whether `name` means a run: a folder with settings, or the name of one below `data`/runs.
+    /// Whether `name` means a run: a folder with settings, a bundle, or the name of a folder below `data`/runs.
     pub fn is_run(name: &str, data: &Path) -> bool {
-        Self::folder(name, data).is_ok()
+        bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
     }
 
     /// Takes a run from the bytes of its files; `place` stands for it in messages.

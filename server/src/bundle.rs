@@ -53,6 +53,32 @@ pub fn write(run: &Archive, pages: BTreeMap<String, Vec<u8>>) -> anyhow::Result<
     Ok(gzip.finish()?)
 }
 
+/// Whether `path` is a file that begins as gzip does, as bundles do.
+pub fn is_bundle(path: &Path) -> bool {
+    let mut head = [0; 2];
+    let read = || std::fs::File::open(path)?.read_exact(&mut head);
+    path.is_file() && read().is_ok() && head == [0x1f, 0x8b]
+}
+
+/// All files of a folder that was unpacked from a bundle; none where it has no sums.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn unpacked(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    if !folder.join(SUMS).is_file() {
+        return Ok(files);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_file()) {
+            let bytes = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+            files.insert(name.to_owned(), bytes);
+        }
+    }
+    Ok(files)
+}
+
 /// The files of a bundle, by name.
 ///
 /// # Errors

@@ -18,10 +18,8 @@ use serde_json::{Value, json};
 pub struct Run<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The name of the model under evaluation.
-    pub model: &'a str,
-    /// The agent that plays for it.
-    pub plays: &'a str,
+    /// The models, the one under evaluation first: name, and the agent that plays for it.
+    pub models: &'a [(&'a str, &'a str)],
     /// Id, game and opponent of each part.
     pub parts: &'a [(&'a str, &'a str, &'a str)],
     /// Seeds of each part.
@@ -42,8 +40,9 @@ impl Run<'_> {
     pub fn write(&self, data: &Path) -> PathBuf {
         let folder = data.join("runs").join(self.name);
         fs::create_dir_all(&folder).expect("a folder");
-        let mut agents =
-            vec![json!({"name": self.model, "spec": format!("llm model={} key=TEST_LUDEX_KEY", self.model)})];
+        let spec = |model: &str| format!("llm model={model} key=TEST_LUDEX_KEY");
+        let mut agents: Vec<Value> =
+            self.models.iter().map(|(name, _)| json!({"name": name, "spec": spec(name)})).collect();
         let (mut episodes, mut calls, mut games) = (String::new(), String::new(), serde_json::Map::new());
         for (part, game, opponent) in self.parts {
             let known = agents.iter().position(|a| a["name"] == *opponent);
@@ -53,13 +52,12 @@ impl Run<'_> {
             }
             let game = ludex_env::load(game).expect("a game");
             games.insert(game.spec().string.clone(), game.spec().hash.clone().into());
-            for index in 0..self.seeds {
-                for turn in 0..2 {
-                    let episode = format!("{}.{part}.0-{other}.{index}.{turn}", self.name);
-                    let record = self.play(&game, opponent, &episode, index, turn);
-                    calls += &self.calls(&game, &record, turn);
-                    let _ = writeln!(episodes, "{}", record.to_line().expect("a record"));
-                }
+            let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
+            for (model, index, turn) in all {
+                let episode = format!("{}.{part}.{model}-{other}.{index}.{turn}", self.name);
+                let record = self.play(&game, self.models[model], opponent, &episode, index, turn);
+                calls += &calls_of(&game, self.models[model].0, &record, turn);
+                let _ = writeln!(episodes, "{}", record.to_line().expect("a record"));
             }
         }
         let about = json!({
@@ -77,8 +75,16 @@ impl Run<'_> {
         folder
     }
 
-    fn play(&self, game: &GameRef, opponent: &str, episode: &str, index: u64, turn: usize) -> Record {
-        let mut model = Player::new(self.plays, game).expect("an agent");
+    fn play(
+        &self,
+        game: &GameRef,
+        (name, plays): (&str, &str),
+        opponent: &str,
+        episode: &str,
+        index: u64,
+        turn: usize,
+    ) -> Record {
+        let mut model = Player::new(plays, game).expect("an agent");
         model.agent = Arc::new(Clumsy(model.agent));
         let opponent = Player::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
@@ -89,42 +95,42 @@ impl Run<'_> {
         setup.header.rated = true;
         setup.header.illegal.tries = 3;
         let seat = &mut setup.header.seats[turn];
-        (seat.name, seat.kind) = (self.model.to_owned(), AgentKind::Llm);
-        seat.spec = Some(format!("llm model={} key=TEST_LUDEX_KEY", self.model));
+        (seat.name, seat.kind) = (name.to_owned(), AgentKind::Llm);
+        seat.spec = Some(format!("llm model={name} key=TEST_LUDEX_KEY"));
         setup.run = Some(self.name.to_owned());
         setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
         play(setup, &seats, Asking::default(), |_, _| {}).record
     }
+}
 
-    /// The calls of a match: one for each attempt of the model.
-    fn calls(&self, game: &GameRef, record: &Record, seat: usize) -> String {
-        let mut out = String::new();
-        let mut steps = Stepper::new(game, record, None);
-        loop {
-            let (before, at) = (steps.state().boxed(), steps.at());
-            if steps.step().is_none() {
-                return out;
-            }
-            let RecordEvent::Move(m) = &record.events[at] else { continue };
-            if m.seat as usize != seat {
-                continue;
-            }
-            let played = move_text(&*before, m).expect("a move");
-            for attempt in 0..=m.tries.len() {
-                let last = attempt == m.tries.len();
-                let (said, verdict) = if last { (played.as_str(), "ok") } else { ("nowhere", "illegal") };
-                let call = json!({
-                    "purpose": "move", "model": self.model,
-                    "messages": [{"role": "system", "content": SYSTEM},
-                                 {"role": "user", "content": format!("Turn {}.\nLegal moves: many", m.turn)}],
-                    "answer": format!("I think <i>hard</i>.\nAnswer: {said}"), "finish": "stop",
-                    "tokens": {"in": 100 + u64::from(m.turn), "out": 7}, "ms": 1200, "retries": 0, "usd": 0.0005,
-                    "verdict": verdict, "read": said, "reasoning": format!("thought {attempt}"),
-                });
-                let key = format!("{}.{attempt}.0", m.turn);
-                let line = json!({"episode": record.header.episode, "seat": seat, "key": key, "call": call});
-                let _ = writeln!(out, "{line}");
-            }
+/// The calls of a match: one for each attempt of the model.
+fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String {
+    let mut out = String::new();
+    let mut steps = Stepper::new(game, record, None);
+    loop {
+        let (before, at) = (steps.state().boxed(), steps.at());
+        if steps.step().is_none() {
+            return out;
+        }
+        let RecordEvent::Move(m) = &record.events[at] else { continue };
+        if m.seat as usize != seat {
+            continue;
+        }
+        let played = move_text(&*before, m).expect("a move");
+        for attempt in 0..=m.tries.len() {
+            let last = attempt == m.tries.len();
+            let (said, verdict) = if last { (played.as_str(), "ok") } else { ("nowhere", "illegal") };
+            let call = json!({
+                "purpose": "move", "model": model,
+                "messages": [{"role": "system", "content": SYSTEM},
+                             {"role": "user", "content": format!("Turn {}.\nLegal moves: many", m.turn)}],
+                "answer": format!("I think <i>hard</i>.\nAnswer: {said}"), "finish": "stop",
+                "tokens": {"in": 100 + u64::from(m.turn), "out": 7}, "ms": 1200, "retries": 0, "usd": 0.0005,
+                "verdict": verdict, "read": said, "reasoning": format!("thought {attempt}"),
+            });
+            let key = format!("{}.{attempt}.0", m.turn);
+            let line = json!({"episode": record.header.episode, "seat": seat, "key": key, "call": call});
+            let _ = writeln!(out, "{line}");
         }
     }
 }

@@ -3,13 +3,15 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use ludex_protocol::record::{Outcome, Record};
+use ludex_protocol::record::Outcome;
+use ludex_referee::Verified;
 use ludex_referee::compare::{Comparison, Difference, Row, Side, compare};
+use ludex_referee::read::Lines;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
-use crate::archive::Archive;
+use crate::archive::{Archive, Place};
 
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
@@ -39,7 +41,6 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let mut sides = Vec::new();
     for (k, name) in names.iter().enumerate() {
         let run = runs.get(k).unwrap_or(&runs[0]);
-        records::warn(&run.refused);
         let other = (runs.len() == 1).then(|| names[1 - k].as_str());
         sides.push(sides_of(run, name, other, which.as_ref()));
     }
@@ -94,29 +95,28 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
 /// What an agent met in the matches that count: not those against itself alone, nor those against the agent it is
 /// compared with, which pair with nothing.
 fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
-    let mut out = Vec::new();
-    for found in run.found.iter().filter(|found| which.is_none_or(|which| which.is_of(&found.parts))) {
-        let part = run.place_of(&found.parts).map(|place| place.part).unwrap_or_default();
-        // What is damaged is named by `ludex verify`, and counts for nothing here.
-        let Ok(record) = found.parts.clone().record() else { continue };
+    let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
+    let (good, refused) = records::verified(lines, which);
+    records::warn(&refused);
+    let side_of = |game: &Verified| {
+        let record = game.record();
         let met = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
-        if !met && let Some(side) = side(&record, part, name) {
-            out.push(side);
+        if met || !game.reason().counts() {
+            return None;
         }
-    }
-    out
+        let place = Place::parse(&run.about.run, &record.header.episode);
+        side(game, place.map(|place| place.part).unwrap_or_default(), name)
+    };
+    good.iter().filter_map(side_of).collect()
 }
 
-fn side(record: &Record, part: String, name: &str) -> Option<Side> {
+fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
+    let record = game.record();
     let footer = &record.footer;
-    if !footer.reason?.counts() {
-        return None;
-    }
     let own: Vec<usize> = (0..record.header.seats.len()).filter(|&k| record.header.seats[k].name == name).collect();
     if own.is_empty() || own.len() == record.header.seats.len() {
         return None;
     }
-    let game = ludex_env::load_with(&record.header.game, &record.header.params).ok()?;
     let opponent = |k: usize| {
         let seat = &record.header.seats[k];
         (!own.contains(&k)).then(|| seat.spec.clone().unwrap_or_else(|| seat.name.clone()))
@@ -133,7 +133,7 @@ fn side(record: &Record, part: String, name: &str) -> Option<Side> {
         part,
         game: game.spec().string.clone(),
         seats: (0..record.header.seats.len()).map(opponent).collect(),
-        seed: footer.seed.as_ref()?.parse().ok()?,
+        seed: game.seed()?,
         score: scores.map(mean),
         payoff: mean(own.iter().map(|&k| footer.returns.get(k).copied().unwrap_or_default()).collect()),
     })

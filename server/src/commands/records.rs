@@ -42,14 +42,18 @@ impl From {
         Ok(lines)
     }
 
-    /// The run that is named, if one argument alone is and no file has that name.
+    /// The run that is named, if one argument alone is and it is no file of records.
     ///
     /// # Errors
-    /// When there is such a run and it cannot be read.
+    /// When the run cannot be read, or a bare name means neither a run nor a file.
     pub(super) fn run(&self) -> anyhow::Result<Option<Archive>> {
         let [name] = self.files.as_slice() else { return Ok(None) };
-        let Some(text) = name.to_str().filter(|_| !name.is_file()) else { return Ok(None) };
-        if Archive::is_run(text, &self.data) { Archive::open(text, &self.data).map(Some) } else { Ok(None) }
+        let Some(text) = name.to_str() else { return Ok(None) };
+        let bare = name.extension().is_none() && name.components().count() == 1 && text != "-";
+        if Archive::is_run(text, &self.data) || (bare && !name.exists()) {
+            return Archive::open(text, &self.data).map(Some);
+        }
+        Ok(None)
     }
 
     /// The one file that is named.

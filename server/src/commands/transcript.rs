@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_env::Seat;
 use ludex_protocol::record::{AgentKind, Outcome, Record};
+use ludex_referee::Verifier;
 
 use super::{print, records};
 use crate::archive::{Archive, episode_of};
@@ -76,6 +77,7 @@ fn page(run: &Archive, matches: &[Told], file: &Path) -> anyhow::Result<()> {
 fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Told>> {
     let which = records::Which::parse(args.game.as_deref())?;
     let judge = judge(run, args)?;
+    let verifier = Verifier::new();
     let mut out = Vec::new();
     for found in &run.found {
         if args.episode.as_deref().is_some_and(|id| id != episode_of(&found.parts)) {
@@ -93,7 +95,10 @@ fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Told>> {
         };
         if meant(&record, judge, args) {
             let shown = shown(&record, run, args)?;
-            out.push(tell(&record, run, &shown).with_context(|| found.source.to_string())?);
+            let mut told = tell(&record, run, &shown).with_context(|| found.source.to_string())?;
+            let fault = verifier.verify(&found.parts, found.source.clone()).err();
+            told.broken = fault.map(|fault| fault.to_string()).or(told.broken);
+            out.push(told);
         }
     }
     if out.is_empty() {

@@ -67,6 +67,16 @@ fn a_bundle_is_checked_with_nothing_but_itself() {
     for name in ["run.json", "suite.toml", "episodes.jsonl", "calls.jsonl", "log.jsonl"] {
         assert_eq!(files[name], std::fs::read(run.join(name)).unwrap(), "{name}");
     }
+    // Unpacked it is a run again, which all commands read; as it is, too.
+    let folder = alone.path().join("unpacked");
+    std::fs::create_dir(&folder).unwrap();
+    files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
+    let text = ludex(alone.path(), &["verify", "unpacked"]).well();
+    assert!(text.contains("all sums of SHA256SUMS are right"), "{text}");
+    std::fs::write(folder.join("suite.toml"), "").unwrap();
+    assert_eq!(wrong(alone.path(), "unpacked").len(), 1);
+    let told = ludex(alone.path(), &["transcript", "b.tar.gz"]).well();
+    assert_eq!(told, ludex(at.path(), &["transcript", "one"]).well());
     let report: Value = serde_json::from_slice(&files["report.json"]).unwrap();
     assert_eq!(report["records"], 12);
 }

@@ -4,14 +4,6 @@ use serde_json::{Value, json};
 use super::{PARTS, change, ludex, one, write};
 
 #[test]
-fn runs_are_compared_on_equal_terms() {
-    let at = one();
-    write(at.path(), "two", "model-b", "alphabeta depth=1");
-    // Kuhn poker hides cards from alphabeta: only the other part pairs.
-    assert!(ludex(at.path(), &["compare", "one", "two"]).code == 0 || at.path().join("ludex-data/runs/two").exists());
-}
-
-#[test]
 fn a_run_is_equal_to_itself() {
     let at = one();
     let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
@@ -27,7 +19,7 @@ fn differences_are_those_of_the_records() {
     let at = one();
     let data = at.path().join("ludex-data");
     let parts = &[("ttt", "tic_tac_toe", "random")];
-    Run { name: "two", model: "model-b", plays: "alphabeta depth=9", parts, seeds: 4 }.write(&data);
+    Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 4 }.write(&data);
     let got = ludex(at.path(), &["compare", "two", "one", "--json"]).json();
     assert_eq!(got["agents"], json!(["model-b (two)", "model-a (one)"]));
     // Two has a seed more, and one a part more.
@@ -60,7 +52,20 @@ fn differences_are_those_of_the_records() {
 #[test]
 fn two_agents_of_one_run() {
     let at = one();
-    // Rows of random take the name of the anchor, so that three agents have met in one part.
+    let models = &[("good", "alphabeta depth=9"), ("poor", "random")];
+    let parts = &[("ttt", "tic_tac_toe", "random")];
+    Run { name: "both", models, parts, seeds: 3 }.write(&at.path().join("ludex-data"));
+    let of = |first: &str, second: &str| {
+        ludex(at.path(), &["compare", "both", "--agent", first, "--agent", second, "--json"]).json()
+    };
+    let got = of("good", "poor");
+    assert_eq!(
+        (&got["agents"], &got["all"]["pairs"], &got["unpaired"]),
+        (&json!(["good", "poor"]), &json!(6), &json!([0, 0]))
+    );
+    let difference = |c: &Value| c["all"]["score"]["value"].as_f64().unwrap();
+    assert!(difference(&got) > 0.0 && difference(&got) == -difference(&of("poor", "good")), "{got}");
+
     let err = ludex(at.path(), &["compare", "one"]).fails();
     assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
     let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "nobody"]).fails();
@@ -68,23 +73,31 @@ fn two_agents_of_one_run() {
     // They have only met each other: that is no comparison on equal terms.
     let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
     assert!(err.contains("random has played no match that counts"), "{err}");
+    // What is not true does not count.
+    change(at.path(), "episodes.jsonl", |text| text.replacen("\"win\",\"loss\"", "\"loss\",\"win\"", 1));
+    let ran = ludex(at.path(), &["compare", "one", "one", "--json"]);
+    assert!(ran.err.contains("left out: ") && ran.err.contains("outcome loss/win"), "{}", ran.err);
+    assert_eq!(ran.json()["all"]["pairs"], 11);
 }
 
 #[test]
 fn without_pairs_it_says_so() {
     let at = one();
-    write(at.path(), "two", "model-b", "random");
-    let path = at.path().join("ludex-data/runs/two/episodes.jsonl");
-    // Other parts: nothing is on equal terms.
-    let text = std::fs::read_to_string(&path).unwrap();
-    let moved =
-        PARTS.iter().fold(text, |text, (part, ..)| text.replace(&format!("two.{part}."), &format!("two.x{part}.")));
-    std::fs::write(&path, moved).unwrap();
+    // The same games in other parts: nothing is on equal terms.
+    let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
+    Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["compare", "one", "two"]).well();
     assert!(text.contains("nothing pairs") && text.contains("UNPAIRED"), "{text}");
     assert!(text.contains("left out without a partner: 12 of the first, 12 of the second"), "{text}");
-    // What does not count is in neither.
-    change(at.path(), "episodes.jsonl", |text| text.replace("\"reason\":\"finished\"", "\"reason\":\"infra_error\""));
-    let err = ludex(at.path(), &["compare", "one", "two"]).fails();
+}
+
+#[test]
+fn what_does_not_count_is_not_compared() {
+    let at = one();
+    change(at.path(), "episodes.jsonl", |text| text.lines().map(failed).collect());
+    assert_eq!(ludex(at.path(), &["verify", "one", "--json"]).json()["verified"], 12);
+    let err = ludex(at.path(), &["compare", "one", "one"]).fails();
     assert!(err.contains("model-a has played no match that counts"), "{err}");
+    let text = ludex(at.path(), &["transcript", "one"]).well();
+    assert_eq!(text.matches("this match does not count").count(), 12);
 }

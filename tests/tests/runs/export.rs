@@ -128,7 +128,7 @@ fn games_of_stones_are_written_as_sgf() {
     let at = tempfile::tempdir().unwrap();
     let parts =
         &[("go", "go(board_size=5,komi=0.5)", "random"), ("five", "gomoku", "random"), ("turn", "reversi", "random")];
-    Run { name: "stones", model: "m]x", plays: "random", parts, seeds: 1 }.write(&at.path().join("ludex-data"));
+    Run { name: "stones", models: &[("m]x", "random")], parts, seeds: 1 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["export", "stones", "--format", "sgf"]).well();
     assert_eq!(text.matches("(;FF[4]CA[UTF-8]").count(), 6);
     for said in
@@ -151,7 +151,8 @@ fn bad_exports_say_what_to_do() {
         (&["export", "one", "--format", "sgf", "--what", "calls"][..], "leave out --what"),
         (&["export", "one", "--out", "no/x.jsonl"], "no/x.jsonl cannot be written"),
         (&["export", "ludex-data/runs/one/episodes.jsonl", "--what", "calls"], "only runs have decisions"),
-        (&["export", "tow"], "tow cannot be opened"),
+        (&["export", "tow"], "there is no run \"tow\": runs in ./ludex-data/runs are one"),
+        (&["export", "tow.jsonl"], "tow.jsonl cannot be opened"),
     ] {
         let err = ludex(at.path(), args).fails();
         assert!(err.contains(said), "{args:?}: {err}");

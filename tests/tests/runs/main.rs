@@ -8,6 +8,7 @@ mod transcript;
 use std::path::Path;
 use std::process::Command;
 
+use ludex_protocol::record::Parts;
 use ludex_tests::run::Run;
 use serde_json::Value;
 
@@ -58,7 +59,19 @@ fn one() -> tempfile::TempDir {
 }
 
 fn write(at: &Path, name: &str, model: &str, plays: &str) {
-    Run { name, model, plays, parts: PARTS, seeds: 3 }.write(&at.join("ludex-data"));
+    Run { name, models: &[(model, plays)], parts: PARTS, seeds: 3 }.write(&at.join("ludex-data"));
+}
+
+/// The record of a line as if the infrastructure had failed at the end.
+fn failed(line: &str) -> String {
+    let mut parts = Parts::parse(line).expect("a record");
+    parts.footer["reason"] = "infra_error".into();
+    parts.footer["outcome"] = serde_json::json!(["none", "none"]);
+    parts.footer["digest"] = ludex_referee::digest::digest(&parts).expect("a digest").into();
+    let mut all = parts.header;
+    all.insert("events".to_owned(), parts.events.into());
+    all.extend(parts.footer);
+    Value::Object(all).to_string() + "\n"
 }
 
 /// Changes the text of a file of run `one`.

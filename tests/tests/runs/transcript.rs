@@ -23,6 +23,10 @@ fn a_transcript_tells_moves_prompts_and_refusals() {
     assert!(bots > 0, "moves of bots are told as what was seen");
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
+    // The end tells what followed the last decision, not the whole match again.
+    let kuhn = ludex(at.path(), &["transcript", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
+    let end = kuhn.split("\n-- end").nth(1).unwrap();
+    assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");
     // One may be asked for alone.
     let id = records[0]["episode"].as_str().unwrap();
     let alone = ludex(at.path(), &["transcript", "one", "--episode", id]).well();

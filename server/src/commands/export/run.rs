@@ -1,5 +1,6 @@
 //! Exports of a run: tables with their data card, games, and the bundle.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -73,12 +74,17 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
             columns: rows::RECORD,
         });
     }
+    // Tables hold what is true; the records themselves are handed on as they are.
+    let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
+    let (good, untrue) = records::verified(lines, None);
+    let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
+    let good: Vec<&Found> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
     let (table, refused) = match args.what {
-        What::Episodes => rows::episodes(run, chosen),
-        What::Decisions => rows::decisions(run, chosen),
-        What::Calls => rows::calls(run, chosen),
+        What::Episodes => rows::episodes(run, &good),
+        What::Decisions => rows::decisions(run, &good),
+        What::Calls => rows::calls(run, &good),
     };
-    records::warn(&refused);
+    records::warn(&[untrue, refused].concat());
     let count = print::count(table.rows.len(), table.what.trim_end_matches('s'), table.what);
     let Table { about, columns, .. } = table;
     let (bytes, format) = match args.format {

@@ -28,7 +28,7 @@ pub(super) struct Told {
     pub(super) after: Vec<String>,
     /// The last position, as spectators see it.
     pub(super) end: String,
-    /// Where the record cannot be played further: it is not true.
+    /// Why the record is not true, if it is not.
     pub(super) broken: Option<String>,
 }
 
@@ -266,6 +266,8 @@ impl<'a> Teller<'a> {
     fn push(&mut self, state: &dyn DynState, m: &MoveRecord, attempts: Vec<Attempt>) {
         let viewer = Viewer::Seat(m.seat as usize);
         let since = self.news(viewer);
+        // At the end spectators are told only what follows the last decision.
+        self.news(Viewer::Public);
         self.decisions.push(Decision {
             ply: self.ply,
             who: self.who(m.seat as usize),

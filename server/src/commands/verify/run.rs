@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write as _};
-use std::path::Path;
 
 use ludex_protocol::record::{Reason, Record, RecordEvent};
 use ludex_referee::read::{Found, Lines, Refused, Source};
@@ -29,20 +28,16 @@ pub(super) struct Verdict {
 
 /// The run or bundle that is named; `None` where neither is.
 pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
-    if let Some(file) = from.only_file().filter(|file| is_gzip(file)) {
+    if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));
         anyhow::ensure!(summed, "{} is no whole bundle: it has no {}", file.display(), bundle::SUMS);
         return Ok(Some(Read { run: Archive::of_files(file, files)?, sums, summed }));
     }
-    Ok(from.run()?.map(|run| Read { run, sums: Vec::new(), summed: false }))
-}
-
-/// Whether a file begins as gzip does.
-fn is_gzip(file: &Path) -> bool {
-    let mut head = [0; 2];
-    let read = std::fs::File::open(file).and_then(|mut file| io::Read::read_exact(&mut file, &mut head));
-    read.is_ok() && head == [0x1f, 0x8b]
+    let Some(run) = from.run()? else { return Ok(None) };
+    // A folder that was unpacked from a bundle has its sums too.
+    let files = bundle::unpacked(&run.place)?;
+    Ok(Some(Read { sums: bundle::check(&run.place, &files), summed: !files.is_empty(), run }))
 }
 
 /// What is no fault and still worth saying.
