@@ -56,8 +56,8 @@ pub fn write(run: &Archive, pages: BTreeMap<String, Vec<u8>>) -> anyhow::Result<
 /// Whether `path` is a file that begins as gzip does, as bundles do.
 pub fn is_bundle(path: &Path) -> bool {
     let mut head = [0; 2];
-    let read = || std::fs::File::open(path)?.read_exact(&mut head);
-    path.is_file() && read().is_ok() && head == [0x1f, 0x8b]
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == [0x1f, 0x8b]
 }
 
 /// All files of a folder that was unpacked from a bundle; none where it has no sums.

@@ -17,21 +17,20 @@ pub(super) fn texts(
     format: Format,
     name: &str,
 ) -> anyhow::Result<Vec<String>> {
-    let (of, label, write): (&[&str], _, fn(&Verified) -> anyhow::Result<String>) = match format {
-        Format::Sgf => (&[go::ENTRY.id, gomoku::ENTRY.id, reversi::ENTRY.id], "Go, gomoku or reversi", sgf),
-        _ => (&[chess::ENTRY.id], "chess", pgn),
-    };
+    let sgf_asked = format == Format::Sgf;
+    let stones = [go::ENTRY.id, gomoku::ENTRY.id, reversi::ENTRY.id];
+    let has_words = |game: &str| if sgf_asked { stones.contains(&game) } else { game == chess::ENTRY.id };
     let (good, refused) = records::verified(lines, which);
     records::warn(&refused);
-    let (games, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| of.contains(&v.spec().game.as_str()));
+    let (games, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| has_words(&v.spec().game));
     if games.is_empty() {
-        let form = if format == Format::Sgf { "SGF" } else { "PGN" };
+        let (label, form) = if sgf_asked { ("Go, gomoku or reversi", "SGF") } else { ("chess", "PGN") };
         anyhow::bail!("there is no verified game of {label} in {name}; {form} holds nothing else here");
     }
     if !others.is_empty() {
         eprintln!("ludex: left out: {} of other games", print::count(others.len(), "episode", "episodes"));
     }
-    games.into_iter().map(write).collect()
+    games.into_iter().map(if sgf_asked { sgf } else { pgn }).collect()
 }
 
 /// Who played what, without chance and what was said.
