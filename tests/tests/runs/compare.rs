@@ -1,7 +1,7 @@
 use ludex_tests::run::{Run, lines};
 use serde_json::{Value, json};
 
-use super::{PARTS, change, ludex, one, write};
+use super::{change, failed, ludex, one};
 
 #[test]
 fn a_run_is_equal_to_itself() {
