@@ -18,6 +18,7 @@ pub mod params;
 pub mod playthrough;
 pub mod policy;
 pub mod registry;
+pub mod sgf;
 pub mod tensor;
 
 pub use batch::{Actions, BatchConfig, BatchError, DynBatch, Seeds};

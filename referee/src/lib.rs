@@ -10,6 +10,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod compare;
 pub mod digest;
 pub mod ladder;
 pub mod metric;

@@ -2,7 +2,9 @@
 //! for agents, a store, and the command line.
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod auth;
+pub mod bundle;
 pub mod catalogue;
 mod commands;
 pub mod compute;
@@ -22,8 +24,10 @@ pub mod remote_agent;
 pub mod runs;
 pub mod session;
 mod shared;
+pub mod stepping;
 pub mod store;
 pub mod stub;
+pub mod tables;
 mod tls;
 
 pub use commands::main;

@@ -5,6 +5,7 @@ pub mod bot;
 pub mod client;
 pub mod process;
 pub mod proxy;
+pub mod run;
 pub mod server;
 
 pub use bot::Bot;

@@ -19,7 +19,7 @@ use crate::tensor::planes;
 use bits::Bits;
 use position::{Grid, Position};
 use view::NAMES;
-pub use view::View;
+pub use view::{View, sgf};
 
 /// The registry's line: boards to 11x11 have two words per set of points, the others six.
 pub const ENTRY: Entry = Entry::of_either::<Go<2>, Go<6>>(&[]);

@@ -17,6 +17,7 @@ use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::{Alias, Entry};
+use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
 use lines::Lines;
@@ -113,6 +114,12 @@ pub struct View {
 const MOST: u32 = 19;
 const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['b', 'w'];
+
+/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see [`format::game`]).
+pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+    let stone = |&(seat, a): &(Seat, Action)| (seat, Some([a % params.size, a / params.size]));
+    format::game(4, params.size, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
+}
 
 impl Gomoku {
     #[inline]

@@ -13,6 +13,7 @@ use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::registry::{Alias, Entry, same};
+use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
 use lines::{moves, turned};
@@ -85,6 +86,13 @@ impl Reversi {
         }
         s
     }
+}
+
+/// A game in the Smart Game Format, from the usual position: who played what, ids as in records, under `properties` (see
+/// [`format::game`]).
+pub fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+    let stone = |&(seat, a): &(Seat, Action)| (seat, (a < PASS).then_some([a % 8, a / 8]));
+    format::game(2, 8, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())
 }
 
 fn square_text(a: Action) -> String {

@@ -1,114 +1,102 @@
 //! `ludex export`.
 
+mod game;
+mod run;
+
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_env::games::chess;
-use ludex_protocol::record::{Outcome, Parts, Reason, RecordEvent};
-use ludex_referee::Verified;
-use serde_json::{Map, Value};
 
 use super::{print, records};
+use crate::tables::rows::parts_line;
 
 /// What `ludex export` takes.
 #[derive(clap::Args)]
+#[command(override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]")]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::From,
-    /// jsonl: the records as they are; pgn: verified games of chess
+    /// What of a run: its matches, one row for each decision, or one for each call
+    #[arg(long, value_enum, default_value_t = What::Episodes)]
+    what: What,
+    /// jsonl: one JSON object a line, records as they are; parquet: a table of a run; pgn: verified games of chess; sgf: of
+    /// Go, gomoku and reversi
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// Only this game; with parameters, only these
     #[arg(long)]
     game: Option<String>,
-    /// File to write, replaced if it is there [default: standard output]
+    /// File to write, replaced if it is there; a run's has its data card beside it [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write the whole run as one FILE.tar.gz with report and checksums, which `ludex verify` checks anywhere
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "format", "game", "out"])]
+    bundle: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    Episodes,
+    Decisions,
+    Calls,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Jsonl,
+    Parquet,
     Pgn,
+    Sgf,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(found) = args.from.run()? {
+        return run::run(&found, &args);
+    }
+    let needs_run = args.bundle.is_some() || args.what != What::Episodes || args.format == Format::Parquet;
+    anyhow::ensure!(
+        !needs_run,
+        "{} is no run, and only runs have decisions, calls, tables and bundles; name one below --data, or its folder",
+        args.from.name()
+    );
     let which = records::Which::parse(args.game.as_deref())?;
     let mut lines = args.from.read()?;
-    let texts: Vec<String> = match args.format {
-        Format::Jsonl => {
-            records::warn(&lines.refused);
-            lines.found.retain(|f| which.as_ref().is_none_or(|w| w.is_of(&f.parts)));
-            lines.found.into_iter().map(|f| line(f.parts)).collect()
-        }
-        Format::Pgn => {
-            let (good, refused) = records::verified(lines, which.as_ref());
-            records::warn(&refused);
-            let (games, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| v.spec().game == chess::ENTRY.id);
-            if games.is_empty() {
-                anyhow::bail!("there is no verified game of chess in {}; PGN holds nothing else", args.from.name());
-            }
-            if !others.is_empty() {
-                eprintln!("ludex: left out: {} of other games", print::count(others.len(), "episode", "episodes"));
-            }
-            games.into_iter().map(pgn).collect::<anyhow::Result<_>>()?
-        }
+    let texts: Vec<String> = if args.format == Format::Jsonl {
+        records::warn(&lines.refused);
+        lines.found.retain(|f| which.as_ref().is_none_or(|w| w.is_of(&f.parts)));
+        lines.found.iter().map(|f| parts_line(&f.parts)).collect()
+    } else {
+        game::texts(lines, which.as_ref(), args.format, &args.from.name())?
     };
-    let count = texts.len();
-    let written = |mut out: &mut dyn Write| {
-        texts.iter().try_for_each(|text| writeln!(out, "{text}"))?;
-        Write::flush(&mut out)
-    };
-    let Some(path) = &args.out else { return Ok(written(&mut BufWriter::new(io::stdout().lock()))?) };
-    let put = || written(&mut BufWriter::new(File::create(path)?));
-    put().with_context(|| format!("{} cannot be written", path.display()))?;
-    eprintln!("ludex: {} in {}", print::count(count, "episode", "episodes"), path.display());
+    let bytes = joined(&texts);
+    put(args.out.as_deref(), bytes.as_bytes())?;
+    if let Some(path) = &args.out {
+        eprintln!("ludex: {} in {}", print::count(texts.len(), "episode", "episodes"), path.display());
+    }
     Ok(())
 }
 
-/// A record as one line, nothing of it lost.
-fn line(parts: Parts) -> String {
-    let mut all: Map<String, Value> = parts.header;
-    all.insert("events".to_owned(), parts.events.into());
-    all.extend(parts.footer);
-    Value::Object(all).to_string()
+/// Texts, each with a line break behind it.
+fn joined(texts: &[String]) -> String {
+    texts.iter().map(|text| format!("{text}\n")).collect()
 }
 
-/// A verified game of chess.
-fn pgn(game: &Verified) -> anyhow::Result<String> {
-    let record = game.record();
-    let moves = record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { m.action } else { None });
-    let moves: Vec<u32> = moves.collect();
-    // White is seat 1.
-    let (black, white) = (0, 1);
-    let name = |seat: usize| record.header.seats.get(seat).map_or("?", |s| s.name.as_str());
-    let result = match record.footer.outcome.get(white) {
-        Some(Outcome::Win) => "1-0",
-        Some(Outcome::Loss) => "0-1",
-        Some(Outcome::Draw) => "1/2-1/2",
-        Some(Outcome::None) | None => "*",
+/// Writes to a file, else to standard output.
+fn put(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(io::stdout().lock().write_all(bytes)?) };
+    let write = || {
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(bytes)?;
+        file.flush()
     };
-    let date = record.header.started.get(..10).map_or("????.??.??".to_owned(), |d| d.replace('-', "."));
-    let termination = match game.reason() {
-        Reason::Finished | Reason::Resign => "normal",
-        Reason::Timeout => "time forfeit",
-        Reason::Illegal | Reason::AgentError => "rules infraction",
-        Reason::Disconnect | Reason::NoShow => "abandoned",
-        Reason::Truncated => "adjudication",
-        Reason::InfraError | Reason::Aborted => "unterminated",
-    };
-    let tags = [
-        ("Event", record.footer.run.as_deref().unwrap_or("?")),
-        ("Site", &record.header.server),
-        ("Date", &date),
-        ("Round", "-"),
-        ("White", name(white)),
-        ("Black", name(black)),
-        ("Termination", termination),
-        ("Episode", &record.header.episode),
-    ];
-    let start = record.header.params.get("fen").and_then(Value::as_str);
-    chess::pgn(start, &moves, result, &tags).map_err(anyhow::Error::msg)
+    write().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// What a terminal cannot show goes to a file.
+fn not_to_a_terminal(format: Format, out: Option<&Path>) -> anyhow::Result<()> {
+    let binary = format == Format::Parquet && out.is_none() && io::stdout().is_terminal();
+    anyhow::ensure!(!binary, "parquet is no text: name a file with --out FILE");
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod agents;
 mod analyze;
 mod check_client;
 mod checks;
+mod compare;
 mod conformance;
 mod demo;
 mod evaluate;
@@ -23,6 +24,7 @@ mod serve;
 mod status;
 mod token;
 mod tournament;
+mod transcript;
 mod verify;
 
 use std::io;
@@ -72,9 +74,13 @@ enum Command {
     Report(report::Args),
     /// Show an episode board by board
     Replay(replay::Args),
-    /// Play episodes again and say what is wrong with them
+    /// Compare two runs, or two agents of one, match by match
+    Compare(compare::Args),
+    /// Tell a run's matches move by move, with prompts and answers
+    Transcript(transcript::Args),
+    /// Play episodes again and say what is wrong with them, or with a run or a bundle
     Verify(verify::Args),
-    /// Write episodes as JSON Lines, or games of chess as PGN
+    /// Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle
     Export(export::Args),
     /// Make, list and revoke tokens
     Token(token::Args),
@@ -99,6 +105,8 @@ pub fn main() -> ExitCode {
         Command::Rate(args) => rate::run(args),
         Command::Report(args) => report::run(args),
         Command::Replay(args) => replay::run(args),
+        Command::Compare(args) => compare::run(args),
+        Command::Transcript(args) => transcript::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Ladder(args) => ladder::run(args),
         Command::Evaluate(args) => evaluate::run(args),

@@ -11,6 +11,7 @@ use ludex_referee::scale::Options;
 use ludex_referee::{Verified, Verifier};
 
 use super::print;
+use crate::archive::Archive;
 use crate::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.
@@ -19,7 +20,8 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input); without any, the store
+    /// Files of records, one JSON object per line (- for standard input); without any, the store. `export` and `verify` take
+    /// a run too: its name below DATA/runs, or its folder
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
@@ -40,6 +42,26 @@ impl From {
         Ok(lines)
     }
 
+    /// The run that is named, if one argument alone is and it is no file of records.
+    ///
+    /// # Errors
+    /// When the run cannot be read, or a bare name means neither a run nor a file.
+    pub(super) fn run(&self) -> anyhow::Result<Option<Archive>> {
+        let [name] = self.files.as_slice() else { return Ok(None) };
+        let Some(text) = name.to_str() else { return Ok(None) };
+        let bare = name.extension().is_none() && name.components().count() == 1 && text != "-";
+        if Archive::is_run(text, &self.data) || (bare && !name.exists()) {
+            return Archive::open(text, &self.data).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The one file that is named.
+    pub(super) fn only_file(&self) -> Option<&Path> {
+        let [file] = self.files.as_slice() else { return None };
+        file.is_file().then_some(file)
+    }
+
     /// What records were read from, for messages.
     pub(super) fn name(&self) -> String {
         if self.files.is_empty() {
@@ -51,11 +73,12 @@ impl From {
 
     /// The arguments that name the same records again.
     pub(super) fn arguments(&self) -> Vec<String> {
-        if self.files.is_empty() {
-            vec!["--data".into(), self.data.display().to_string()]
-        } else {
-            self.files.iter().map(|f| f.display().to_string()).collect()
+        let mut out: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
+        // A run's name says nothing without the folder that holds it.
+        if self.files.iter().all(|f| !f.exists()) {
+            out.extend(["--data".to_owned(), self.data.display().to_string()]);
         }
+        out
     }
 }
 

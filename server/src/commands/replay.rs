@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ludex_env::{DynState, GameRef, Seat, Turn, Viewer};
-use ludex_protocol::record::{MoveRecord, Parts, Record, RecordEvent};
+use ludex_env::{GameRef, Seat, Viewer};
+use ludex_protocol::record::{Parts, Record, RecordEvent};
 use ludex_referee::Verifier;
 use ludex_referee::read::{Found, Lines, Source};
 
 use super::records;
+use crate::stepping::Stepper;
 
 /// What `ludex replay` takes.
 #[derive(clap::Args)]
@@ -150,73 +151,13 @@ fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verif
 
 /// Every position up to the event at fault, played with checks.
 fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>) -> Vec<Board> {
-    let mut state = game.start();
-    let text = |state: &dyn DynState| state.view(viewer).text();
+    let mut steps = Stepper::new(game, record, fault);
+    let text = |steps: &Stepper| steps.state().view(viewer).text();
     let mut ply = 0;
-    let mut out = vec![Board { ply, by: "start".into(), text: text(&*state) }];
-    let events = &record.events[..fault.unwrap_or(record.events.len()).min(record.events.len())];
-    let mut at = 0;
-    while at < events.len() {
-        let Some((by, next)) = step(&mut *state, record, events, at) else { break };
-        ply += u32::from(matches!(events[at], RecordEvent::Move(_)));
-        at = next;
-        out.push(Board { ply, by, text: text(&*state) });
+    let mut out = vec![Board { ply, by: "start".into(), text: text(&steps) }];
+    while let Some(step) = steps.step() {
+        ply += u32::from(matches!(record.events[step.events.start], RecordEvent::Move(_)));
+        out.push(Board { ply, by: step.text, text: text(&steps) });
     }
     out
-}
-
-/// Plays the event at `at`, or the joint move that begins there: what happened, and where the next one is. `None` where
-/// it cannot be played.
-fn step(state: &mut dyn DynState, record: &Record, events: &[RecordEvent], at: usize) -> Option<(String, usize)> {
-    match (state.turn(), &events[at]) {
-        (Turn::Chance, RecordEvent::Chance(c)) => {
-            let action = c.action?;
-            let text = state.outcome_text(action);
-            state.play_chance(action).ok()?;
-            Some((format!("chance: {text}"), at + 1))
-        }
-        (Turn::Seat(seat), RecordEvent::Move(m)) if m.seat as usize == seat => {
-            let text = said(state, record, m)?;
-            match (m.action, &m.said) {
-                (Some(action), _) => state.play(seat, action).ok()?,
-                (None, Some(said)) => state.play_said(seat, said).ok()?,
-                (None, None) => return None,
-            }
-            Some((text, at + 1))
-        }
-        (Turn::Together(acting), RecordEvent::Move(_)) => {
-            let moves: Vec<&MoveRecord> = events[at..]
-                .iter()
-                .map_while(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None })
-                .take(acting.len())
-                .collect();
-            let mut joint = vec![None; record.header.seats.len()];
-            let texts: Option<Vec<String>> = moves.iter().map(|m| said(state, record, m)).collect();
-            for m in &moves {
-                *joint.get_mut(m.seat as usize)? = m.action;
-            }
-            state.play_together(&joint).ok()?;
-            Some((texts?.join("; "), at + moves.len()))
-        }
-        _ => None,
-    }
-}
-
-/// `x (random): x(0,1)`, as the mover knows it.
-fn said(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
-    let seat = m.seat as usize;
-    let viewer = Viewer::Seat(seat);
-    let agent = &record.header.seats.get(seat)?.name;
-    let place = state.spec().seats.get(seat)?;
-    let text = match (m.action, &m.said) {
-        (Some(action), _) => state.view(viewer).action_text(seat, action),
-        (None, Some(said)) => state.seen_said(viewer, seat, said).text.unwrap_or_default(),
-        (None, None) => return None,
-    };
-    let tries = match m.tries.len() {
-        0 => String::new(),
-        n => format!(", after {}", super::print::count(n, "refused attempt", "refused attempts")),
-    };
-    let forced = if m.forced { ", forced" } else { "" };
-    Some(format!("{place} ({agent}): {text}{tries}{forced}"))
 }

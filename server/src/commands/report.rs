@@ -68,6 +68,11 @@ fn command(args: &Args) -> String {
     words.extend(args.from.arguments());
     words.extend(args.rated.arguments());
     words.extend(["--out".to_owned(), args.out.display().to_string()]);
+    line(&words)
+}
+
+/// A command line as a shell reads it back.
+pub(super) fn line(words: &[String]) -> String {
     words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")
 }
 

@@ -357,3 +357,14 @@ fn both_builds_agree() {
         }
     }
 }
+
+#[test]
+fn games_in_sgf() {
+    let params = Params { board_size: 9, komi: 0.5, ..Params::default() };
+    // c3 is id 2 * 9 + 2: from the top, row 6.
+    let moves = [(0, 20), (1, 81), (0, 80)];
+    let text = sgf(&params, &moves, &[("PB", "x")]);
+    assert_eq!(text, "(;FF[4]CA[UTF-8]GM[1]SZ[9]KM[0.5]PB[x]\n;B[cg];W[];B[ia])\n");
+    let handicap = sgf(&Params { handicap: 2, ..Params::default() }, &[(1, 0)], &[]);
+    assert_eq!(handicap, "(;FF[4]CA[UTF-8]GM[1]SZ[19]KM[7.5]HA[2]AB[dp][pd]\n;W[as])\n");
+}

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Params, handicap_points};
 use crate::board::{row, square};
 use crate::game::{Action, Seat};
+use crate::sgf;
 
 /// What everybody sees: the whole game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -98,4 +100,23 @@ pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     let lead = view.lead.map(|lead| format!("; Black leads by {lead}"));
     out.push_str(&format!("\nover: {why}{}\n", lead.unwrap_or_default()));
     out
+}
+
+/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see [`sgf::game`]).
+///
+/// Size, komi and handicap are written here.
+pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
+    let size = params.board_size;
+    // Ids count from the bottom, the format from the top.
+    let point = |a: Action| [a % size, size - 1 - a / size];
+    let stones: Vec<sgf::Stone> = moves.iter().map(|&(seat, a)| (seat, (a < size * size).then(|| point(a)))).collect();
+    let set_up: Vec<[u32; 2]> = match params.handicap {
+        0 | 1 => Vec::new(),
+        n => handicap_points(n as usize).into_iter().map(|p| point(p as Action)).collect(),
+    };
+    let (komi, handicap) = (params.komi.to_string(), params.handicap.to_string());
+    let mut all = vec![("KM", komi.as_str())];
+    all.extend((!set_up.is_empty()).then_some(("HA", handicap.as_str())));
+    all.extend(properties);
+    sgf::game(1, size, &all, &set_up, &stones)
 }

@@ -255,3 +255,10 @@ fn other_names_mean_the_same() {
     assert_eq!(string("gomoku(dims=2,wrap=false,anti=False)"), string("gomoku(preset=botzone)"));
     assert_eq!(string("gomoku(preset=qitown)"), string("gomoku(overline=nothing)"));
 }
+
+#[test]
+fn games_in_sgf() {
+    // Ids count from the top left, as the format does.
+    let text = sgf(&Params::default(), &[(0, 0), (1, 16)], &[("RE", "B+")]);
+    assert_eq!(text, "(;FF[4]CA[UTF-8]GM[4]SZ[15]RE[B+]\n;B[aa];W[bb])\n");
+}

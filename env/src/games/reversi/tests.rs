@@ -164,3 +164,9 @@ fn a_corner_counts_for_its_owner() {
     );
     assert!(g.evaluate(&s, 0).unwrap() > 0.01 && g.evaluate(&s, 1).unwrap() < -0.01);
 }
+
+#[test]
+fn games_in_sgf() {
+    let text = sgf(&[(0, 19), (1, PASS)], &[("RE", "0")]);
+    assert_eq!(text, "(;FF[4]CA[UTF-8]GM[2]SZ[8]RE[0]\n;B[dc];W[])\n");
+}

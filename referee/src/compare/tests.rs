@@ -1,0 +1,155 @@
+use super::*;
+
+fn near(a: f64, b: f64, within: f64) {
+    assert!((a - b).abs() <= within, "{a} is not {b}");
+}
+
+#[test]
+fn quantiles_of_the_table() {
+    // Abramowitz and Stegun, table 26.10, and any other.
+    for (freedom, t) in [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (4, 2.776),
+        (5, 2.571),
+        (9, 2.262),
+        (10, 2.228),
+        (29, 2.045),
+        (30, 2.042),
+        (60, 2.000),
+        (120, 1.980),
+        (50_000, 1.960),
+        (50_001, 1.960),
+    ] {
+        near(student_95(freedom), t, 6e-4);
+    }
+}
+
+#[test]
+fn students_own_example() {
+    // Hours of sleep gained, second drug less first (Student 1908, after Cushny and Peebles): mean 1.58, and as R's
+    // `t.test(paired = TRUE)` prints it, 0.7001142 to 2.4598858.
+    let gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
+    let values: Vec<(usize, f64)> = gained.into_iter().enumerate().collect();
+    let mean = clustered(&values).unwrap();
+    near(mean.value, 1.58, 1e-12);
+    // t = 4.0621
+    near(mean.value / mean.error, 4.0621, 5e-5);
+    let interval = mean.interval().unwrap();
+    near(interval.low, 0.700_114_2, 1e-6);
+    near(interval.high, 2.459_885_8, 1e-6);
+}
+
+#[test]
+fn values_of_a_block_count_as_one_where_they_say_the_same() {
+    let single: Vec<(usize, f64)> = [1.0, 0.0, -0.5, 1.0].into_iter().enumerate().collect();
+    let twice: Vec<(usize, f64)> = single.iter().flat_map(|&v| [v, v]).collect();
+    // Said twice it is no stronger.
+    assert_eq!(clustered(&single), clustered(&twice));
+    let apart: Vec<(usize, f64)> = twice.iter().map(|v| v.1).enumerate().collect();
+    assert!(clustered(&apart).unwrap().error < clustered(&single).unwrap().error);
+    // Opposite luck within a block drops out.
+    let swapped: Vec<(usize, f64)> = (0..4).flat_map(|k| [(k, 1.0), (k, -1.0)]).collect();
+    assert_eq!(clustered(&swapped).unwrap().interval(), None);
+    assert_eq!(clustered::<u8>(&[]), None);
+    assert_eq!(clustered(&[(0, 1.0), (0, 0.0)]).unwrap().interval(), None);
+}
+
+#[test]
+fn mcnemar_of_published_examples() {
+    // Bentur et al. (2009), as in Fagerland, Lydersen and Laake (2013), table 1: 1, 1, 7, 12; exact p = 0.0703.
+    let table = |both, first, second, neither| {
+        let cells = [(both, (true, true)), (first, (true, false)), (second, (false, true)), (neither, (false, false))];
+        mcnemar(cells.into_iter().flat_map(|(n, cell)| std::iter::repeat_n(cell, n)))
+    };
+    let got = table(1, 1, 7, 12);
+    assert_eq!((got.both, got.first, got.second, got.neither), (1, 1, 7, 12));
+    near(got.p, 0.0703, 5e-5);
+    near(got.p, 18.0 / 256.0, 1e-12);
+    assert_eq!(table(5, 0, 0, 3).p, 1.0);
+    near(table(0, 3, 3, 0).p, 1.0, 1e-12);
+    near(table(0, 6, 0, 0).p, 2.0 / 64.0, 1e-12);
+    // Far beyond what a double holds as 2^-n.
+    let many = table(0, 1000, 1000, 0).p;
+    near(many, 1.0, 1e-9);
+    assert!(table(0, 900, 1100, 0).p < 1e-4);
+}
+
+fn side(game: &str, other: &str, seat: usize, seed: u64, score: f64) -> Side {
+    let mut seats = vec![Some(other.to_owned()); 2];
+    seats[seat] = None;
+    Side { part: "p".into(), game: game.into(), seats, seed, score: Some(score), payoff: 2.0 * score - 1.0 }
+}
+
+#[test]
+fn equal_terms_are_paired_and_the_rest_is_named() {
+    let a = [
+        side("g", "x", 0, 1, 1.0),
+        side("g", "x", 1, 1, 1.0),
+        side("g", "x", 0, 2, 0.5),
+        side("g", "y", 0, 1, 1.0),
+        side("h", "x", 0, 1, 0.0),
+    ];
+    let b =
+        [side("h", "x", 0, 1, 1.0), side("g", "x", 1, 1, 0.0), side("g", "x", 0, 1, 1.0), side("g", "x", 0, 3, 1.0)];
+    let got = compare(&a, &b);
+    assert_eq!((got.all.pairs, got.all.blocks, got.unpaired), (3, 2, [2, 1]));
+    let left: Vec<_> = got.left_out.iter().map(|(what, n)| (what.as_str(), *n)).collect();
+    assert_eq!(left, [("p: g against x", [1, 1]), ("p: g against y", [1, 0])]);
+    let g = &got.games[0];
+    assert_eq!((g.game.as_str(), g.pairs, g.blocks, g.scores), ("g", 2, 1, Some([1.0, 0.5])));
+    assert_eq!(g.score, Some(Difference { value: 0.5, low: None, high: None }));
+    assert_eq!(g.payoff.unwrap().value, 1.0);
+    let wins = g.mcnemar.unwrap();
+    assert_eq!((wins.both, wins.first, wins.second), (1, 1, 0));
+    // Returns of different games have no common unit.
+    assert_eq!(got.all.payoff, None);
+    // Block 1 of g says 0 + 1, block 1 of h says -1.
+    assert_eq!(got.all.score.unwrap().value, 0.0);
+    assert!(got.fallback.is_empty());
+    // The order of the second's matches means nothing; exchanged, the sign changes.
+    let turned = compare(&b, &a);
+    assert_eq!((turned.unpaired, turned.games[0].score.unwrap().value), ([1, 2], -0.5));
+}
+
+#[test]
+fn a_match_has_one_partner() {
+    let a = [side("g", "x", 0, 1, 1.0), side("g", "x", 0, 1, 0.0)];
+    let b = [side("g", "x", 0, 1, 0.0)];
+    let got = compare(&a, &b);
+    assert_eq!((got.all.pairs, got.unpaired, got.all.score.unwrap().value), (1, [1, 0], 1.0));
+}
+
+#[test]
+fn games_without_winners_compare_by_returns() {
+    let of = |seed, payoff| Side { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
+    let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
+    assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
+    assert_eq!(got.all.payoff.unwrap().value, 1.5);
+}
+
+#[test]
+fn without_pairs_there_is_the_plain_difference() {
+    let a: Vec<Side> = (0..8).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 4 != 0)))).collect();
+    let b: Vec<Side> = (8..16).map(|k| side("g", "x", 0, k, f64::from(u8::from(k % 2 == 0)))).collect();
+    let got = compare(&a, &b);
+    assert_eq!((got.all.pairs, got.unpaired, got.all.score), (0, [8, 8], None));
+    let plain = &got.fallback[0];
+    assert_eq!((plain.matches, plain.scores, plain.score.value), ([8, 8], [0.75, 0.5], 0.25));
+    assert!(plain.score.low.unwrap() < 0.0 && plain.score.high.unwrap() > 0.5);
+}
+
+#[test]
+fn welch_of_a_published_example() {
+    // R's `sleep` taken as two groups: t = -1.8608, df = 17.776 (here 17), 95 per cent -3.3654832 to 0.2054832.
+    let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
+    let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
+    let mean = |all: [f64; 10]| clustered(&all.into_iter().enumerate().collect::<Vec<_>>()).unwrap();
+    let (a, b) = (mean(first), mean(second));
+    let got = welch(a, b);
+    near(got.value / a.error.hypot(b.error), -1.8608, 5e-5);
+    // A little wider for the degrees that are rounded down.
+    let (low, high) = (got.low.unwrap(), got.high.unwrap());
+    assert!((-3.3755..=-3.3654).contains(&low) && (0.2054..=0.2155).contains(&high), "{got:?}");
+}

@@ -1,0 +1,227 @@
+//! A run as one file: a gzipped tar with the run's files, its report, a card, and the SHA-256 of each. Who has it needs the
+//! program and nothing else to check all of it.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::path::{Component, Path};
+
+use anyhow::Context as _;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use ludex_referee::read::{Refused, Source};
+
+use crate::archive::{About, Archive, CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
+use crate::tables::card::{about_run, sha256};
+
+/// The sums of all other files, as `sha256sum` writes and checks them.
+pub const SUMS: &str = "SHA256SUMS";
+/// What is in the bundle.
+pub const CARD: &str = "CARD.md";
+/// More than any run holds: what unpacks to more is no bundle of ours.
+const MOST: u64 = 16 << 30;
+
+/// Packs a run with the pages of its report. The same run gives the same bytes.
+///
+/// # Errors
+/// When the run holds a secret, or its name cannot be that of a folder.
+pub fn write(run: &Archive, pages: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Vec<u8>> {
+    let mut files = pages;
+    for name in FILES {
+        let Some(bytes) = run.files.get(name) else { continue };
+        // A line that a killed process left in two is nothing to hand on.
+        let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
+        files.insert(name.to_owned(), bytes[..end].to_vec());
+    }
+    files.insert(CARD.to_owned(), card(run, &files).into_bytes());
+    files.insert(SUMS.to_owned(), sums(&files).into_bytes());
+    let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    holds_no_secret(&run.about, &parts)?;
+    let folder = Path::new(&run.about.run);
+    let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
+    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", run.about.run);
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    for (name, bytes) in &files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        tar.append_data(&mut header, folder.join(name), bytes.as_slice())?;
+    }
+    let mut gzip = tar.into_inner()?;
+    gzip.flush()?;
+    Ok(gzip.finish()?)
+}
+
+/// Whether `path` is a file that begins as gzip does, as bundles do.
+pub fn is_bundle(path: &Path) -> bool {
+    let mut head = [0; 2];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == [0x1f, 0x8b]
+}
+
+/// All files of a folder that was unpacked from a bundle; none where it has no sums.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn unpacked(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let mut files = BTreeMap::new();
+    if !folder.join(SUMS).is_file() {
+        return Ok(files);
+    }
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|_| path.is_file()) {
+            let bytes = std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+            files.insert(name.to_owned(), bytes);
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a bundle, by name.
+///
+/// # Errors
+/// When it cannot be read to its end, or holds anything but files in one folder.
+pub fn read(file: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let name = file.display();
+    let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
+    let mut tar = tar::Archive::new(GzDecoder::new(open).take(MOST));
+    let mut files = BTreeMap::new();
+    let damaged = || format!("{name} is no whole bundle; `ludex export RUN --bundle FILE` makes one");
+    for entry in tar.entries().with_context(damaged)? {
+        let mut entry = entry.with_context(damaged)?;
+        let path = entry.path().with_context(damaged)?.into_owned();
+        if entry.header().entry_type().is_dir() {
+            continue;
+        }
+        let parts: Vec<Component> = path.components().collect();
+        let inner = match parts.as_slice() {
+            [Component::Normal(_), Component::Normal(inner)] if entry.header().entry_type().is_file() => inner.to_str(),
+            _ => None,
+        };
+        let inner =
+            inner.with_context(|| format!("{name}: {} is no file in the bundle's one folder", path.display()))?;
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).with_context(damaged)?;
+        let twice = files.insert(inner.to_owned(), bytes).is_some();
+        anyhow::ensure!(!twice, "{name}: {inner} is there twice");
+    }
+    anyhow::ensure!(files.contains_key(RUN), "{name} is no bundle of a run: it has no {RUN}");
+    Ok(files)
+}
+
+/// What is wrong with the files by their sums; `place` stands for the bundle in messages. Nothing where there are no sums.
+pub fn check(place: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<Refused> {
+    let Some(sums) = files.get(SUMS) else { return Vec::new() };
+    let mut wrong = Vec::new();
+    let mut refuse = |name: &str, line: usize, message: String| {
+        let source = Source { file: place.join(name).display().to_string(), line };
+        wrong.push(Refused { source, episode: None, message });
+    };
+    let mut listed = Vec::new();
+    for (k, line) in String::from_utf8_lossy(sums).lines().enumerate() {
+        // Two blanks, or a blank and a star for bytes: as `sha256sum` writes it.
+        let Some((sum, name)) = line.split_once(' ').map(|(sum, name)| (sum, name.trim_start_matches([' ', '*'])))
+        else {
+            refuse(SUMS, k + 1, format!("{line:?} is no sum and name"));
+            continue;
+        };
+        listed.push(name.to_owned());
+        match files.get(name) {
+            None => refuse(name, 0, format!("is missing, and {SUMS} lists it")),
+            Some(bytes) if sha256(bytes) != sum => {
+                refuse(name, 0, format!("was changed: its sum is not the one in {SUMS}"))
+            }
+            Some(_) => {}
+        }
+    }
+    for name in files.keys().filter(|name| *name != SUMS && !listed.contains(name)) {
+        refuse(name, 0, format!("is not listed in {SUMS}"));
+    }
+    wrong
+}
+
+/// One line for each file.
+fn sums(files: &BTreeMap<String, Vec<u8>>) -> String {
+    files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
+}
+
+fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
+    let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
+    let about = |name: &str| match name {
+        RUN => "settings, fixed when the run began".to_owned(),
+        SUITE => "the suite as it was".to_owned(),
+        EPISODES => format!("{} records of matches, one a line", lines(EPISODES)),
+        CALLS => format!("{} calls of models, one a line", lines(CALLS)),
+        LOG => "what happened to the run".to_owned(),
+        "report.html" | "report.json" => "ratings and results".to_owned(),
+        _ => String::new(),
+    };
+    let rows: String =
+        files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
+    format!(
+        "# {}\n\nA run of {}, whole: `ludex verify FILE` checks its sums, plays every match again, and compares seeds, rules and \
+         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each |\n\n## \
+         Licence\n\nNot stated yet: to be filled in by the owner of the run.\n",
+        run.about.run,
+        if run.about.ludex.is_empty() { "ludex" } else { &run.about.ludex },
+        about_run(&run.about),
+    )
+}
+
+/// Makes sure that no value of an environment variable that a spec names (`key=MY_KEY`) stands in what is handed on.
+///
+/// # Errors
+/// The variable and the file; never the value.
+pub fn holds_no_secret(about: &About, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+    for name in about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)) {
+        // Short values are no keys, and stand everywhere.
+        let Some(value) = std::env::var(name).ok().filter(|value| value.len() >= 8) else { continue };
+        let value = value.as_bytes();
+        let holds = |bytes: &[u8]| bytes.windows(value.len()).any(|part| part == value);
+        if let Some((file, _)) = files.iter().find(|(_, bytes)| holds(bytes)) {
+            anyhow::bail!("the value of ${name} stands in {file}: nothing was written; take it out of the run first");
+        }
+    }
+    Ok(())
+}
+
+/// Words of a spec that look like names of environment variables: `LLM_KEY` in `key=LLM_KEY` and `key="$LLM_KEY"`.
+fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
+    let words = spec.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| word.len() >= 3 && word.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Entrant;
+
+    #[test]
+    fn sums_name_what_was_changed() {
+        let mut files = BTreeMap::from([("a".to_owned(), b"1".to_vec()), ("b".to_owned(), b"2".to_vec())]);
+        files.insert(SUMS.to_owned(), sums(&files).into_bytes());
+        assert_eq!(check(Path::new("x"), &files), []);
+        files.insert("a".to_owned(), b"3".to_vec());
+        files.remove("b");
+        files.insert("c".to_owned(), Vec::new());
+        let said: Vec<String> = check(Path::new("x"), &files).iter().map(ToString::to_string).collect();
+        assert!(said.len() == 3 && said[0].starts_with("x/a: was changed"), "{said:?}");
+        assert!(said[1].starts_with("x/b: is missing") && said[2].starts_with("x/c: is not listed"), "{said:?}");
+    }
+
+    #[test]
+    fn keys_are_not_handed_on() {
+        // Some variable that is always there stands for a key.
+        let (name, value) = ("PATH", std::env::var("PATH").unwrap());
+        let agents = vec![Entrant { name: "m".into(), spec: format!("llm model=m key={name}") }];
+        let about = About { agents, ..About::default() };
+        let text = format!("before {value} behind");
+        let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();
+        assert!(said.contains("$PATH stands in calls.jsonl") && !said.contains(&value), "{said}");
+        assert!(holds_no_secret(&about, &[("calls.jsonl", b"PATH")]).is_ok());
+        let names: Vec<&str> = names_of_variables("llm key=\"$A_KEY\" url=http://x Model=y").collect();
+        assert_eq!(names, ["A_KEY", "Model"]);
+    }
+}

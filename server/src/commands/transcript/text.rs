@@ -1,0 +1,110 @@
+//! A transcript for a terminal or a pager: no colours, headings that a pager can search for (`/^==`, `/^--`).
+
+use std::io::{self, Write};
+
+use super::tell::{Asked, Decision, Sums, Told, dollars, seconds};
+use crate::commands::print;
+
+/// Columns of a heading.
+const WIDTH: usize = 100;
+
+pub(super) fn write(out: &mut impl Write, told: &Told) -> io::Result<()> {
+    writeln!(out, "{}", heading('=', &format!("{}: {}", told.episode, told.game)))?;
+    if let Some(place) = &told.place {
+        writeln!(out, "{place}")?;
+    }
+    writeln!(out, "{}", told.result)?;
+    if !told.counts {
+        writeln!(out, "this match does not count")?;
+    }
+    if let Some(cost) = cost(&told.sums) {
+        writeln!(out, "{cost}")?;
+    }
+    told.decisions.iter().try_for_each(|decision| write_decision(out, decision))?;
+    writeln!(out, "\n{}", heading('-', "end"))?;
+    told.after.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    block(out, &told.end)?;
+    writeln!(out, "{}", told.result)?;
+    match &told.broken {
+        Some(why) => writeln!(out, "NOT TRUE: {why}"),
+        None => Ok(()),
+    }
+}
+
+/// `3 calls, 1234 tokens in and 56 out, 4.20 s, $0.0012`; nothing where there were none.
+pub(super) fn cost(sums: &Sums) -> Option<String> {
+    if sums.calls == 0 {
+        return None;
+    }
+    let calls = print::count(sums.calls, "call", "calls");
+    let mut out = format!("{calls}, {} tokens in and {} out, {}", sums.input, sums.output, seconds(sums.ms));
+    out.extend(sums.usd.map(|usd| format!(", {}", dollars(usd))));
+    if sums.unpriced > 0 {
+        out += &match sums.usd {
+            Some(_) => format!(" and {} without a known price", print::count(sums.unpriced, "call", "calls")),
+            None => ", price unknown".to_owned(),
+        };
+    }
+    if sums.refused > 0 {
+        out += &format!(", {}", print::count(sums.refused, "refused attempt", "refused attempts"));
+    }
+    Some(out)
+}
+
+fn write_decision(out: &mut impl Write, d: &Decision) -> io::Result<()> {
+    writeln!(out, "\n{}", heading('-', &format!("move {}: {}", d.ply, d.who)))?;
+    d.since.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    block(out, &d.position)?;
+    let many = d.attempts.len() > 1;
+    for (k, attempt) in d.attempts.iter().enumerate() {
+        if many {
+            writeln!(out, "attempt {}", k + 1)?;
+        }
+        attempt.calls.iter().try_for_each(|call| write_call(out, call))?;
+        if let Some(why) = &attempt.refused {
+            writeln!(out, "refused: {why}")?;
+        }
+    }
+    let forced = if d.forced { " (forced: not the agent's choice)" } else { "" };
+    match &d.played {
+        Some(played) => writeln!(out, "plays {played}{forced}, {}", seconds(d.ms))?,
+        None => writeln!(out, "makes no move")?,
+    }
+    d.notes.iter().try_for_each(|(name, text)| writeln!(out, "{name}: {text}"))
+}
+
+fn write_call(out: &mut impl Write, call: &Asked) -> io::Result<()> {
+    if call.system_again {
+        writeln!(out, "system prompt as before")?;
+    }
+    for message in &call.messages {
+        writeln!(out, "{} prompt:", message.role)?;
+        block(out, &message.content)?;
+    }
+    if let Some(reasoning) = &call.reasoning {
+        writeln!(out, "reasoning:")?;
+        block(out, reasoning)?;
+    }
+    let purpose = if call.purpose == "move" { String::new() } else { format!(" ({})", call.purpose) };
+    writeln!(out, "answer of {}{purpose}, {}:", call.model, call.facts)?;
+    block(out, if call.answer.is_empty() { "(empty)" } else { &call.answer })?;
+    let read = call.read.as_ref().map(|read| format!(", read as {read}")).unwrap_or_default();
+    writeln!(out, "verdict: {}{read}", call.verdict)
+}
+
+/// `-- text ------`, as wide as the page.
+fn heading(rule: char, text: &str) -> String {
+    let text = format!("{rule}{rule} {text} ");
+    let rest = WIDTH.saturating_sub(text.chars().count());
+    format!("{text}{}", rule.to_string().repeat(rest)).trim_end().to_owned()
+}
+
+/// Text of several lines, set in; control characters of an answer do nothing to the terminal.
+fn block(out: &mut impl Write, text: &str) -> io::Result<()> {
+    let plain = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    for line in text.trim_end().lines() {
+        let line: String = line.chars().map(plain).collect();
+        writeln!(out, "{}", format!("    {line}").trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Tables in Apache Parquet: one file, columns of optional values, compressed with Snappy.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+use serde_json::Value;
+
+use super::{Column, Kind, Table};
+
+/// Rows that are written together; readers hold as many at a time.
+const GROUP: usize = 10_000;
+
+/// Writes a table; `about` goes into the file's key-value metadata.
+///
+/// # Errors
+/// What cannot be written, and a value that is not of its column's kind.
+pub fn write(table: &Table, about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
+    let fields = table.columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder(table.what).with_fields(fields).build()?;
+    let notes = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();
+    let settings = WriterProperties::builder()
+        .set_created_by(crate::PROGRAM.to_owned())
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(notes))
+        .build();
+    let mut file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(settings))?;
+    for rows in table.rows.chunks(GROUP) {
+        let mut group = file.next_row_group()?;
+        for (k, column) in table.columns.iter().enumerate() {
+            let mut writer = group.next_column()?.context("parquet wants fewer columns than it was given")?;
+            put(&mut writer, column, rows, k).with_context(|| format!("column {}", column.name))?;
+            writer.close()?;
+        }
+        group.close()?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
+    let (physical, logical) = match column.kind {
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Int => (Physical::INT64, None),
+        Kind::Float => (Physical::DOUBLE, None),
+        Kind::Flag => (Physical::BOOLEAN, None),
+    };
+    let builder = Type::primitive_type_builder(column.name, physical).with_repetition(Repetition::OPTIONAL);
+    builder.with_logical_type(logical).build()
+}
+
+/// Writes column `k` of some rows.
+fn put(writer: &mut SerializedColumnWriter, column: &Column, rows: &[Vec<Value>], k: usize) -> anyhow::Result<()> {
+    let cells = || rows.iter().map(|row| &row[k]);
+    let levels: Vec<i16> = cells().map(|value| i16::from(!value.is_null())).collect();
+    let wrong = |value: &Value| format!("{value} is no {}", column.kind.name());
+    let there = || cells().filter(|value| !value.is_null());
+    let written = match column.kind {
+        Kind::Text => {
+            let text = |v: &Value| v.as_str().map(ByteArray::from).with_context(|| wrong(v));
+            let values = there().map(text).collect::<anyhow::Result<Vec<_>>>()?;
+            writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?
+        }
+        Kind::Int => {
+            let values = there().map(|v| v.as_i64().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
+            writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?
+        }
+        Kind::Float => {
+            let values = there().map(|v| v.as_f64().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
+            writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?
+        }
+        Kind::Flag => {
+            let values = there().map(|v| v.as_bool().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
+            writer.typed::<BoolType>().write_batch(&values, Some(&levels), None)?
+        }
+    };
+    debug_assert_eq!(written, levels.iter().filter(|&&level| level == 1).count(), "every value is written");
+    Ok(())
+}

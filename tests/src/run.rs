@@ -1,0 +1,157 @@
+//! A small run on disk, as `ludex evaluate` leaves one: real matches, and invented calls of a model that was never asked.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_agents::{Agent, AgentError, Answer, Move};
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::record::{AgentKind, Record, RecordEvent};
+use ludex_referee::schedule::Seeds;
+use ludex_server::local::{Asking, Player, block_key, play, setup};
+use ludex_server::stepping::{Stepper, move_text};
+use serde_json::{Value, json};
+
+/// A run to be written.
+pub struct Run<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The models, the one under evaluation first: name, and the agent that plays for it.
+    pub models: &'a [(&'a str, &'a str)],
+    /// Id, game and opponent of each part.
+    pub parts: &'a [(&'a str, &'a str, &'a str)],
+    /// Seeds of each part.
+    pub seeds: u64,
+}
+
+/// The seed of all runs here.
+pub const SEED: u64 = 11;
+
+/// What stands in every system prompt: markup must be shown, not obeyed.
+pub const SYSTEM: &str = "You play <b>games</b> & answer with one move.";
+
+impl Run<'_> {
+    /// Writes the run below `data`/runs; its folder.
+    ///
+    /// # Panics
+    /// When a game or an agent is unknown, or the folder cannot be written.
+    pub fn write(&self, data: &Path) -> PathBuf {
+        let folder = data.join("runs").join(self.name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let spec = |model: &str| format!("llm model={model} key=TEST_LUDEX_KEY");
+        let mut agents: Vec<Value> =
+            self.models.iter().map(|(name, _)| json!({"name": name, "spec": spec(name)})).collect();
+        let (mut episodes, mut calls, mut games) = (String::new(), String::new(), serde_json::Map::new());
+        for (part, game, opponent) in self.parts {
+            let known = agents.iter().position(|a| a["name"] == *opponent);
+            let other = known.unwrap_or(agents.len());
+            if known.is_none() {
+                agents.push(json!({"name": opponent, "spec": opponent}));
+            }
+            let game = ludex_env::load(game).expect("a game");
+            games.insert(game.spec().string.clone(), game.spec().hash.clone().into());
+            let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
+            for (model, index, turn) in all {
+                let episode = format!("{}.{part}.{model}-{other}.{index}.{turn}", self.name);
+                let record = self.play(&game, self.models[model], opponent, &episode, index, turn);
+                calls += &calls_of(&game, self.models[model].0, &record, turn);
+                let _ = writeln!(episodes, "{}", record.to_line().expect("a record"));
+            }
+        }
+        let about = json!({
+            "ludex": "ludex/0.1.0", "run": self.name, "kind": "evaluate", "agents": agents, "seeds": {"open": SEED},
+            "suite": {"name": "small", "version": 1, "digest": "00"}, "scale": 1, "games": games,
+            "begun": "2026-11-22T08:00:00Z",
+        });
+        let log = "{\"at\":\"2026-11-22T08:00:00Z\",\"what\":\"begun\"}\n{\"at\":\"2026-11-22T08:01:00Z\",\"what\":\"done\"}\n";
+        let put = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a file");
+        put("run.json", &format!("{about:#}\n"));
+        put("suite.toml", "name = \"small\"\n");
+        put("episodes.jsonl", &episodes);
+        put("calls.jsonl", &calls);
+        put("log.jsonl", log);
+        folder
+    }
+
+    fn play(
+        &self,
+        game: &GameRef,
+        (name, plays): (&str, &str),
+        opponent: &str,
+        episode: &str,
+        index: u64,
+        turn: usize,
+    ) -> Record {
+        let mut model = Player::new(plays, game).expect("an agent");
+        model.agent = Arc::new(Clumsy(model.agent));
+        let opponent = Player::new(opponent, game).expect("an agent");
+        let table = [&model, &opponent];
+        let seats = [table[turn], table[1 - turn]];
+        let seed = Seeds::Open(SEED).of(index);
+        let mut setup = setup(game, &seats, seed, &block_key(game, &seats, seed), turn, None);
+        episode.clone_into(&mut setup.header.episode);
+        setup.header.rated = true;
+        setup.header.illegal.tries = 3;
+        let seat = &mut setup.header.seats[turn];
+        (seat.name, seat.kind) = (name.to_owned(), AgentKind::Llm);
+        seat.spec = Some(format!("llm model={name} key=TEST_LUDEX_KEY"));
+        setup.run = Some(self.name.to_owned());
+        setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
+        play(setup, &seats, Asking::default(), |_, _| {}).record
+    }
+}
+
+/// The calls of a match: one for each attempt of the model.
+fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String {
+    let mut out = String::new();
+    let mut steps = Stepper::new(game, record, None);
+    loop {
+        let (before, at) = (steps.state().boxed(), steps.at());
+        if steps.step().is_none() {
+            return out;
+        }
+        let RecordEvent::Move(m) = &record.events[at] else { continue };
+        if m.seat as usize != seat {
+            continue;
+        }
+        let played = move_text(&*before, m).expect("a move");
+        for attempt in 0..=m.tries.len() {
+            let last = attempt == m.tries.len();
+            let (said, verdict) = if last { (played.as_str(), "ok") } else { ("nowhere", "illegal") };
+            let call = json!({
+                "purpose": "move", "model": model,
+                "messages": [{"role": "system", "content": SYSTEM},
+                             {"role": "user", "content": format!("Turn {}.\nLegal moves: many", m.turn)}],
+                "answer": format!("I think <i>hard</i>.\nAnswer: {said}"), "finish": "stop",
+                "tokens": {"in": 100 + u64::from(m.turn), "out": 7}, "ms": 1200, "retries": 0, "usd": 0.0005,
+                "verdict": verdict, "read": said, "reasoning": format!("thought {attempt}"),
+            });
+            let key = format!("{}.{attempt}.0", m.turn);
+            let line = json!({"episode": record.header.episode, "seat": seat, "key": key, "call": call});
+            let _ = writeln!(out, "{line}");
+        }
+    }
+}
+
+/// An agent whose first answer in a match is no move.
+struct Clumsy(Arc<dyn Agent>);
+
+impl Agent for Clumsy {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        if ask.turn == 0 && ask.attempts().is_empty() {
+            return Ok(Answer::new(Move::Text("nowhere".to_owned())));
+        }
+        self.0.act(ask, deadline)
+    }
+}
+
+/// The lines of a file of a run, as JSON.
+///
+/// # Panics
+/// When it cannot be read.
+pub fn lines(folder: &Path, file: &str) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join(file)).expect("a file");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}

@@ -1,0 +1,184 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{change, ludex, one};
+
+fn unpacked(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    ludex_server::bundle::read(path).unwrap()
+}
+
+/// Packs files as somebody else would who changed some.
+fn packed(path: &Path, files: &BTreeMap<String, Vec<u8>>) {
+    let gzip = flate2::write::GzEncoder::new(std::fs::File::create(path).unwrap(), flate2::Compression::fast());
+    let mut tar = tar::Builder::new(gzip);
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o600);
+        tar.append_data(&mut header, format!("any/{name}"), bytes.as_slice()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap();
+}
+
+/// What `verify` finds wrong.
+fn wrong(at: &Path, what: &str) -> Vec<String> {
+    let ran = ludex(at, &["verify", what, "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    let verdict: Value = serde_json::from_str(&ran.out).unwrap();
+    let refused = verdict["refused"].as_array().unwrap();
+    refused
+        .iter()
+        .map(|r| format!("{}:{}: {}", r["file"].as_str().unwrap(), r["line"], r["message"].as_str().unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_bundle_is_checked_with_nothing_but_itself() {
+    let at = one();
+    let folder = ludex(at.path(), &["verify", "one", "--json"]).json();
+    assert_eq!((&folder["verified"], &folder["refused"]), (&json!(12), &json!([])));
+    ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
+    ludex(at.path(), &["export", "one", "--bundle", "again.tar.gz"]).well();
+    let bytes = |name: &str| std::fs::read(at.path().join(name)).unwrap();
+    assert_eq!(bytes("one.tar.gz"), bytes("again.tar.gz"), "the same run is the same bundle");
+
+    let alone = tempfile::tempdir().unwrap();
+    std::fs::write(alone.path().join("b.tar.gz"), bytes("one.tar.gz")).unwrap();
+    assert_eq!(ludex(alone.path(), &["verify", "b.tar.gz", "--json"]).json(), folder);
+    let text = ludex(alone.path(), &["verify", "b.tar.gz"]).well();
+    assert!(text.contains("all sums of SHA256SUMS are right") && text.ends_with("12 episodes verified\n"), "{text}");
+    let files = unpacked(&alone.path().join("b.tar.gz"));
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    let all = [
+        "CARD.md",
+        "SHA256SUMS",
+        "calls.jsonl",
+        "episodes.jsonl",
+        "log.jsonl",
+        "report.html",
+        "report.json",
+        "run.json",
+        "suite.toml",
+    ];
+    assert_eq!(names, all);
+    let run = at.path().join("ludex-data/runs/one");
+    for name in ["run.json", "suite.toml", "episodes.jsonl", "calls.jsonl", "log.jsonl"] {
+        assert_eq!(files[name], std::fs::read(run.join(name)).unwrap(), "{name}");
+    }
+    // Unpacked it is a run again, which all commands read; as it is, too.
+    let folder = alone.path().join("unpacked");
+    std::fs::create_dir(&folder).unwrap();
+    files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
+    let text = ludex(alone.path(), &["verify", "unpacked"]).well();
+    assert!(text.contains("all sums of SHA256SUMS are right"), "{text}");
+    std::fs::write(folder.join("suite.toml"), "").unwrap();
+    assert_eq!(wrong(alone.path(), "unpacked").len(), 1);
+    let told = ludex(alone.path(), &["transcript", "b.tar.gz"]).well();
+    assert_eq!(told, ludex(at.path(), &["transcript", "one"]).well());
+    let report: Value = serde_json::from_slice(&files["report.json"]).unwrap();
+    assert_eq!(report["records"], 12);
+}
+
+#[test]
+fn a_changed_bundle_is_named() {
+    let at = one();
+    ludex(at.path(), &["export", "one", "--bundle", "one.tar.gz"]).well();
+    let mut files = unpacked(&at.path().join("one.tar.gz"));
+    files.get_mut("suite.toml").unwrap().push(b'#');
+    packed(&at.path().join("changed.tar.gz"), &files);
+    assert_eq!(
+        wrong(at.path(), "changed.tar.gz"),
+        ["changed.tar.gz/suite.toml:0: was changed: its sum is not the one in SHA256SUMS"]
+    );
+    files.remove("SHA256SUMS");
+    packed(&at.path().join("none.tar.gz"), &files);
+    assert!(ludex(at.path(), &["verify", "none.tar.gz"]).fails().contains("no whole bundle: it has no SHA256SUMS"));
+    let whole = std::fs::read(at.path().join("one.tar.gz")).unwrap();
+    std::fs::write(at.path().join("half.tar.gz"), &whole[..whole.len() / 2]).unwrap();
+    assert!(ludex(at.path(), &["verify", "half.tar.gz"]).fails().contains("half.tar.gz is no whole bundle"));
+}
+
+#[test]
+fn records_must_be_those_of_the_settings() {
+    let at = one();
+    change(at.path(), "run.json", |text| text.replace("\"open\": 11", "\"open\": 12"));
+    let seeds = wrong(at.path(), "one");
+    assert_eq!(seeds.len(), 12);
+    assert!(seeds.iter().all(|w| w.contains("and the run's seeds give")), "{seeds:?}");
+    change(at.path(), "run.json", |text| text.replace("\"open\": 12", "\"open\": 11").replace("model-a", "model-z"));
+    assert!(
+        wrong(at.path(), "one")
+            .iter()
+            .all(|w| w.contains("model-a, random sat there") || w.contains("anchor level=1, model-a sat"))
+    );
+    change(at.path(), "run.json", |text| text.replace("model-z", "model-a"));
+    ludex(at.path(), &["verify", "one"]).well();
+
+    // A match twice, one of another run, and a forged one.
+    change(at.path(), "episodes.jsonl", |text| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.push(lines[0].clone());
+        lines[1] = lines[1].replace("\"outcome\":[\"win\",\"loss\"]", "\"outcome\":[\"loss\",\"win\"]");
+        lines[2] = lines[2].replace("\"one.ttt.", "\"two.ttt.");
+        lines.join("\n") + "\n"
+    });
+    let found = wrong(at.path(), "one");
+    let has = |line: usize, what: &str| {
+        found.iter().any(|w| w.contains(&format!("episodes.jsonl:{line}: ")) && w.contains(what))
+    };
+    assert!(has(13, "the same episode as") && has(13, "the match is there twice"), "{found:?}");
+    assert!(has(3, "it is no match of one"), "{found:?}");
+    assert!(found.iter().any(|w| w.contains("a call of a match that is not there")), "{found:?}");
+}
+
+#[test]
+fn calls_belong_to_matches() {
+    let at = one();
+    change(at.path(), "calls.jsonl", |text| {
+        let first = text.lines().next().unwrap().to_owned();
+        let other = first.replace("one.ttt.0-1.0.0", "one.ttt.0-1.9.0");
+        let late = first.replace("\"key\":\"0.0.0\"", "\"key\":\"99.0.0\"");
+        let seat = first.replace("\"seat\":0", "\"seat\":5");
+        format!("{text}{other}\n{late}\n{seat}\n{first}\n")
+    });
+    let found = wrong(at.path(), "one");
+    assert_eq!(found.len(), 4, "{found:?}");
+    for said in
+        ["a call of a match that is not there", "a call of turn 99", "a call of seat 5", "the call is there twice"]
+    {
+        assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
+    }
+    // What a killed run leaves is no fault: a cut line, and calls of a match that has not ended.
+    let fresh = one();
+    change(fresh.path(), "log.jsonl", |text| text.lines().next().unwrap().to_owned() + "\n");
+    change(fresh.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 50].to_owned());
+    let verdict = ludex(fresh.path(), &["verify", "one", "--json"]).json();
+    assert_eq!((&verdict["verified"], &verdict["unfinished"]), (&json!(11), &json!(["one.kuhn.0-2.2.1"])));
+    assert_eq!(verdict["cut"].as_array().unwrap().len(), 1);
+    // The bundle leaves the cut line out.
+    ludex(fresh.path(), &["export", "one", "--bundle", "b.tar.gz"]).well();
+    let verdict = ludex(fresh.path(), &["verify", "b.tar.gz", "--json"]).json();
+    assert_eq!((&verdict["verified"], &verdict["cut"]), (&json!(11), &json!([])));
+}
+
+#[test]
+fn a_key_in_a_run_is_not_handed_on() {
+    let at = one();
+    change(at.path(), "calls.jsonl", |text| text.replace("thought 0", "the key is sk-not-a-real-one"));
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
+        let done =
+            command.args(args).env("TEST_LUDEX_KEY", "sk-not-a-real-one").current_dir(at.path()).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    for args in
+        [&["export", "one", "--bundle", "b.tar.gz"][..], &["export", "one", "--what", "calls", "--out", "c.jsonl"]]
+    {
+        let (code, err) = run(args);
+        assert_eq!(code, Some(1), "{err}");
+        assert!(err.contains("$TEST_LUDEX_KEY stands in") && !err.contains("sk-not"), "{err}");
+        assert!(!at.path().join(args.last().unwrap()).exists());
+    }
+}

@@ -1,0 +1,103 @@
+use ludex_tests::run::{Run, lines};
+use serde_json::{Value, json};
+
+use super::{change, failed, ludex, one};
+
+#[test]
+fn a_run_is_equal_to_itself() {
+    let at = one();
+    let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
+    assert_eq!((&same["all"]["pairs"], &same["unpaired"]), (&json!(12), &json!([0, 0])));
+    assert_eq!((&same["all"]["score"]["value"], &same["all"]["mcnemar"]["p"]), (&json!(0.0), &json!(1.0)));
+    // Where nothing differs there is no interval to tell.
+    assert_eq!(same["all"]["score"]["low"], Value::Null);
+    assert_eq!(same["games"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn differences_are_those_of_the_records() {
+    let at = one();
+    let data = at.path().join("ludex-data");
+    let parts = &[("ttt", "tic_tac_toe", "random")];
+    Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 4 }.write(&data);
+    let got = ludex(at.path(), &["compare", "two", "one", "--json"]).json();
+    assert_eq!(got["agents"], json!(["model-b (two)", "model-a (one)"]));
+    // Two has a seed more, and one a part more.
+    assert_eq!((&got["all"]["pairs"], &got["all"]["blocks"], &got["unpaired"]), (&json!(6), &json!(3), &json!([2, 6])));
+    let score = |run: &str, model: &str| {
+        let records = lines(&data.join("runs").join(run), "episodes.jsonl");
+        let mut sum = 0.0;
+        for record in records.iter().filter(|r| r["game"] == "tic_tac_toe") {
+            if record["episode"].as_str().unwrap().contains(".3.") {
+                continue;
+            }
+            let seat = record["seats"].as_array().unwrap().iter().position(|s| s["name"] == model).unwrap();
+            sum += match record["outcome"][seat].as_str().unwrap() {
+                "win" => 1.0,
+                "draw" => 0.5,
+                _ => 0.0,
+            };
+        }
+        sum / 6.0
+    };
+    let (two, one) = (score("two", "model-b"), score("one", "model-a"));
+    assert_eq!(got["games"][0]["scores"], json!([two, one]));
+    assert!((got["all"]["score"]["value"].as_f64().unwrap() - (two - one)).abs() < 1e-12, "{got}");
+    assert!(two > one);
+    let text = ludex(at.path(), &["compare", "two", "one"]).well();
+    assert!(text.contains("left out without a partner: 2 of the first, 6 of the second"), "{text}");
+    assert!(text.contains("  0 and 6: kuhn: kuhn_poker"), "{text}");
+}
+
+#[test]
+fn two_agents_of_one_run() {
+    let at = one();
+    let models = &[("good", "alphabeta depth=9"), ("poor", "random")];
+    let parts = &[("ttt", "tic_tac_toe", "random")];
+    Run { name: "both", models, parts, seeds: 3 }.write(&at.path().join("ludex-data"));
+    let of = |first: &str, second: &str| {
+        ludex(at.path(), &["compare", "both", "--agent", first, "--agent", second, "--json"]).json()
+    };
+    let got = of("good", "poor");
+    assert_eq!(
+        (&got["agents"], &got["all"]["pairs"], &got["unpaired"]),
+        (&json!(["good", "poor"]), &json!(6), &json!([0, 0]))
+    );
+    let difference = |c: &Value| c["all"]["score"]["value"].as_f64().unwrap();
+    assert!(difference(&got) > 0.0 && difference(&got) == -difference(&of("poor", "good")), "{got}");
+
+    let err = ludex(at.path(), &["compare", "one"]).fails();
+    assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
+    let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "nobody"]).fails();
+    assert!(err.contains("\"nobody\" is no agent of one"), "{err}");
+    // They have only met each other: that is no comparison on equal terms.
+    let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
+    assert!(err.contains("random has played no match that counts"), "{err}");
+    // What is not true does not count.
+    change(at.path(), "episodes.jsonl", |text| text.replacen("\"win\",\"loss\"", "\"loss\",\"win\"", 1));
+    let ran = ludex(at.path(), &["compare", "one", "one", "--json"]);
+    assert!(ran.err.contains("left out: ") && ran.err.contains("outcome loss/win"), "{}", ran.err);
+    assert_eq!(ran.json()["all"]["pairs"], 11);
+}
+
+#[test]
+fn without_pairs_it_says_so() {
+    let at = one();
+    // The same games in other parts: nothing is on equal terms.
+    let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
+    Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
+    let text = ludex(at.path(), &["compare", "one", "two"]).well();
+    assert!(text.contains("nothing pairs") && text.contains("UNPAIRED"), "{text}");
+    assert!(text.contains("left out without a partner: 12 of the first, 12 of the second"), "{text}");
+}
+
+#[test]
+fn what_does_not_count_is_not_compared() {
+    let at = one();
+    change(at.path(), "episodes.jsonl", |text| text.lines().map(failed).collect());
+    assert_eq!(ludex(at.path(), &["verify", "one", "--json"]).json()["verified"], 12);
+    let err = ludex(at.path(), &["compare", "one", "one"]).fails();
+    assert!(err.contains("model-a has played no match that counts"), "{err}");
+    let text = ludex(at.path(), &["transcript", "one"]).well();
+    assert_eq!(text.matches("this match does not count").count(), 12);
+}

@@ -1,0 +1,161 @@
+use std::path::Path;
+
+use ludex_tests::run::{Run, SYSTEM, lines};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::{Map, Value, json};
+
+use super::{ludex, one};
+
+/// The rows of a parquet file.
+fn rows(path: &Path) -> Vec<Value> {
+    let file = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let row = |row: parquet::record::Row| {
+        let fields = row.get_column_iter().map(|(name, field)| {
+            let value = match field {
+                Field::Null => Value::Null,
+                Field::Str(text) => json!(text),
+                Field::Long(n) => json!(n),
+                Field::Double(x) => json!(x),
+                Field::Bool(b) => json!(b),
+                other => panic!("{name}: {other}"),
+            };
+            (name.clone(), value)
+        });
+        Value::Object(fields.collect::<Map<_, _>>())
+    };
+    file.get_row_iter(None).unwrap().map(|r| row(r.unwrap())).collect()
+}
+
+fn parsed(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn tables_read_back_the_same() {
+    let at = one();
+    for what in ["episodes", "decisions", "calls"] {
+        let file = format!("{what}.parquet");
+        ludex(at.path(), &["export", "one", "--what", what, "--format", "parquet", "--out", &file]).well();
+        let read = rows(&at.path().join(&file));
+        let lines = parsed(&ludex(at.path(), &["export", "one", "--what", what]).well());
+        if what == "episodes" {
+            // As lines these are the records themselves.
+            let records: Vec<Value> =
+                read.iter().map(|r| serde_json::from_str(r["record"].as_str().unwrap()).unwrap()).collect();
+            assert_eq!(records, lines);
+            continue;
+        }
+        assert!(!read.is_empty());
+        assert_eq!(read, lines, "{what}");
+    }
+}
+
+#[test]
+fn episodes_are_the_records() {
+    let at = one();
+    let run = at.path().join("ludex-data/runs/one");
+    let records = lines(&run, "episodes.jsonl");
+    assert_eq!(parsed(&ludex(at.path(), &["export", "one"]).well()), records);
+    // A folder names a run too, and one game of it may be meant.
+    let some = ludex(at.path(), &["export", "ludex-data/runs/one", "--game", "kuhn_poker", "--out", "k.jsonl"]).well();
+    assert_eq!(some, "");
+    let kuhn: Vec<Value> = records.iter().filter(|r| r["game"] == "kuhn_poker").cloned().collect();
+    assert_eq!(parsed(&std::fs::read_to_string(at.path().join("k.jsonl")).unwrap()), kuhn);
+    assert_eq!(ludex(at.path(), &["verify", "k.jsonl", "--json"]).json()["verified"], kuhn.len());
+}
+
+#[test]
+fn a_decision_has_prompt_answer_and_verdict() {
+    let at = one();
+    let run = at.path().join("ludex-data/runs/one");
+    let decisions = parsed(&ludex(at.path(), &["export", "one", "--what", "decisions"]).well());
+    let own: usize = lines(&run, "episodes.jsonl")
+        .iter()
+        .map(|r| {
+            let seat = r["seats"].as_array().unwrap().iter().position(|s| s["name"] == "model-a").unwrap();
+            r["events"].as_array().unwrap().iter().filter(|e| e["seat"] == json!(seat)).count()
+        })
+        .sum();
+    assert_eq!(decisions.len(), own);
+    for d in &decisions {
+        assert_eq!(
+            (&d["agent"], &d["system_prompt"], &d["verdict"]),
+            (&json!("model-a"), &json!(SYSTEM), &json!("accepted"))
+        );
+        assert_eq!(d["level"], if d["part"] == "kuhn" { json!(1) } else { Value::Null });
+        assert!(d["output"].as_str().unwrap().ends_with(&format!("Answer: {}", d["move"].as_str().unwrap())), "{d}");
+        assert_eq!(d["response"], d["move"]);
+        // The first answer of every match was refused, and is not the one that stands here.
+        let refused: Value = serde_json::from_str(d["refused"].as_str().unwrap()).unwrap();
+        let first = d["decision"] == 0;
+        assert_eq!(refused.as_array().unwrap().len(), usize::from(first), "{d}");
+        assert_eq!((&d["attempts"], &d["calls"]), (&json!(1 + u8::from(first)), &json!(1 + u8::from(first))));
+        assert_eq!(d["reasoning"], format!("thought {}", u8::from(first)));
+        if first {
+            assert_eq!((&refused[0]["said"], refused[0]["why"].is_string()), (&json!("nowhere"), true));
+            assert_eq!((&d["tokens_in"], &d["usd"]), (&json!(200), &json!(0.001)));
+        }
+    }
+}
+
+#[test]
+fn a_card_describes_what_was_written() {
+    let at = one();
+    ludex(at.path(), &["export", "one", "--what", "decisions", "--format", "parquet", "--out", "d.parquet"]).well();
+    let card = std::fs::read_to_string(at.path().join("d.parquet.card.md")).unwrap();
+    let bytes = std::fs::read(at.path().join("d.parquet")).unwrap();
+    let sum = hex::encode(<sha2::Sha256 as sha2::Digest>::digest(&bytes));
+    let rows = rows(&at.path().join("d.parquet"));
+    for said in [
+        "# d.parquet\n",
+        &format!("`{sum}`"),
+        &format!("| holds | {} decisions |", rows.len()),
+        "| `ms` | integer | time of the decision, milliseconds |",
+        "ludex export one --data ./ludex-data --what decisions --format parquet --out d.parquet",
+        "## Licence",
+        "model-a",
+    ] {
+        assert!(card.contains(said), "{said}: {card}");
+    }
+    for name in rows[0].as_object().unwrap().keys() {
+        assert!(card.contains(&format!("| `{name}` |")), "{name}: {card}");
+    }
+}
+
+#[test]
+fn games_of_stones_are_written_as_sgf() {
+    let at = tempfile::tempdir().unwrap();
+    let parts =
+        &[("go", "go(board_size=5,komi=0.5)", "random"), ("five", "gomoku", "random"), ("turn", "reversi", "random")];
+    Run { name: "stones", models: &[("m]x", "random")], parts, seeds: 1 }.write(&at.path().join("ludex-data"));
+    let text = ludex(at.path(), &["export", "stones", "--format", "sgf"]).well();
+    assert_eq!(text.matches("(;FF[4]CA[UTF-8]").count(), 6);
+    for said in
+        ["GM[1]SZ[5]KM[0.5]", "GM[4]SZ[15]", "GM[2]SZ[8]", "PB[m\\]x]PW[random]", "EV[stones]", "GN[stones.go.0-1.0.0]"]
+    {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    // A counted board has its score in halves of a point with this komi.
+    let go = text.split("(;").find(|game| game.contains("GM[1]")).unwrap();
+    let result = go.split("RE[").nth(1).unwrap().split(']').next().unwrap();
+    assert!(result.ends_with(".5") && (result.starts_with("B+") || result.starts_with("W+")), "{result}");
+    let err = ludex(at.path(), &["export", "stones", "--format", "pgn"]).fails();
+    assert!(err.contains("no verified game of chess in stones"), "{err}");
+}
+
+#[test]
+fn bad_exports_say_what_to_do() {
+    let at = one();
+    for (args, said) in [
+        (&["export", "one", "--format", "sgf", "--what", "calls"][..], "leave out --what"),
+        (&["export", "one", "--out", "no/x.jsonl"], "no/x.jsonl cannot be written"),
+        (&["export", "ludex-data/runs/one/episodes.jsonl", "--what", "calls"], "only runs have decisions"),
+        (&["export", "tow"], "there is no run \"tow\": runs in ./ludex-data/runs are one"),
+        (&["export", "tow.jsonl"], "tow.jsonl cannot be opened"),
+    ] {
+        let err = ludex(at.path(), args).fails();
+        assert!(err.contains(said), "{args:?}: {err}");
+    }
+    assert_eq!(ludex(at.path(), &["export", "one", "--bundle", "x", "--out", "y"]).code, 2);
+}

@@ -1,0 +1,117 @@
+use ludex_tests::run::{SYSTEM, lines};
+
+use super::{change, ludex, one, write};
+
+#[test]
+fn a_transcript_tells_moves_prompts_and_refusals() {
+    let at = one();
+    let text = ludex(at.path(), &["transcript", "one"]).well();
+    let run = at.path().join("ludex-data/runs/one");
+    let records = lines(&run, "episodes.jsonl");
+    for record in &records {
+        let id = record["episode"].as_str().unwrap();
+        assert!(text.contains(&format!("== {id}: ")), "{id}");
+    }
+    assert_eq!(text.matches("\n== ").count() + 1, records.len());
+    // The system prompt is shown once in each match, every answer once.
+    assert_eq!(text.matches(SYSTEM).count(), records.len());
+    let calls = lines(&run, "calls.jsonl");
+    assert_eq!(text.matches("I think <i>hard</i>.").count(), calls.len());
+    let moves: usize =
+        records.iter().flat_map(|r| r["events"].as_array().unwrap()).filter(|e| e["kind"] == "move").count();
+    let bots = moves - text.matches("\nplays ").count();
+    assert!(bots > 0, "moves of bots are told as what was seen");
+    assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
+    assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
+    // The end tells what followed the last decision, not the whole match again.
+    let kuhn = ludex(at.path(), &["transcript", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
+    let end = kuhn.split("\n-- end").nth(1).unwrap();
+    assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");
+    // One may be asked for alone.
+    let id = records[0]["episode"].as_str().unwrap();
+    let alone = ludex(at.path(), &["transcript", "one", "--episode", id]).well();
+    assert!(text.starts_with(alone.trim_end()), "{alone}");
+    let other = ludex(at.path(), &["transcript", "one", "--episode", id, "--seat", "1"]).well();
+    assert!(!other.contains(SYSTEM) && other.contains("o (random)"), "{other}");
+}
+
+#[test]
+fn a_transcript_shows_what_the_mover_saw() {
+    let at = one();
+    let text = ludex(at.path(), &["transcript", "one", "--game", "kuhn_poker"]).well();
+    assert!(!text.contains("tic_tac_toe"));
+    // The own card is named, the other's is not.
+    for part in text.split("\n-- move ").skip(1) {
+        let part = part.split("\n-- end").next().unwrap();
+        let (mine, theirs) = if part.contains(": p0 (model-a)") { ("p0", "p1") } else { ("p1", "p0") };
+        let dealt =
+            |to: &str| part.lines().find(|l| l.starts_with("chance: ") && l.ends_with(&format!("is dealt to {to}")));
+        if let Some(own) = dealt(mine) {
+            assert!(!own.contains("a card"), "{part}");
+        }
+        if let Some(other) = dealt(theirs) {
+            assert_eq!(other, format!("chance: a card is dealt to {theirs}"));
+        }
+    }
+}
+
+#[test]
+fn lost_and_won_are_the_model_s() {
+    let at = one();
+    let run = at.path().join("ludex-data/runs/one");
+    let records = lines(&run, "episodes.jsonl");
+    let count = |word: &str| {
+        let own = records.iter().filter(|r| {
+            let seat = r["seats"].as_array().unwrap().iter().position(|s| s["name"] == "model-a").unwrap();
+            r["outcome"][seat] == word
+        });
+        own.count()
+    };
+    for (flag, word) in [("--lost", "loss"), ("--won", "win")] {
+        let shown = ludex(at.path(), &["transcript", "one", flag]).well();
+        assert_eq!(shown.lines().filter(|l| l.starts_with("== ")).count(), count(word), "{flag}");
+        assert!(count(word) > 0);
+    }
+    let both = ludex(at.path(), &["transcript", "one", "--lost", "--won", "--agent", "random"]).well();
+    assert!(!both.contains("kuhn_poker"));
+    let err = ludex(at.path(), &["transcript", "one", "--agent", "rndom"]).fails();
+    assert!(err.contains("model-a, random, anchor level=1"), "{err}");
+}
+
+#[test]
+fn a_page_is_escaped_and_whole() {
+    let at = one();
+    let said = ludex(at.path(), &["transcript", "one", "--html"]).well();
+    assert_eq!(said, "one.html: 12 matches\n");
+    let page = std::fs::read_to_string(at.path().join("one.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"), "{page}");
+    assert!(!page.contains("<b>games") && !page.contains("<i>hard") && !page.contains("<script"));
+    assert!(
+        page.contains("&lt;b&gt;games&lt;&#x2f;b&gt; &amp; answer")
+            || page.contains("&lt;b&gt;games&lt;/b&gt; &amp; answer")
+    );
+    for tag in ["section", "article", "details", "div", "pre", "ul", "p"] {
+        let open = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+        assert_eq!(open, page.matches(&format!("</{tag}>")).count(), "{tag}");
+    }
+    assert!(!page.contains("src=") && !page.contains("@import") && !page.contains("url("), "nothing is loaded");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let at = one();
+    write(at.path(), "two", "model-b", "random");
+    let err = ludex(at.path(), &["transcript", "tow"]).fails();
+    assert!(err.contains("there is no run \"tow\"") && err.contains("are one, two"), "{err}");
+    let err = ludex(at.path(), &["transcript", "one", "--data", "elsewhere"]).fails();
+    assert!(err.contains("--data"), "{err}");
+    let err = ludex(at.path(), &["transcript", "one", "--episode", "x"]).fails();
+    assert!(err.contains("it has 12 matches"), "{err}");
+    // A match that was broken off has calls alone; a cut line is nothing.
+    change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
+    let broken = "one.kuhn.0-2.2.1";
+    let err = ludex(at.path(), &["transcript", "one", "--episode", broken]).fails();
+    assert!(err.contains("has calls and no result yet"), "{err}");
+    let rest = ludex(at.path(), &["transcript", "one"]).well();
+    assert!(!rest.contains(broken));
+}
