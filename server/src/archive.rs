@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_protocol::record::{Parts, Tokens};
 use ludex_referee::read::{Found, Refused, Source, read_lines};
-use ludex_referee::schedule::Seeds;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::runs::settings::Settings;
 
 use crate::bundle;
 
@@ -31,68 +32,6 @@ pub const CALLS: &str = "calls.jsonl";
 pub const LOG: &str = "log.jsonl";
 /// The files of a run. All but the first and the records may be missing.
 pub const FILES: [&str; 5] = [RUN, SUITE, EPISODES, CALLS, LOG];
-
-/// What was fixed when a run began.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// The program, e.g. `ludex/0.1.0`.
-    #[serde(default)]
-    pub ludex: String,
-    /// Its name.
-    pub run: String,
-    /// `evaluate` or `tournament`.
-    #[serde(default)]
-    pub kind: String,
-    /// Who plays. In an evaluation the first is the one that is evaluated.
-    pub agents: Vec<Entrant>,
-    /// Where seeds come from: `{"open": n}` or `{"secret": hex}`.
-    #[serde(default)]
-    pub seeds: Value,
-    /// Rules hash by game string.
-    #[serde(default)]
-    pub games: BTreeMap<String, String>,
-    /// When it began, RFC 3339.
-    #[serde(default)]
-    pub begun: String,
-    /// Everything else.
-    #[serde(flatten)]
-    pub more: Map<String, Value>,
-}
-
-/// One of those who play.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Entrant {
-    /// The name that records have.
-    pub name: String,
-    /// The spec.
-    #[serde(default)]
-    pub spec: String,
-}
-
-impl About {
-    /// The seeds of the run; `None` where the run does not tell them.
-    ///
-    /// # Errors
-    /// Seeds in a form that is not known.
-    pub fn seeds(&self) -> anyhow::Result<Option<Seeds>> {
-        if self.seeds.is_null() {
-            return Ok(None);
-        }
-        if let Some(seed) = self.seeds.get("open").and_then(Value::as_u64) {
-            return Ok(Some(Seeds::Open(seed)));
-        }
-        let secret = self.seeds.get("secret").and_then(Value::as_str).and_then(|text| hex::decode(text).ok());
-        let secret = secret.filter(|bytes| !bytes.is_empty());
-        let secret = secret
-            .with_context(|| format!("{RUN}: seeds = {} is neither an open number nor a secret in hex", self.seeds))?;
-        Ok(Some(Seeds::Secret(secret)))
-    }
-
-    /// The suite's name, where the run has one.
-    pub fn suite(&self) -> Option<&str> {
-        self.more.get("suite")?.get("name")?.as_str()
-    }
-}
 
 /// Where a match stands in its run, as the name of the episode tells: `RUN.PART.PAIRING.INDEX.TURN`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,7 +198,7 @@ pub struct Archive {
     /// Where it was found: a folder, or a file.
     pub place: PathBuf,
     /// Its settings.
-    pub about: About,
+    pub about: Settings,
     /// Its files as they are, by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Its records, in the order in which matches ended.
@@ -489,8 +428,8 @@ mod tests {
             (LOG.to_owned(), text("{\"what\":\"begun\"}\n{\"what\":\"done\"}\n")),
         ]);
         let run = Archive::of_files(Path::new("f"), files).unwrap();
-        assert_eq!(run.about.seeds().unwrap(), Some(Seeds::Open(7)));
-        assert_eq!((run.about.suite(), run.done()), (Some("s"), true));
+        assert_eq!(run.about.seeds, crate::runs::settings::RunSeeds::Open(7));
+        assert_eq!((run.about.suite.name.as_str(), run.done()), ("s", true));
         let keys: Vec<u32> = run.calls_of("r.p.0-1.0.0").iter().map(|kept| kept.key.turn).collect();
         assert_eq!(keys, [0, 1]);
         assert_eq!(run.calls_of("r.p.0-1.0.0")[1].call.more["later"], 1);
@@ -502,7 +441,5 @@ mod tests {
 
         let bad = Archive::of_files(Path::new("f"), BTreeMap::from([(RUN.to_owned(), text("{"))])).unwrap_err();
         assert!(format!("{bad:#}").starts_with("f/run.json is damaged"), "{bad:#}");
-        let seeds = About { seeds: serde_json::json!({"secret": "xyz"}), ..About::default() };
-        assert!(seeds.seeds().unwrap_err().to_string().contains("secret in hex"));
     }
 }

@@ -11,7 +11,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_referee::read::{Refused, Source};
 
-use crate::archive::{About, Archive, CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
+use crate::archive::{Archive, CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
+use crate::runs::settings::Settings;
 use crate::tables::card::{about_run, sha256};
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
@@ -174,7 +175,7 @@ fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
 ///
 /// # Errors
 /// The variable and the file; never the value.
-pub fn holds_no_secret(about: &About, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+pub fn holds_no_secret(about: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
     for name in about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)) {
         // Short values are no keys, and stand everywhere.
         let Some(value) = std::env::var(name).ok().filter(|value| value.len() >= 8) else { continue };
@@ -196,7 +197,7 @@ fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::Entrant;
+    use crate::runs::settings::AgentId;
 
     #[test]
     fn sums_name_what_was_changed() {
@@ -215,8 +216,8 @@ mod tests {
     fn keys_are_not_handed_on() {
         // Some variable that is always there stands for a key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
-        let agents = vec![Entrant { name: "m".into(), spec: format!("llm model=m key={name}") }];
-        let about = About { agents, ..About::default() };
+        let agents = vec![AgentId { name: "m".into(), spec: format!("llm model=m key={name}"), ..AgentId::default() }];
+        let about = Settings { agents, ..Settings::default() };
         let text = format!("before {value} behind");
         let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();
         assert!(said.contains("$PATH stands in calls.jsonl") && !said.contains(&value), "{said}");

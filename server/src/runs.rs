@@ -84,8 +84,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
             let entrant = &plan.agents[who];
             let player = spec_in(plan, at, who).and_then(|spec| {
                 anyhow::ensure!(spec.kind() != Kind::Person, "a person does not play in runs");
-                let name = if entrant.candidate { entrant.name.clone() } else { spec.to_string() };
-                Ok(Player { name, agent: spec.build(&planned.game)?, spec })
+                Ok(Player { name: entrant.name.clone(), agent: spec.build(&planned.game)?, spec })
             });
             players
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);

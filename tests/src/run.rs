@@ -9,7 +9,7 @@ use std::time::Instant;
 use ludex_agents::{Agent, AgentError, Answer, Move};
 use ludex_env::{Ask, GameRef};
 use ludex_protocol::record::{AgentKind, Record, RecordEvent};
-use ludex_referee::schedule::Seeds;
+use ludex_referee::suite::plan::seeds;
 use ludex_server::local::{Asking, Player, block_key, play, setup};
 use ludex_server::stepping::{Stepper, move_text};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl Run<'_> {
             let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
             for (model, index, turn) in all {
                 let episode = format!("{}.{part}.{model}-{other}.{index}.{turn}", self.name);
-                let record = self.play(&game, self.models[model], opponent, &episode, index, turn);
+                let record = self.play(&game, self.models[model], opponent, &episode, (part, index), turn);
                 calls += &calls_of(&game, self.models[model].0, &record, turn);
                 let _ = writeln!(episodes, "{}", record.to_line().expect("a record"));
             }
@@ -81,7 +81,7 @@ impl Run<'_> {
         (name, plays): (&str, &str),
         opponent: &str,
         episode: &str,
-        index: u64,
+        (part, index): (&str, u64),
         turn: usize,
     ) -> Record {
         let mut model = Player::new(plays, game).expect("an agent");
@@ -89,7 +89,7 @@ impl Run<'_> {
         let opponent = Player::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
         let seats = [table[turn], table[1 - turn]];
-        let seed = Seeds::Open(SEED).of(index);
+        let seed = seeds("small", SEED, part, None).of(index);
         let mut setup = setup(game, &seats, seed, &block_key(game, &seats, seed), turn, None);
         episode.clone_into(&mut setup.header.episode);
         setup.header.rated = true;

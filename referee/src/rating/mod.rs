@@ -45,7 +45,8 @@ impl Played {
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
-        let score = |seat: usize| self.scores.get(seat).copied().unwrap_or(0.0);
+        // 0 added makes -0 plain 0: they are a draw.
+        let score = |seat: usize| self.scores.get(seat).copied().unwrap_or(0.0) + 0.0;
         let mut out = Vec::new();
         for (i, &a) in self.seats.iter().enumerate() {
             for (j, &b) in self.seats.iter().enumerate().skip(i + 1) {
@@ -82,6 +83,12 @@ mod tests {
         let game = Played { seats: vec![4, 5, 6], scores: vec![2.0, 7.0, 2.0], ..Played::default() };
         let duels: Vec<_> = game.duels().iter().map(|d| (d.a, d.b, d.score)).collect();
         assert_eq!(duels, [(4, 5, 0.0), (4, 6, 0.5), (5, 6, 1.0)]);
+    }
+
+    #[test]
+    fn nothing_and_minus_nothing_are_a_draw() {
+        let game = Played { seats: vec![0, 1], scores: vec![0.0, -0.0], ..Played::default() };
+        assert_eq!(game.duels(), [Duel { a: 0, b: 1, score: 0.5 }]);
     }
 
     #[test]

@@ -75,7 +75,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let (candidates, known) = candidates(&args.agents, &args.data)?;
     let plan = Plan::new(suite, &candidates, args.scale)?;
     let seeds = match &args.secret {
-        Some(hex) => RunSeeds::Secret(hex.clone()),
+        Some(text) => {
+            let bytes = hex::decode(text).ok().filter(|bytes| !bytes.is_empty());
+            bytes.context("--secret takes bytes in hex, such as 00ff12; 32 digits are plenty")?;
+            RunSeeds::Secret(text.clone())
+        }
         None => RunSeeds::Open(plan.suite.seed),
     };
     let budget = budget(&args.budget)?;

@@ -15,6 +15,7 @@ use ludex_referee::Verifier;
 
 use super::{print, records};
 use crate::archive::{Archive, episode_of};
+use crate::runs::settings::Kind;
 use tell::{Told, tell};
 
 /// What `ludex transcript` takes.
@@ -130,7 +131,7 @@ fn judge<'a>(run: &'a Archive, args: &'a Args) -> anyhow::Result<Option<&'a str>
     if !(args.lost || args.won) {
         return Ok(None);
     }
-    let first = run.about.agents.first().filter(|_| run.about.kind != "tournament");
+    let first = run.about.agents.first().filter(|_| run.about.kind != Kind::Tournament);
     let first = first
         .with_context(|| format!("say whose matches are lost or won: --agent NAME, one of {}", names().join(", ")))?;
     Ok(Some(&first.name))

@@ -121,8 +121,7 @@ impl Event {
         let seats: Option<Vec<usize>> =
             record.header.seats.iter().map(|seat| self.entrants.get(&seat.name).copied()).collect();
         let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason)).map(|seat| seat as usize);
-        // A record that was just played may hold -0, one that was read has 0: both are a draw with 0.
-        let scores = record.footer.returns.iter().map(|r| r + 0.0).collect();
+        let scores = record.footer.returns.clone();
         Some(Played { seats: seats?, scores, forfeit, ..Played::default() })
     }
 }

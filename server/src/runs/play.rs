@@ -131,7 +131,9 @@ impl Play<'_> {
                 self.folder.log("stopped", None, Some(&why))?;
                 return Ok((End::Budget(why), records));
             }
-            let due = (self.wanted)(&records, self.schedule.next(&done, &records))?;
+            let mut due = (self.wanted)(&records, self.schedule.next(&done, &records))?;
+            // A block without matches would be due for ever.
+            due.retain(|block| !block.matches.is_empty());
             news(News::Due(due.iter().map(|b| b.matches.len()).sum()));
             if due.is_empty() {
                 self.folder.log("done", None, None)?;

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::Suite;
-use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::plan::{Plan, seeds};
 use serde::{Deserialize, Serialize};
 
 use super::spec_in;
 
 /// The settings of a run, frozen when it begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Settings {
     /// The program that began it.
     pub ludex: String,
@@ -35,17 +37,18 @@ pub struct Settings {
 }
 
 /// What kind of run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// `ludex evaluate`.
+    #[default]
     Evaluate,
     /// `ludex tournament`.
     Tournament,
 }
 
 /// A suite by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuiteId {
     /// Its name.
     pub name: String,
@@ -56,7 +59,7 @@ pub struct SuiteId {
 }
 
 /// An agent of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentId {
     /// What it is called.
     pub name: String,
@@ -80,6 +83,12 @@ pub enum RunSeeds {
     Secret(String),
 }
 
+impl Default for RunSeeds {
+    fn default() -> Self {
+        RunSeeds::Open(0)
+    }
+}
+
 impl RunSeeds {
     /// The secret, if there is one.
     pub fn secret(&self) -> Option<Vec<u8>> {
@@ -96,7 +105,7 @@ impl Settings {
     ///
     /// # Errors
     /// An agent that cannot play its part.
-    pub fn of_plan(run: &str, plan: &Plan, text: &str, seeds: RunSeeds, scale: f64) -> anyhow::Result<Settings> {
+    pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<Settings> {
         let Suite { name, version, .. } = &plan.suite;
         let agent = |e: &ludex_referee::suite::plan::Entrant| AgentId {
             name: e.name.clone(),
@@ -121,12 +130,18 @@ impl Settings {
             kind: Kind::Evaluate,
             suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
             agents: plan.agents.iter().map(agent).collect(),
-            seeds,
+            seeds: from,
             scale,
             games: games.collect(),
             prompts,
             begun: crate::matches::now_text(),
         })
+    }
+
+    /// Where the seeds of a part come from.
+    pub fn seeds_of(&self, part: &str) -> Seeds {
+        let seed = if let RunSeeds::Open(seed) = self.seeds { seed } else { 0 };
+        seeds(&self.suite.name, seed, part, self.seeds.secret().as_deref())
     }
 
     /// The plan that the run follows, from the text of its suite.

@@ -1,12 +1,12 @@
 //! The data card: what a file of a run holds, for those who find it without the run.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
 use super::Column;
-use crate::archive::{About, Archive};
+use crate::archive::Archive;
+use crate::runs::settings::{Kind, RunSeeds, Settings};
 
 /// A file that a card describes.
 pub struct Described<'a> {
@@ -55,22 +55,21 @@ pub fn card(run: &Archive, command: &str, file: &Described) -> String {
 }
 
 /// The run in a table: agents, games with their rules, suite, seeds.
-pub fn about_run(about: &About) -> String {
+pub fn about_run(about: &Settings) -> String {
     let mut out = String::new();
     let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();
     let games: Vec<String> = about.games.iter().map(|(game, hash)| format!("`{game}` (rules hash `{hash}`)")).collect();
-    let seeds = match about.seeds.get("open") {
-        Some(open) => format!("open, from {open}"),
-        None if about.seeds.get("secret").is_some() => "from a secret that the run's settings tell".to_owned(),
-        None => "not told".to_owned(),
+    let seeds = match about.seeds {
+        RunSeeds::Open(open) => format!("open, from {open}"),
+        RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),
     };
-    let suite = about.more.get("suite").and_then(|suite| suite.as_object()).map(|suite| {
-        let words: BTreeMap<_, _> = suite.iter().collect();
-        let text = |v: &serde_json::Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
-        words.into_iter().map(|(k, v)| format!("{k} {}", line(&text(v)))).collect::<Vec<_>>().join(", ")
-    });
-    let mut rows = vec![("run", line(&about.run)), ("kind", line(&about.kind)), ("begun", line(&about.begun))];
-    rows.extend(suite.map(|suite| ("suite", suite)));
+    let suite = format!("{}, version {} ({})", line(&about.suite.name), about.suite.version, about.suite.digest);
+    let kind = match about.kind {
+        Kind::Evaluate => "evaluation",
+        Kind::Tournament => "tournament",
+    };
+    let mut rows =
+        vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];
     rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
     rows.retain(|(_, value)| !value.is_empty());
     facts(&mut out, &rows);

@@ -9,12 +9,12 @@ use ludex_referee::read::{Found, Lines};
 use ludex_referee::report::About as ReportAbout;
 use ludex_referee::scale::Options;
 use ludex_referee::{Report, Verifier};
-use serde_json::Value;
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
 use crate::archive::Archive;
 use crate::bundle;
 use crate::commands::report;
+use crate::runs::settings::RunSeeds;
 use crate::tables::card::{Described, card};
 use crate::tables::rows::{self, parts_line};
 use crate::tables::{Column, Table, parquet};
@@ -124,7 +124,10 @@ fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
     }
     let (good, refused) = Verifier::new().verify_all(&run.found);
     records::warn(&refused);
-    let secret = run.about.seeds.get("secret").and_then(Value::as_str).map(str::to_owned);
+    let secret = match &run.about.seeds {
+        RunSeeds::Secret(secret) => Some(secret.clone()),
+        RunSeeds::Open(_) => None,
+    };
     let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
     let report = Report::build(&good, refused, Options::default(), about);
     let pages = [

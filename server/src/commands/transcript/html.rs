@@ -7,11 +7,11 @@ use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::tell::Told;
 use super::text::cost;
-use crate::archive::About;
 use crate::commands::transcript::tell::seconds;
+use crate::runs::settings::Settings;
 
 /// One page without anything to load.
-pub(super) fn page(about: &About, matches: &[Told]) -> String {
+pub(super) fn page(about: &Settings, matches: &[Told]) -> String {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
@@ -20,7 +20,7 @@ pub(super) fn page(about: &About, matches: &[Told]) -> String {
     let costs: Vec<Option<String>> = matches.iter().map(|told| cost(&told.sums)).collect();
     let context = context! {
         about => Value::from(Serde(about)),
-        suite => about.suite(),
+        suite => about.suite.name.as_str(),
         program => crate::PROGRAM,
         matches => Value::from(Serde(matches)),
         costs,

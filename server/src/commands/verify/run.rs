@@ -5,10 +5,9 @@ use std::io::{self, Write as _};
 
 use ludex_protocol::record::{Reason, Record, RecordEvent};
 use ludex_referee::read::{Found, Lines, Refused, Source};
-use ludex_referee::schedule::Seeds;
 
 use super::{print, records};
-use crate::archive::{Archive, CALLS, Kept, Place, RUN};
+use crate::archive::{Archive, CALLS, Kept, Place};
 use crate::bundle;
 
 /// A run, and what its sums say.
@@ -71,17 +70,12 @@ pub(super) fn verify(found: &Read) -> Verdict {
     let (good, untrue) = records::verified(Lines { found: run.found.clone(), refused: Vec::new() }, None);
     let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();
     refused.extend(untrue);
-    let seeds = run.about.seeds().unwrap_or_else(|e| {
-        let source = Source { file: run.place.join(RUN).display().to_string(), line: 0 };
-        refused.push(Refused { source, episode: None, message: e.to_string() });
-        None
-    });
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     let mut twice = Twice::default();
     for item in &run.found {
         // What is no record was named before.
         let Ok(record) = item.parts.clone().record() else { continue };
-        let mut wrong = of_settings(run, seeds.as_ref(), &record);
+        let mut wrong = of_settings(run, &record);
         wrong.extend(twice.take(run, &record));
         if !wrong.is_empty() {
             bad.insert(item.source.line);
@@ -99,7 +93,7 @@ fn fault(found: &Found, record: &Record, message: String) -> Refused {
 }
 
 /// What in a record is not as the settings have it.
-fn of_settings(run: &Archive, seeds: Option<&Seeds>, record: &Record) -> Vec<String> {
+fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
     let Some(place) = Place::parse(&about.run, &record.header.episode) else {
         return vec![format!("it is no match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
@@ -109,12 +103,11 @@ fn of_settings(run: &Archive, seeds: Option<&Seeds>, record: &Record) -> Vec<Str
         wrong.push(format!("it says that it belongs to {:?}", record.footer.run.as_deref().unwrap_or_default()));
     }
     let named = record.footer.seed.as_deref();
-    match seeds.map(|seeds| seeds.of(place.index).to_string()) {
-        Some(_) if named.is_none() => wrong.push("it does not tell its seed".to_owned()),
-        Some(seed) if named != Some(&seed) => {
-            wrong.push(format!("its seed is {}, and the run's seeds give {seed}", named.unwrap_or_default()));
-        }
-        _ => {}
+    let seed = about.seeds_of(&place.part).of(place.index).to_string();
+    match named {
+        None => wrong.push("it does not tell its seed".to_owned()),
+        Some(named) if named != seed => wrong.push(format!("its seed is {named}, and the run's seeds give {seed}")),
+        Some(_) => {}
     }
     if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {

@@ -67,7 +67,8 @@ impl Match {
     /// The record of a match that ends here.
     fn record_of(&self, reason: Reason, at_fault: Option<Seat>) -> Record {
         let spec = self.setup.game.spec();
-        let mut returns = self.state.returns();
+        // 0 added makes -0 plain 0, as which it is read back from a record.
+        let mut returns: Vec<f64> = self.state.returns().iter().map(|r| r + 0.0).collect();
         if let Some(seat) = at_fault {
             ludex_env::batch::forfeit(spec, seat, &mut returns);
         }
