@@ -59,7 +59,8 @@ fn bad_specs_are_told_what_is_allowed() {
 #[test]
 fn external_agents_are_recognised() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
-    assert_eq!(spec.kind(), Kind::External);
+    assert_eq!(spec.kind(), Kind::Model);
+    assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().kind(), Kind::External);
     assert!(!spec.reproducible());
     assert_eq!(refused("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
 }

@@ -208,7 +208,7 @@ impl Plan {
         let mut due: Vec<(u64, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             for cell in part.due(done) {
-                due.extend(part.blocks(at, cell, done).map(|(rank, block)| (rank, block)));
+                due.extend(part.blocks(at, cell, done));
             }
         }
         due.sort_by_key(|(rank, _)| *rank);
@@ -315,12 +315,11 @@ impl PlannedPart {
     /// How far candidate `a` came on the ladder.
     pub fn climb(&self, a: usize, done: &Results) -> Climb {
         let levels = self.levels();
-        let of = |k: usize| self.against_level(a, levels[k], done);
         if self.part.schedule == Schedule::Climb {
-            for k in 0..levels.len() {
-                match of(k) {
-                    None => return Climb::Open(levels[k]),
-                    Some(tally) if !passed(&tally) => return Climb::Stopped(levels[k]),
+            for &level in &levels {
+                match self.against_level(a, level, done) {
+                    None => return Climb::Open(level),
+                    Some(tally) if !passed(&tally) => return Climb::Stopped(level),
                     Some(_) => {}
                 }
             }
@@ -330,7 +329,7 @@ impl PlannedPart {
         let (mut low, mut high) = (0, levels.len());
         while low < high {
             let middle = (low + high) / 2;
-            match of(middle) {
+            match self.against_level(a, levels[middle], done) {
                 None => return Climb::Open(levels[middle]),
                 Some(tally) if passed(&tally) => low = middle + 1,
                 Some(_) => high = middle,
@@ -398,7 +397,7 @@ impl PlannedPart {
             again += 1;
         }
         let seat = |first: bool| cell.pairing[usize::from(!first)];
-        due.into_iter().enumerate().map(move |(_, (index, turns))| {
+        due.into_iter().map(move |(index, turns)| {
             let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&first| seat(first)).collect() };
             let rank = index - index.min(cell.blocks.start);
             (

@@ -33,7 +33,7 @@ impl Met {
         [[a, b], [b, a]].into_iter().find(|pair| self.0.contains(pair))
     }
 
-    fn new(&self, a: usize, b: usize) -> bool {
+    fn strangers(&self, a: usize, b: usize) -> bool {
         self.named(a, b).is_none()
     }
 }
@@ -104,7 +104,7 @@ fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
     for (k, &b) in below.iter().enumerate() {
-        let again = usize::from(!met.new(a, b));
+        let again = usize::from(!met.strangers(a, b));
         if best.as_ref().is_some_and(|(_, least)| again >= *least) {
             continue;
         }
@@ -132,7 +132,7 @@ fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     let mut left = Vec::new();
     while !free.is_empty() {
         let a = free.remove(0);
-        match free.iter().position(|&b| met.new(a, b)) {
+        match free.iter().position(|&b| met.strangers(a, b)) {
             Some(at) => pairs.push([a, free.remove(at)]),
             None => left.push(a),
         }
@@ -141,7 +141,7 @@ fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
         let [u, v] = [two[0], two[1]];
         // The last pairs are nearest to those who are left over.
         let found = pairs.iter().enumerate().rev().find_map(|(k, &[x, y])| {
-            let fits = |x, y| met.new(u, x) && met.new(v, y);
+            let fits = |x, y| met.strangers(u, x) && met.strangers(v, y);
             if fits(x, y) { Some((k, [x, y])) } else { fits(y, x).then_some((k, [y, x])) }
         });
         match found {

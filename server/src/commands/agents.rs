@@ -183,7 +183,8 @@ fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
 }
 
 fn told(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
-    Ok(if as_json { print::json(document)? } else { writeln!(io::stdout().lock(), "{words}")? })
+    let told = if as_json { print::json(document) } else { writeln!(io::stdout().lock(), "{words}") };
+    Ok(told?)
 }
 
 fn kind(kind: Kind) -> &'static str {

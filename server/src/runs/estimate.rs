@@ -170,7 +170,7 @@ fn tried(
         if due.is_empty() {
             break;
         }
-        let tried: Vec<anyhow::Result<(Cost, Vec<(String, Done)>)>> =
+        let tried: Vec<anyhow::Result<Tried>> =
             due.par_iter().map(|block| try_block(&small, &tables[block.part], &meters[block.part], block)).collect();
         for (block, tried) in due.iter().zip(tried) {
             let (cost, matches) = tried?;
@@ -190,12 +190,10 @@ fn tried(
     Ok(found.into_iter().enumerate().map(cost).collect())
 }
 
-fn try_block(
-    small: &Plan,
-    table: &Table,
-    meters: &BTreeMap<usize, StandIn>,
-    block: &Block,
-) -> anyhow::Result<(Cost, Vec<(String, Done)>)> {
+/// What a block cost, and what its matches count.
+type Tried = (Cost, Vec<(String, Done)>);
+
+fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {

@@ -37,6 +37,9 @@ pub struct CallLine {
     pub call: Value,
 }
 
+/// The calls of a match that was interrupted, by seat and the agent's own name of the call.
+pub type Calls = HashMap<(usize, String), Value>;
+
 /// What a run has done so far.
 #[derive(Default)]
 pub struct Past {
@@ -45,7 +48,7 @@ pub struct Past {
     /// All that was called.
     pub usage: Usage,
     /// Calls of episodes that have no record: of matches that were interrupted.
-    pub open: HashMap<String, HashMap<(usize, String), Value>>,
+    pub open: HashMap<String, Calls>,
 }
 
 impl Past {
@@ -213,12 +216,7 @@ impl Folder {
     }
 
     /// The journals of an episode; `before` is what was called in it before the run was interrupted.
-    pub fn journals<'f>(
-        &'f self,
-        episode: &str,
-        seats: usize,
-        before: HashMap<(usize, String), Value>,
-    ) -> EpisodeJournals<'f> {
+    pub fn journals<'f>(&'f self, episode: &str, seats: usize, before: Calls) -> EpisodeJournals<'f> {
         let mut by_seat: Vec<HashMap<String, Value>> = (0..seats).map(|_| HashMap::new()).collect();
         for ((seat, key), call) in before {
             if let Some(known) = by_seat.get_mut(seat) {

@@ -15,9 +15,8 @@ use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, VERSION};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
-use serde_json::Value;
 
-use super::folder::{Folder, Past};
+use super::folder::{Calls, Folder, Past};
 use super::usage::Usage;
 use super::{Schedule, Table};
 use crate::local::{self, Asking, Played};
@@ -61,6 +60,9 @@ pub enum News<'a> {
     Match(&'a Record),
 }
 
+/// Those of the blocks that are due which are wanted, as the records stand.
+pub type Wanted<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
+
 /// A run in the middle of being played.
 pub struct Play<'a> {
     /// Where it is kept.
@@ -74,7 +76,7 @@ pub struct Play<'a> {
     /// When to stop.
     pub budget: Budget,
     /// A wave of blocks is cut to those that are wanted, e.g. because an interval is narrow enough.
-    pub wanted: &'a (dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync),
+    pub wanted: &'a Wanted<'a>,
 }
 
 /// The part of an episode's name that names its match: without the run, and without the mark of a rematch.
@@ -228,7 +230,7 @@ impl Play<'_> {
         &self,
         queue: &Mutex<VecDeque<Block>>,
         stop: &AtomicBool,
-        open: &Mutex<HashMap<String, HashMap<(usize, String), Value>>>,
+        open: &Mutex<HashMap<String, Calls>>,
         failed: &HashMap<String, u32>,
         tx: &mpsc::Sender<(Finished, mpsc::Sender<()>)>,
     ) {
@@ -252,7 +254,7 @@ impl Play<'_> {
         }
     }
 
-    fn play(&self, block: &Block, due: &Due, episode: &str, before: HashMap<(usize, String), Value>) -> Played {
+    fn play(&self, block: &Block, due: &Due, episode: &str, before: Calls) -> Played {
         let table = &self.tables[block.part];
         let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
         let setup = setup(table, block, due, self.folder.run(), episode);

@@ -60,6 +60,7 @@ pub struct SuiteId {
 
 /// An agent of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AgentId {
     /// What it is called.
     pub name: String,

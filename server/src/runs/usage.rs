@@ -28,7 +28,8 @@ impl Usage {
         self.tokens_in += tokens("in");
         self.tokens_out += tokens("out");
         match call["usd"].as_f64() {
-            Some(usd) => self.usd += usd,
+            // In billionths, so that the sum does not depend on the order.
+            Some(usd) => self.usd = ((self.usd * 1e9).round() + (usd * 1e9).round()) / 1e9,
             None => self.unpriced += 1,
         }
         self.seconds += call["ms"].as_f64().unwrap_or(0.0) / 1e3;

@@ -22,6 +22,9 @@ pub(super) struct Outcome<'a> {
     over: bool,
 }
 
+/// A number of an entrant's that is shown where somebody has one.
+type Count = fn(&Standing) -> u64;
+
 impl<'a> Outcome<'a> {
     pub fn of(look: &'a Look, event: &Event, terms: &'a Terms) -> Self {
         let records = &look.past.records;
@@ -55,15 +58,12 @@ impl<'a> Outcome<'a> {
     }
 
     pub fn show(&self, out: &mut impl Write) -> io::Result<()> {
-        let any = |of: fn(&Standing) -> u64| self.standings.iter().any(|line| of(line) > 0);
-        let more: Vec<(&str, fn(&Standing) -> u64)> = [
-            ("byes", (|l| l.byes) as fn(&Standing) -> u64),
-            ("failures", |l| l.failures),
-            ("walkovers", |l| l.walkovers),
-        ]
-        .into_iter()
-        .filter(|(_, of)| any(*of))
-        .collect();
+        let any = |of: Count| self.standings.iter().any(|line| of(line) > 0);
+        let more: Vec<(&str, Count)> =
+            [("byes", (|l| l.byes) as Count), ("failures", |l| l.failures), ("walkovers", |l| l.walkovers)]
+                .into_iter()
+                .filter(|(_, of)| any(*of))
+                .collect();
         let tie_break = self.terms.format.tie_break();
         let mut head: Vec<String> = ["", "agent", "points"].map(str::to_owned).to_vec();
         head.extend(tie_break.map(str::to_owned));
