@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use ludex_agents::{Agent, AgentSpec, Answer, Kind, Move};
 use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
 use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, GameRef, Past, Seat};
+use ludex_env::{AgentKey, Attempt, GameRef, Past, Seat};
 use ludex_protocol::record::{AgentKind, Notes};
 use ludex_protocol::server::{Event, MatchFrame, MatchStart, Resync};
 use serde_json::Value;
@@ -38,8 +38,19 @@ struct Tables {
     running: HashMap<String, Table>,
     /// What each match has told so far.
     past: HashMap<String, Vec<Past>>,
+    /// The open turn of each match.
+    open: HashMap<String, Open>,
     /// By canonical game string and parameters.
     agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
+}
+
+/// A turn, and what was answered to it.
+#[derive(Default)]
+struct Open {
+    turn: u32,
+    /// The last answer.
+    said: String,
+    refused: Vec<Attempt>,
 }
 
 #[derive(Clone)]
@@ -61,10 +72,10 @@ impl RemoteAgent {
 
     /// What kind of agent it is, for `hello`.
     pub fn kind(&self) -> AgentKind {
-        match self.spec.name() {
-            "human" => AgentKind::Human,
-            "llm" => AgentKind::Llm,
-            _ => AgentKind::Bot,
+        match self.spec.kind() {
+            Kind::Person => AgentKind::Human,
+            Kind::Model => AgentKind::Llm,
+            Kind::Builtin | Kind::Anchor | Kind::External => AgentKind::Bot,
         }
     }
 
@@ -105,6 +116,21 @@ impl RemoteAgent {
     }
 }
 
+impl RemoteAgent {
+    /// The answers to this turn that were refused. Those from before the connection was lost are not known any more.
+    fn refused(&self, ask: &Ask) -> Vec<Attempt> {
+        let mut tables = self.tables();
+        let open = tables.open.entry(ask.start.match_id.clone()).or_default();
+        if open.turn != ask.turn || ask.attempt == 0 {
+            *open = Open { turn: ask.turn, ..Open::default() };
+        }
+        if let Some(refusal) = &ask.refusal {
+            open.refused.push(Attempt { said: open.said.clone(), why: refusal.message.clone() });
+        }
+        open.refused.clone()
+    }
+}
+
 impl Handler for RemoteAgent {
     async fn turn(&self, ask: Ask) -> Result<Act, Failure> {
         if let (Kind::Person, Some(refusal)) = (self.spec.kind(), &ask.refusal) {
@@ -112,7 +138,16 @@ impl Handler for RemoteAgent {
         }
         let table = self.table(&ask.start)?;
         let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
-        let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past)).await??;
+        let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
+        let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
+        if let Some(open) = self.tables().open.get_mut(&name) {
+            open.said = match &answer.mv {
+                Move::Id(a) => a.to_string(),
+                Move::Text(text) => text.clone(),
+                Move::Said(document) => document.to_string(),
+                Move::Resign => String::new(),
+            };
+        }
         Ok(act(answer))
     }
 
@@ -134,17 +169,18 @@ impl Handler for RemoteAgent {
         let mut tables = self.tables();
         tables.running.remove(&played.start.match_id);
         tables.past.remove(&played.start.match_id);
+        tables.open.remove(&played.start.match_id);
         drop(tables);
         (self.told)(played);
     }
 }
 
-fn think(table: &Table, ask: &Ask, past: &[Past]) -> Result<Answer, Failure> {
+fn think(table: &Table, ask: &Ask, past: &[Past], refused: &[Attempt]) -> Result<Answer, Failure> {
     let view = ask.view.structure.as_ref().ok_or("the turn shows no `struct` view")?;
     let view = table.game.read_view(view).map_err(|why| format!("the view is not understood: {why}"))?;
     let legal: Vec<u32> = ask.legal.iter().collect();
     let question = ludex_env::Ask::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
-    Ok(table.agent.act(&question.with_past(past), deadline(ask))?)
+    Ok(table.agent.act(&question.with_past(past).with_attempts(refused), deadline(ask))?)
 }
 
 fn deadline(ask: &Ask) -> Option<Instant> {
