@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use ludex_protocol::record::{Parts, Tokens};
 use ludex_referee::read::{Found, Refused, Source, read_lines};
+use ludex_referee::suite::plan;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::runs::play::key_of;
 use crate::runs::settings::Settings;
 
 use crate::bundle;
@@ -51,15 +53,10 @@ pub struct Place {
 impl Place {
     /// The place of an episode of `run`; `None` for the name of anything else.
     pub fn parse(run: &str, episode: &str) -> Option<Place> {
-        let rest = episode.strip_prefix(run)?.strip_prefix('.')?;
-        let (rest, rematch) = rest.strip_suffix(".re").map_or((rest, false), |rest| (rest, true));
-        // From the right, as the part's name may have dots.
-        let mut words = rest.rsplitn(4, '.');
-        let turn = words.next()?.parse().ok()?;
-        let index = words.next()?.parse().ok()?;
-        let pairing = words.next()?.to_owned();
-        let part = words.next().filter(|part| !part.is_empty())?.to_owned();
-        pairing.split('-').all(|k| k.parse::<usize>().is_ok()).then_some(Place { part, pairing, index, turn, rematch })
+        let (key, rematch) = key_of(run, episode)?;
+        let plan::Place { part, pairing, index, turn } = plan::Place::parse(key)?;
+        let pairing = pairing.iter().map(usize::to_string).collect::<Vec<_>>().join("-");
+        Some(Place { part, pairing, index, turn: turn as u32, rematch })
     }
 }
 
@@ -386,10 +383,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read_from_the_right() {
-        let place = Place::parse("my.run", "my.run.chess.v1.0-12.3.1.re").unwrap();
+    fn places_are_read() {
+        let place = Place::parse("my-run", "my-run.chess.0-12.3.1.re").unwrap();
         let said = (place.part.as_str(), place.pairing.as_str(), place.index, place.turn, place.rematch);
-        assert_eq!(said, ("chess.v1", "0-12", 3, 1, true));
+        assert_eq!(said, ("chess", "0-12", 3, 1, true));
         assert!(!Place::parse("r", "r.p.0-1.0.0").unwrap().rematch);
         for other in ["r.p.0-1.0", "x.p.0-1.0.0", "r.p.0-x.0.0", "r..0-1.0.0", "r", "l_0123_1"] {
             assert_eq!(Place::parse("r", other), None, "{other}");

@@ -46,6 +46,29 @@ pub fn block_key(part: &str, pairing: &[usize], index: u64) -> String {
     format!("{part}.{}.{index}", who.join("-"))
 }
 
+/// Where a match stands in its run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The part's id.
+    pub part: String,
+    /// Who meets, as indices of the run's agents.
+    pub pairing: Vec<usize>,
+    /// The number of the block in the part.
+    pub index: u64,
+    /// The place in the block.
+    pub turn: usize,
+}
+
+impl Place {
+    /// The place that a [`key`] names; `None` for any other text.
+    pub fn parse(key: &str) -> Option<Place> {
+        let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
+        let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
+        let (part, pairing) = (part.to_owned(), pairing.ok()?);
+        super::is_word(&part).then_some(Place { part, pairing, index: index.parse().ok()?, turn: turn.parse().ok()? })
+    }
+}
+
 /// What is known of a match that is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Done {
@@ -222,10 +245,9 @@ impl Plan {
 
     /// The part, pairing, number and turn of a match by its [`key`].
     pub fn find(&self, key: &str) -> Option<(usize, [usize; 2], u64, usize)> {
-        let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
+        let Place { part, pairing, index, turn } = Place::parse(key)?;
         let part = self.parts.iter().position(|p| p.part.id == part)?;
-        let (a, b) = pairing.split_once('-')?;
-        Some((part, [a.parse().ok()?, b.parse().ok()?], index.parse().ok()?, turn.parse().ok()?))
+        Some((part, pairing.try_into().ok()?, index, turn))
     }
 
     /// What a record says of its match, as the part counts it.

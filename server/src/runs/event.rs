@@ -7,7 +7,7 @@ use ludex_protocol::record::{Reason, Record};
 use ludex_referee::outcome::is_forfeit;
 use ludex_referee::rating::Played;
 use ludex_referee::suite::Policy;
-use ludex_referee::suite::plan::{self, Block, Done, Due, key};
+use ludex_referee::suite::plan::{self, Block, Done, Due, Place, key};
 use ludex_referee::tournament::{Finished, Format, Results, Settings, Tournament};
 use serde::{Deserialize, Serialize};
 
@@ -134,9 +134,8 @@ pub fn failed(record: &Record) -> Option<usize> {
 
 /// The pairing, the number of the seed and the place in the block of a match by its [`key`].
 fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
-    let [PART, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
-    let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
-    Some((pairing.ok()?, index.parse().ok()?, turn.parse().ok()?))
+    let place = Place::parse(key).filter(|place| place.part == PART)?;
+    Some((place.pairing, place.index, place.turn))
 }
 
 impl Schedule for Event {
