@@ -262,6 +262,12 @@ impl AgentSpec {
         self.given(name).is_some()
     }
 
+    /// The spec as if this argument had not been written.
+    pub fn without(mut self, name: &str) -> AgentSpec {
+        self.given.retain(|(n, _)| n != name);
+        self
+    }
+
     /// The spec with an argument set as if it were written so.
     ///
     /// # Errors

@@ -22,6 +22,9 @@ pub const SUITES: &[(&str, &str)] = &[
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
+/// Most blocks and cycles of a part.
+const MOST: u64 = 100_000;
+
 /// The measure that [`verdict`] takes of a climb, beside the metrics of [`crate::metric`].
 pub const LEVEL: &str = "level";
 
@@ -78,6 +81,20 @@ pub struct Policy {
     /// With `invalid = "replay"`: at most so many matches of a pairing are played for the number that is wanted, as a
     /// factor of it.
     pub replay_factor: u32,
+}
+
+impl Policy {
+    fn check(&self) -> Result<(), String> {
+        let in_range = |name: &str, n: u64, least: u64, most: u64| {
+            let fits = (least..=most).contains(&n);
+            if fits { Ok(()) } else { Err(format!("{name} = {n}: from {least} to {most}")) }
+        };
+        in_range("tries", self.tries.into(), 1, 100)?;
+        in_range("limit_s", self.limit_s, 1, 86_400)?;
+        // One, so that no two records of a run have the same name.
+        in_range("rematches", self.rematches.into(), 0, 1)?;
+        in_range("replay_factor", self.replay_factor.into(), 1, 100)
+    }
 }
 
 impl Default for Policy {
@@ -142,7 +159,7 @@ pub struct Part {
     /// Whether the matches of a block follow each other on one seed, or the first table is played on all seeds first.
     #[serde(default)]
     pub order: Order,
-    /// How often a round robin is held anew; ratings begin anew each time.
+    /// How often a round robin is held anew, each time on other seeds.
     #[serde(default = "one")]
     pub cycles: u32,
     /// A draw with the top level is the best result there is: progress counts draws.
@@ -217,7 +234,7 @@ impl Suite {
         found.map(|(_, text)| *text).ok_or_else(|| {
             let names: Vec<&str> = SUITES.iter().map(|s| s.0).collect();
             let near = ludex_protocol::error::nearest(name, names.iter().copied());
-            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let hint = near.map_or_else(|| ".".to_owned(), |near| format!("; did you mean {near}?"));
             SuiteError(format!(
                 "there is no suite {name:?}{hint} There are: {}, or a file of your own",
                 names.join(", ")
@@ -237,6 +254,7 @@ impl Suite {
         if suite.parts.is_empty() {
             return Err(SuiteError("a suite has at least one [[part]]".into()));
         }
+        suite.policy.check().map_err(|why| SuiteError(format!("policy: {why}")))?;
         let mut ids = BTreeSet::new();
         for part in &suite.parts {
             if !is_word(&part.id) || !ids.insert(&part.id) {
@@ -268,11 +286,19 @@ impl Part {
             (Schedule::Against, false) | (_, true) => {}
             (_, false) => return Err("opponents are for schedule = \"against\" alone".into()),
         }
+        let distinct: BTreeSet<&str> = self.opponents.iter().map(|o| o.trim()).collect();
+        if distinct.len() < self.opponents.len() {
+            return Err("an opponent is named twice; blocks says how often it is met".into());
+        }
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
             return Err(format!("{} has no ladder", game.spec().string));
         }
-        if self.blocks == 0 || self.blocks_of_random == Some(0) || self.cycles == 0 {
-            return Err("blocks, blocks_of_random and cycles are at least 1".into());
+        let counts = [self.blocks, self.blocks_of_random.unwrap_or(1), u64::from(self.cycles)];
+        if counts.iter().any(|n| !(1..=MOST).contains(n)) {
+            return Err(format!("blocks, blocks_of_random and cycles are at least 1 and at most {MOST}"));
+        }
+        if let Some(policy) = &self.policy {
+            policy.check()?;
         }
         for table in &self.tables {
             if table.len() != seats || !table.chars().all(|c| matches!(c, 'a' | 'b')) || !table.contains('a') {

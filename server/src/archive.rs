@@ -233,10 +233,13 @@ impl Archive {
     }
 
     /// The folder of the run that `name` means.
-    fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
+    ///
+    /// # Errors
+    /// No run of this name, with those that there are.
+    pub fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
         let runs = data.join("runs");
         let named = runs.join(name);
-        if let Some(folder) = [PathBuf::from(name), named].into_iter().find(|folder| folder.join(RUN).is_file()) {
+        if let Some(folder) = [named, PathBuf::from(name)].into_iter().find(|folder| folder.join(RUN).is_file()) {
             return Ok(folder);
         }
         let mut known = runs_in(&runs);

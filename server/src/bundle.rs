@@ -11,6 +11,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ludex_referee::read::{Refused, Source};
 
+use ludex_agents::{AgentSpec, llm};
+
 use crate::archive::{Archive, CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
 use crate::runs::settings::Settings;
 use crate::tables::card::{about_run, sha256};
@@ -176,9 +178,11 @@ fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
 /// # Errors
 /// The variable and the file; never the value.
 pub fn holds_no_secret(about: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
-    for name in about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)) {
+    let keys = about.agents.iter().filter_map(|a| llm::key_variable(&AgentSpec::parse(&a.spec).ok()?));
+    let named = about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)).map(str::to_owned);
+    for name in keys.chain(named) {
         // Short values are no keys, and stand everywhere.
-        let Some(value) = std::env::var(name).ok().filter(|value| value.len() >= 8) else { continue };
+        let Some(value) = std::env::var(&name).ok().filter(|value| value.len() >= 8) else { continue };
         let value = value.as_bytes();
         let holds = |bytes: &[u8]| bytes.windows(value.len()).any(|part| part == value);
         if let Some((file, _)) = files.iter().find(|(_, bytes)| holds(bytes)) {

@@ -254,8 +254,8 @@ impl Series {
 ///
 /// # Errors
 /// What went wrong in the first match that its fault ended.
-pub fn check(player: Player, game: &GameRef, limit: Option<Duration>) -> Result<(), String> {
-    let random = Player::new("random", game).map_err(|e| e.to_string())?;
+pub fn check(player: Player, game: &GameRef, limit: Option<Duration>) -> Result<(), Unfit> {
+    let random = Player::new("random", game).map_err(|e| Unfit { why: e.to_string(), own: false })?;
     let seats = game.spec().players as usize;
     let alone = (0..seats).map(|seat| (0..seats).map(|s| usize::from(s != seat)).collect());
     let tables: Vec<Vec<usize>> = [vec![0; seats]].into_iter().chain(alone).collect();
@@ -267,9 +267,20 @@ pub fn check(player: Player, game: &GameRef, limit: Option<Duration>) -> Result<
         let seat = played.record.footer.at_fault.unwrap_or_default();
         let against = if k == 0 { "itself" } else { "random" };
         let (seats, events) = (planned.seats.len(), played.record.events.len());
-        return Err(format!("{why} (on seat {seat} of {seats} against {against}, after {events} events)"));
+        let why = format!("{why} (on seat {seat} of {seats} against {against}, after {events} events)");
+        return Err(Unfit { why, own: played.record.footer.reason != Some(Reason::InfraError) });
     }
     Ok(())
+}
+
+/// Why an agent did not pass its check.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unfit {
+    /// What went wrong.
+    pub why: String,
+    /// Whether it is the agent's own fault, not that of what it stands on.
+    pub own: bool,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub mod usage;
 
 use std::collections::BTreeMap;
 
-use ludex_agents::{AgentError, AgentSpec, Kind};
+use ludex_agents::{AgentError, AgentSpec, Kind, llm};
 use ludex_env::GameRef;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Seeds;
@@ -84,7 +84,8 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
             let entrant = &plan.agents[who];
             let player = spec_in(plan, at, who).and_then(|spec| {
                 anyhow::ensure!(spec.kind() != Kind::Person, "a person does not play in runs");
-                Ok(Player { name: entrant.name.clone(), agent: spec.build(&planned.game)?, spec })
+                let agent = spec.build(&planned.game)?;
+                Ok(Player { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
             players
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);

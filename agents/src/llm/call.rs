@@ -140,10 +140,18 @@ impl<'a> Asking<'a> {
     ) -> Result<(Call, T), AgentError> {
         let key = format!("{}.{}.{}", self.ask.turn, self.ask.attempts().len(), self.calls);
         let kept = self.ask.journal().and_then(|journal| journal.find(&key));
+        let kept: Option<Call> = kept
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?;
+        // An opponent that is not reproducible may have come to another position: that answer is to another question.
+        let kept = match kept {
+            Some(call) if self.asks_the_same(&call, task)? => Some(call),
+            _ => None,
+        };
         let fresh = kept.is_none();
         let mut call = match kept {
-            Some(entry) => serde_json::from_value(entry)
-                .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?,
+            Some(call) => call,
             None => self.made(purpose, task)?,
         };
         let (verdict, read, meaning) = judge(&call);
@@ -161,6 +169,16 @@ impl<'a> Asking<'a> {
         self.tokens.out += call.tokens.out;
         self.usd = self.usd.zip(call.usd).map(|(sum, usd)| sum + usd);
         Ok((call, meaning))
+    }
+
+    /// Whether a kept call was made for this very question, in one form or the other.
+    fn asks_the_same(&self, call: &Call, task: &Task) -> Result<bool, AgentError> {
+        for schema in [true, false] {
+            if self.llm.prompts.messages(self.ask, self.view, task, schema)? == call.messages {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Calls the endpoint: for JSON where it may take a schema, and else, or if it refuses one, for text.

@@ -16,7 +16,12 @@ use crate::error::{AgentError, ErrorKind};
 
 /// Connections are kept and shared by all agents.
 static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
-    ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections_per_host(16).build().new_agent()
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_idle_connections_per_host(16)
+        .build()
+        .new_agent()
 });
 
 /// The longest wait between two tries that the endpoint may ask for. Who asks for more has no time for this run.

@@ -157,6 +157,23 @@ pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f
     Ok(read(spec)?.usd(tokens_in, tokens_out))
 }
 
+/// Arguments that say how calls are made, and not what is asked.
+const WAYS: [&str; 5] = ["rpm", "concurrency", "timeout", "retries", "key_env"];
+
+/// The spec without the arguments that say how calls are made: they may change, and it is the same player. Any other agent's spec
+/// as it is.
+pub fn essence(spec: &AgentSpec) -> AgentSpec {
+    if spec.kind() != Kind::Model {
+        return spec.clone();
+    }
+    WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))
+}
+
+/// The environment variable that holds the key of a spec's endpoint, if it needs one.
+pub fn key_variable(spec: &AgentSpec) -> Option<String> {
+    read(spec).ok()?.key_env
+}
+
 fn read(spec: &AgentSpec) -> Result<Settings, AgentError> {
     if spec.name() != ENTRY.name {
         let message = format!("{spec} is no language model: its spec would begin with llm");

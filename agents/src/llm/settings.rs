@@ -310,6 +310,13 @@ fn base_url(spec: &AgentSpec, api: Api) -> Result<String, AgentError> {
         let allowed = "a URL such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1".to_owned();
         return Err(AgentError::value("base_url", &given, allowed));
     }
+    // A URL stands in records; a key must not.
+    let host = rest.unwrap_or_default().split('/').next().unwrap_or_default();
+    if host.contains('@') || url.contains('?') {
+        let allowed =
+            "a URL without a user, a password or a query: it stands in records. Keys are named by key_env".to_owned();
+        return Err(AgentError::value("base_url", "(not shown)", allowed));
+    }
     // Anthropic's path has the version in it; people write it either way.
     Ok(if api == Api::Anthropic { url.strip_suffix("/v1").unwrap_or(url) } else { url }.to_owned())
 }

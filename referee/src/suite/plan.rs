@@ -341,6 +341,7 @@ impl PlannedPart {
             for &level in &levels {
                 match self.against_level(a, level, done) {
                     None => return Climb::Open(level),
+                    Some(tally) if tally.games() == 0 => return Climb::Unknown(level),
                     Some(tally) if !passed(&tally) => return Climb::Stopped(level),
                     Some(_) => {}
                 }
@@ -353,6 +354,7 @@ impl PlannedPart {
             let middle = (low + high) / 2;
             match self.against_level(a, levels[middle], done) {
                 None => return Climb::Open(levels[middle]),
+                Some(tally) if tally.games() == 0 => return Climb::Unknown(levels[middle]),
                 Some(tally) if passed(&tally) => low = middle + 1,
                 Some(_) => high = middle,
             }

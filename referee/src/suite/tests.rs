@@ -54,6 +54,10 @@ fn what_is_wrong_is_named() {
         ("id = \"kuhn\"", "id = \"nim\"", "of one part only"),
         ("name = \"unlisted\"", "name = \"listed\"", "each its own"),
         ("blocks = 4\nblocks_of", "blocks = 0\nblocks_of", "at least 1"),
+        ("blocks = 4\nblocks_of", "blocks = 9000000000\nblocks_of", "at most 100000"),
+        ("limit_s = 300 ", "limit_s = 9223372036854775807 ", "policy: limit_s"),
+        ("rematches = 1 ", "rematches = 2 ", "rematches = 2: from 0 to 1"),
+        ("\"random\", \"anchor level=2\"", "\"random\", \"random \"", "named twice"),
         ("schedule = \"climb\"", "schedule = \"clim\"", "clim"),
     ] {
         assert!(text.contains(from), "{from}");

@@ -14,6 +14,8 @@ pub enum Climb {
     Stopped(u32),
     /// It passed the top.
     Topped,
+    /// Nothing of this level counts, since every match of it was spoiled: how far it came cannot be told.
+    Unknown(u32),
 }
 
 /// Whether a level is passed: at least half of the decided matches are won. Draws do not count; who only draws passes.
@@ -40,7 +42,7 @@ pub struct Level {
 pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
     let top = part.levels().last().copied()?;
     match part.climb(a, done) {
-        Climb::Open(_) => None,
+        Climb::Open(_) | Climb::Unknown(_) => None,
         Climb::Topped => {
             let tally = part.against_level(a, top, done).unwrap_or_default();
             // Who draws only some of its matches with a top that cannot be beaten is not above it.

@@ -37,6 +37,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let which = records::Which::parse(args.game.as_deref())?;
     let runs: Vec<Archive> =
         args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
+    if let [one, other] = &runs[..]
+        && (one.about.suite != other.about.suite || one.about.games != other.about.games)
+    {
+        eprintln!("ludex: these are runs of different suites, versions or rules: what pairs may not be the same test");
+    }
     let names = names(&runs, &args.agents)?;
     let mut sides = Vec::new();
     for (k, name) in names.iter().enumerate() {

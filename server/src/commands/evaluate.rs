@@ -9,7 +9,7 @@ use ludex_agents::{AgentSpec, Kind, llm};
 use ludex_protocol::record::Record;
 use ludex_referee::Report;
 use ludex_referee::report::About;
-use ludex_referee::scale::{Options, rate};
+use ludex_referee::scale::Options;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
 use serde_json::json;
@@ -18,10 +18,10 @@ use super::print::{self, number};
 use super::report;
 use crate::named;
 use crate::runs::estimate::{self, Known};
-use crate::runs::folder::Folder;
+use crate::runs::folder::{Folder, Look};
 use crate::runs::play::{Budget, End, News, Play, results};
 use crate::runs::settings::{RunSeeds, Settings};
-use crate::runs::summary::{Row, rows, verified, widths};
+use crate::runs::summary::{Group, Row, counting, groups, rows, verified, widths};
 use crate::runs::tables;
 
 /// What `ludex evaluate` takes.
@@ -69,7 +69,7 @@ pub(super) struct Args {
 const ROUNDS: u64 = 4;
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    anyhow::ensure!(args.scale.is_finite() && args.scale > 0.0, "--scale is a number above 0, such as 0.05");
+    anyhow::ensure!((1e-6..=100.0).contains(&args.scale), "--scale is a number above 0 and at most 100, such as 0.05");
     let text = suite_text(&args.suite)?;
     let suite = Suite::parse(&text).with_context(|| format!("the suite {} cannot be used", args.suite))?;
     let (candidates, known) = candidates(&args.agents, &args.data)?;
@@ -104,11 +104,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let (done, _) = results(&name, &plan, &past.records);
     if !plan.next(&done).is_empty() {
-        hello(&plan, &folder)?;
+        hello(&plan, &folder).context("nothing was played")?;
     }
     let before = past.records.len();
-    let wanted = |records: &[Record], due: Vec<Block>| wanted(&plan, args.ci, records, due);
-    let play = Play { folder: &folder, schedule: &plan, tables: &tables, jobs, budget, wanted: &wanted };
+    let wanted = |records: &[Record], due: Vec<Block>| wanted(&name, &plan, args.ci, records, due);
+    let alive = || hello(&plan, &folder);
+    let play = Play { folder: &folder, schedule: &plan, tables: &tables, jobs, budget, wanted: &wanted, alive: &alive };
     let bar = print::progress(plan.matches_at_most(), "playing");
     let (end, records) = play.run(past, |news| match news {
         News::Due(n) => bar.set_length(bar.position() + n as u64),
@@ -135,6 +136,8 @@ fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, St
     let mut known = Known::new();
     for text in agents {
         let (name, spec) = named.resolve(text, &data.join("programs"))?;
+        // A model without a name is the same one however it is called.
+        let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
         anyhow::ensure!(out.iter().all(|(other, _)| *other != name), "{name} is named twice");
         if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
             known.insert(out.len(), measured);
@@ -148,7 +151,7 @@ fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, St
 fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
         let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
-        let told = told.with_context(|| format!("nothing was played: {} does not answer", entrant.name))?;
+        let told = told.with_context(|| format!("{} does not answer", entrant.name))?;
         let tokens = told.tokens;
         let words =
             format!("{} answers: {} tokens in, {} out, {:.1} s", entrant.name, tokens.input, tokens.out, told.seconds);
@@ -185,9 +188,9 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 }
 
 /// With `--ci`, a few rounds of the parts whose intervals are not narrow enough yet.
-fn wanted(plan: &Plan, ci: Option<f64>, records: &[Record], due: Vec<Block>) -> anyhow::Result<Vec<Block>> {
+fn wanted(run: &str, plan: &Plan, ci: Option<f64>, records: &[Record], due: Vec<Block>) -> anyhow::Result<Vec<Block>> {
     let Some(ci) = ci else { return Ok(due) };
-    let widths = widths(plan, records)?;
+    let widths = widths(run, plan, records)?;
     let open = |b: &Block| {
         b.pairing.iter().any(|&a| plan.agents[a].candidate && widths.get(&(b.part, a)).is_none_or(|&w| w > ci))
     };
@@ -206,17 +209,29 @@ struct Outcome<'a> {
 }
 
 impl Outcome<'_> {
+    /// What the log says of the last match that was spoiled.
+    fn last_failure(&self) -> String {
+        let log = Look::at(self.folder.path()).map(|look| look.log).unwrap_or_default();
+        let spoiled = log.iter().rev().filter(|line| matches!(line["what"].as_str(), Some("discarded" | "failed")));
+        spoiled.filter_map(|line| line["why"].as_str()).next().unwrap_or("log.jsonl says why").to_owned()
+    }
+
     fn tell(&self, args: &Args, end: &End) -> anyhow::Result<()> {
+        let run = self.folder.run();
+        let (done, _) = results(run, self.plan, self.records);
         let games = verified(self.records)?;
-        let scales = rate(&games, &Options::default());
-        let (done, _) = results(self.folder.run(), self.plan, self.records);
-        let rows = rows(self.plan, &done, &scales);
+        let rows = rows(run, self.plan, &done, &verified(counting(run, &done, self.records))?);
+        let groups = groups(self.plan, &rows);
         let about = About {
             title: format!("{}: {}", self.plan.suite.title, args.agents.join(", ")),
             command: format!("ludex report {}", self.folder.path().join("episodes.jsonl").display()),
             secret: args.secret.clone(),
         };
-        let files = report::write(&Report::build(&games, Vec::new(), Options::default(), about), self.folder.path())?;
+        let report = Report::build(&games, Vec::new(), Options::default(), about);
+        let files = report::write(&report, self.folder.path()).unwrap_or_else(|e| {
+            eprintln!("ludex: {e:#}");
+            Vec::new()
+        });
         let usage = self.folder.usage();
         let (ended, why) = match end {
             End::Done => ("done", None),
@@ -226,16 +241,27 @@ impl Outcome<'_> {
         if args.json {
             print::json(&json!({
                 "run": self.folder.run(), "end": ended, "why": why, "matches": self.records.len(), "played": self.played,
-                "parts": rows, "usage": usage, "folder": self.folder.path(), "files": files,
+                "parts": rows, "groups": groups, "usage": usage, "folder": self.folder.path(), "files": files,
             }))?;
         } else {
             let mut out = io::stdout().lock();
             show(&mut out, &rows)?;
+            show_more(&mut out, &rows, &groups)?;
             let all = print::count(self.records.len(), "match", "matches");
             writeln!(out, "{all}, {} of them now; {}", self.played, costs(&usage))?;
             writeln!(out, "{}", self.folder.path().join("report.html").display())?;
         }
+        let discarded: u64 = rows.iter().map(|row| row.discarded).sum();
+        if discarded > 0 {
+            eprintln!("ludex: {discarded} discarded; the last: {}", self.last_failure());
+        }
         match end {
+            End::Done if !games.is_empty() && games.iter().all(|g| !g.reason().counts()) => {
+                bail!(
+                    "nothing counts: every match was spoiled; {} says why",
+                    self.folder.path().join("log.jsonl").display()
+                )
+            }
             End::Done => Ok(()),
             End::Budget(why) => {
                 eprintln!("ludex: stopped: {why}; the same line with a larger budget goes on");
@@ -266,6 +292,28 @@ pub(super) fn costs(usage: &crate::runs::usage::Usage) -> String {
         format!("{:.2} dollars{part}", usage.usd)
     };
     format!("{} calls, {} tokens in, {} out, {money}", usage.calls, usage.tokens_in, usage.tokens_out)
+}
+
+/// What stands below the table: metrics that parts ask for, and means over groups.
+pub(super) fn show_more(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
+    for row in rows {
+        for (metric, measure) in &row.metrics {
+            let range = measure
+                .low
+                .zip(measure.high)
+                .map_or_else(String::new, |(low, high)| format!(" ({} to {})", number(low, 3), number(high, 3)));
+            writeln!(out, "{}: {} of {} {}{range}", row.part, metric, row.agent, number(measure.value, 3))?;
+        }
+    }
+    for Group { group, agent, parts, score } in groups {
+        writeln!(
+            out,
+            "{group}: mean score of {agent} {} over {}",
+            number(*score, 3),
+            print::count(*parts, "part", "parts")
+        )?;
+    }
+    Ok(())
 }
 
 /// The table of a run.

@@ -3,15 +3,15 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use ludex_referee::scale::{Options, rate};
 use serde_json::json;
 
 use super::evaluate::{costs, show};
 use super::{print, tournament};
-use crate::runs::folder::{Look, path_of};
+use crate::archive::Archive;
+use crate::runs::folder::Look;
 use crate::runs::play::results;
 use crate::runs::settings::Kind;
-use crate::runs::summary::{rows, verified};
+use crate::runs::summary::{counting, rows, verified};
 
 /// What `ludex status` takes.
 #[derive(clap::Args)]
@@ -27,8 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let named = path_of(&args.data, &args.run);
-    let path = if named.exists() { named } else { PathBuf::from(&args.run) };
+    let path = Archive::folder(&args.run, &args.data)?;
     let look = Look::at(&path)?;
     if look.settings.kind == Kind::Tournament {
         return tournament::status(&look, args.json);
@@ -37,7 +36,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let records = &look.past.records;
     let (done, _) = results(&look.settings.run, &plan, records);
     let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
-    let rows = rows(&plan, &done, &rate(&verified(records)?, &Options::default()));
+    let run = &look.settings.run;
+    let rows = rows(run, &plan, &done, &verified(counting(run, &done, records))?);
     let last = look.log.last();
     let state = if look.playing {
         "playing"
@@ -54,7 +54,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     show(&mut out, &rows)?;
-    let more = if look.playing { "" } else { " at least" };
+    // What a level that is not found yet will take cannot be told.
+    let more = if due > 0 { " at least" } else { "" };
     writeln!(
         out,
         "{state}: {}, {due} due{more}; {}",

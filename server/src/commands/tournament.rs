@@ -171,6 +171,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let id = |(who, name): (usize, &String)| AgentId {
         name: name.clone(),
         spec: playing.get(&who).map(|p| p.spec.to_string()).or_else(|| specs.remove(name)).unwrap_or_default(),
+        program: playing.get(&who).map(|p| settings::program(&p.spec)).unwrap_or_default(),
         candidate: true,
         variant: false,
     };
@@ -192,7 +193,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let tables = [table];
     let budget = Budget::default();
-    let play = Play { folder: &folder, schedule: &event, tables: &tables, jobs, budget, wanted: &wave };
+    let alive = || Ok(());
+    let play = Play { folder: &folder, schedule: &event, tables: &tables, jobs, budget, wanted: &wave, alive: &alive };
     let most = event.tournament.blocks_at_most().saturating_mul(event.tournament.matches_of_block());
     let bar = print::progress(most, "playing");
     bar.set_position(before as u64);

@@ -40,6 +40,12 @@ pub struct Cost {
     pub tokens_in: f64,
     /// Tokens written.
     pub tokens_out: f64,
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Calls without a known price.
+    pub unpriced: f64,
+    /// Seconds of waiting for endpoints, all calls one after the other.
+    pub waiting: f64,
     /// Seconds of computing, by everybody who plays here.
     pub computing: f64,
 }
@@ -51,6 +57,9 @@ impl Cost {
         self.calls += other.calls * times;
         self.tokens_in += other.tokens_in * times;
         self.tokens_out += other.tokens_out * times;
+        self.usd += other.usd * times;
+        self.unpriced += other.unpriced * times;
+        self.waiting += other.waiting * times;
         self.computing += other.computing * times;
     }
 }
@@ -94,29 +103,21 @@ pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs
     let mut total = Cost::default();
     parts.iter().for_each(|cost| total.add(cost, 1.0));
     let mut guesses = Vec::new();
-    let model = models.first().map(|&who| AgentSpec::parse(&plan.agents[who].spec)).transpose()?;
-    let price = |name: &str| model.as_ref().and_then(|spec| spec.number(name));
-    let usd = match (&model, price("price_in"), price("price_out")) {
-        (None, ..) => Some(0.0),
-        (_, Some(read), Some(written)) => Some((total.tokens_in * read + total.tokens_out * written) / 1e6),
-        _ => None,
-    };
-    if model.is_some() && usd.is_none() {
+    let usd = (total.unpriced == 0.0).then_some(total.usd);
+    if usd.is_none() {
         guesses.push("dollars: no price is known; price_in and price_out say dollars for a million tokens".into());
     }
-    let measured = models.first().and_then(|who| known.get(who));
-    if model.is_some() && measured.is_none() {
+    if models.iter().any(|who| !known.contains_key(who)) {
         guesses.push(
             "length of the answers and seconds for each: by the prompting strategy, until `ludex agents add` and `ludex agents check` have measured them"
                 .into(),
         );
     }
-    if model.is_some() && like.is_none() {
+    if !models.is_empty() && like.is_none() {
         guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
     }
-    let seconds = measured.map_or_else(|| 0.5 + total.tokens_out / total.calls.max(1.0) / 60.0, |m| m.seconds);
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
-    let hours = (total.calls * seconds / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
+    let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
     let ids = || plan.parts.iter().map(|p| p.part.id.clone());
     Ok(Estimate {
@@ -233,8 +234,8 @@ struct StandIn {
     agent: Arc<dyn Agent>,
     spec: AgentSpec,
     game: GameRef,
-    /// Tokens of an answer, where they were measured.
-    answer: Option<f64>,
+    /// What was measured of the model.
+    measured: Option<Measured>,
 }
 
 fn stand_in(
@@ -251,8 +252,7 @@ fn stand_in(
     };
     let like = like.map_or_else(middle, str::to_owned);
     let agent = AgentSpec::parse(&like)?.build(game)?;
-    let answer = known.get(&who).map(|m| m.tokens_out);
-    Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), answer })
+    Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), measured: known.get(&who).cloned() })
 }
 
 /// A stand-in whose questions are measured as the model's would be.
@@ -263,13 +263,20 @@ struct Metered {
 
 impl Agent for Metered {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let Forecast { calls, tokens_in, tokens_out } =
-            llm::forecast(&self.stand_in.spec, &self.stand_in.game, ask, self.stand_in.answer)?;
+        let StandIn { spec, game, measured, .. } = &self.stand_in;
+        let answer = measured.as_ref().map(|m| m.tokens_out);
+        let Forecast { calls, tokens_in, tokens_out } = llm::forecast(spec, game, ask, answer)?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.moves += 1.0;
         seen.calls += calls;
         seen.tokens_in += tokens_in;
         seen.tokens_out += tokens_out;
+        match (spec.number("price_in"), spec.number("price_out")) {
+            (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
+            _ => seen.unpriced += calls,
+        }
+        // Where nothing was measured: half a second, and sixty tokens a second.
+        seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
         drop(seen);
         self.stand_in.agent.act(ask, deadline)
     }

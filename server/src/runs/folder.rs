@@ -97,7 +97,9 @@ impl Look {
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = Past::read(path, false)?;
         let lock = File::open(path.join("lock"));
-        let playing = lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)));
+        // The lock is given back at once: whoever looks must not keep anybody from playing.
+        let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let playing = lock.is_ok_and(busy);
         Ok(Look { settings, suite, past, playing, log: lines(&path.join("log.jsonl"), false)? })
     }
 }
@@ -133,7 +135,13 @@ impl Folder {
         if begun.exists() {
             let was = read_settings(&path)?;
             let differences = was.differences(settings);
-            if !differences.is_empty() {
+            // A run that never played anything is begun anew by a line that was corrected.
+            let fresh = ["episodes.jsonl", "calls.jsonl"]
+                .iter()
+                .all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
+            if fresh {
+                begin(&path, settings, suite).with_context(failed)?;
+            } else if !differences.is_empty() {
                 let list = differences.iter().map(|d| format!("\n  {d}")).collect::<String>();
                 bail!(
                     "run {} was begun with other settings; --run with another name begins a new one{list}",
@@ -141,9 +149,7 @@ impl Folder {
                 );
             }
         } else {
-            write_whole(&path, "suite.toml", suite.as_bytes()).with_context(failed)?;
-            // Last: a folder with this file is a run.
-            write_whole(&path, "run.json", format!("{:#}\n", json!(settings)).as_bytes()).with_context(failed)?;
+            begin(&path, settings, suite).with_context(failed)?;
         }
         let past = Past::read(&path, true)?;
         lines::<Value>(&path.join("log.jsonl"), true)?;
@@ -259,6 +265,13 @@ impl Journal for SeatJournal<'_> {
     }
 }
 
+/// Writes what a run begins with.
+fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
+    write_whole(path, "suite.toml", suite.as_bytes())?;
+    // Last: a folder with this file is a run.
+    write_whole(path, "run.json", format!("{:#}\n", json!(settings)).as_bytes())
+}
+
 /// The settings of a run that is there.
 ///
 /// # Errors
@@ -280,8 +293,14 @@ pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result
 }
 
 /// One write for one line, so that a kill leaves at most one line that is cut off.
+///
+/// A line that does not fit on the disk is taken back, so that the next one does not stand behind half of it.
 fn append(file: &mut File, line: &str) -> io::Result<()> {
-    file.write_all(format!("{line}\n").as_bytes())
+    let len = file.metadata()?.len();
+    file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
+        // If this fails too, what is left is a line that was cut off.
+        let _ = file.set_len(len);
+    })
 }
 
 /// The lines of a file. What stands behind the last line break was cut off by a kill: it is left out, and if the run goes on

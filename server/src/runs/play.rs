@@ -2,8 +2,8 @@
 //!
 //! Blocks are played on threads, each by one from its first match to its last, so that a run stops between blocks. A match
 //! that the infrastructure spoiled (an endpoint that is down, a rate limit that lasts) is nobody's loss: it is played again at
-//! the end, and discarded if it fails again. Where one match after the other fails so, the run stops, and those failures count
-//! for nothing: the same line goes on when the endpoint is back.
+//! the end, and discarded if it fails again. Where one match after the other fails so, the endpoint is asked for a word; if it
+//! does not answer either the run stops, and those failures count for nothing: the same line goes on when the endpoint is back.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,7 +23,7 @@ use crate::local::{self, Asking, Played};
 use crate::matches::now_text;
 use crate::matches::terms::{SeatSetup, Setup};
 
-/// How many matches may fail one after the other by the infrastructure before a run stops.
+/// How many matches may fail one after the other by the infrastructure before it is asked whether it is there.
 const STREAK: usize = 5;
 /// What marks the name of an episode that is played again.
 pub const AGAIN: &str = ".re";
@@ -77,6 +77,8 @@ pub struct Play<'a> {
     pub budget: Budget,
     /// A wave of blocks is cut to those that are wanted, e.g. because an interval is narrow enough.
     pub wanted: &'a Wanted<'a>,
+    /// Whether what the agents stand on is there at all: asked when matches fail one after the other.
+    pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
 }
 
 /// The part of an episode's name that names its match: without the run, and without the mark of a rematch.
@@ -161,16 +163,16 @@ impl Play<'_> {
                         self.folder.log("failed", Some(&finished.played.record.header.episode), Some(&why))?;
                         pending.push(finished);
                         if pending.len() >= STREAK && end.is_none() {
-                            self.folder.log("stopped", None, Some(&why))?;
-                            end = Some(End::Infrastructure(why));
-                            stop.store(true, Relaxed);
+                            end = self.dead(&why)?;
+                            match end {
+                                Some(_) => stop.store(true, Relaxed),
+                                None => self.commit_all(&mut pending, &mut records, &mut news)?,
+                            }
                         }
                         continue;
                     }
                     // It works again, so what failed before failed for itself.
-                    for finished in pending.drain(..) {
-                        self.commit(finished, &mut records, &mut news)?;
-                    }
+                    self.commit_all(&mut pending, &mut records, &mut news)?;
                     self.commit(finished, &mut records, &mut news)?;
                     if end.is_none()
                         && let Some(why) = self.spent(records.len(), begun)
@@ -182,14 +184,36 @@ impl Play<'_> {
                 }
                 Ok(())
             })?;
+            if end.is_none()
+                && let Some(last) = pending.last()
+            {
+                // Nothing came after them that could tell whose fault they were.
+                end = self.dead(&last.played.failure.clone().unwrap_or_default())?;
+            }
             if let Some(end) = end {
                 return Ok((end, records));
             }
-            for finished in pending.drain(..) {
-                self.commit(finished, &mut records, &mut news)?;
-            }
+            self.commit_all(&mut pending, &mut records, &mut news)?;
             (done, failed) = results(self.folder.run(), self.schedule, &records);
         }
+    }
+
+    /// The end of the run, if what the agents stand on is not there; `why` is what a match failed by.
+    fn dead(&self, why: &str) -> anyhow::Result<Option<End>> {
+        if (self.alive)().is_ok() {
+            return Ok(None);
+        }
+        self.folder.log("stopped", None, Some(why))?;
+        Ok(Some(End::Infrastructure(why.to_owned())))
+    }
+
+    fn commit_all(
+        &self,
+        pending: &mut Vec<Finished>,
+        records: &mut Vec<Record>,
+        news: &mut impl FnMut(News),
+    ) -> anyhow::Result<()> {
+        pending.drain(..).try_for_each(|finished| self.commit(finished, records, news))
     }
 
     fn commit(&self, finished: Finished, records: &mut Vec<Record>, news: &mut impl FnMut(News)) -> anyhow::Result<()> {

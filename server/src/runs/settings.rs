@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ludex_agents::{AgentSpec, llm};
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Plan, seeds};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::spec_in;
 
@@ -66,11 +68,13 @@ pub struct AgentId {
     pub name: String,
     /// How it is written.
     pub spec: String,
+    /// What names its program, if it starts one.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub program: String,
     /// Whether it is under evaluation.
-    #[serde(default)]
     pub candidate: bool,
     /// Whether it is a variant of a candidate that a part makes.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub variant: bool,
 }
 
@@ -111,6 +115,7 @@ impl Settings {
         let agent = |e: &ludex_referee::suite::plan::Entrant| AgentId {
             name: e.name.clone(),
             spec: e.spec.clone(),
+            program: AgentSpec::parse(&e.spec).map_or_else(|_| String::new(), |spec| program(&spec)),
             candidate: e.candidate,
             variant: e.variant.is_some(),
         };
@@ -178,7 +183,8 @@ impl Settings {
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
         for (was, is) in self.agents.iter().zip(&now.agents) {
             differ("agent", was.name.clone(), is.name.clone());
-            differ(&format!("spec of {}", was.name), was.spec.clone(), is.spec.clone());
+            differ(&format!("spec of {}", was.name), essence(&was.spec), essence(&is.spec));
+            differ(&format!("program of {}", was.name), was.program.clone(), is.program.clone());
         }
         let mut maps = |what: &str, was: &BTreeMap<String, String>, is: &BTreeMap<String, String>| {
             for key in was.keys().chain(is.keys().filter(|key| !was.contains_key(*key))) {
@@ -187,7 +193,30 @@ impl Settings {
             }
         };
         maps("rules of", &self.games, &now.games);
-        maps("prompts of", &self.prompts, &now.prompts);
+        // Other agents have other prompts, and that has been said.
+        if self.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
+            maps("prompts of", &self.prompts, &now.prompts);
+        }
         out
     }
+}
+
+/// A spec without what may change while a run goes on.
+fn essence(text: &str) -> String {
+    AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::essence(&spec).to_string())
+}
+
+/// What names the program of an agent that starts one: SHA-256, shortened, over the files that its command line names; empty where
+/// it names none.
+pub fn program(spec: &AgentSpec) -> String {
+    let Some(cmd) = spec.text("cmd") else { return String::new() };
+    let mut hash = Sha256::new();
+    let mut any = false;
+    for word in shlex::split(&cmd).unwrap_or_default() {
+        if let Ok(bytes) = std::fs::read(&word) {
+            hash.update(Sha256::digest(bytes));
+            any = true;
+        }
+    }
+    if any { hex::encode(&hash.finalize()[..8]) } else { String::new() }
 }

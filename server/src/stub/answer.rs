@@ -203,7 +203,8 @@ fn listed_moves(prompt: &str) -> Vec<&str> {
     let below = lines.skip_while(|l| l.trim().is_empty()).map(str::trim).take_while(|l| !l.is_empty());
     let below: Vec<&str> = if head.is_empty() { below.collect() } else { vec![head] };
     let moves = match below.as_slice() {
-        [one] => one.split(',').collect(),
+        // A line that ends like a sentence is one move with a comma in it, as in nim.
+        [one] if !one.ends_with(';') => one.split(',').collect(),
         many => many.to_vec(),
     };
     let bare = moves.into_iter().map(|m| m.trim().trim_start_matches("- ").trim_matches('`'));

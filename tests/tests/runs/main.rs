@@ -178,7 +178,7 @@ fn what_changed_is_refused_by_name() {
         ("mcts sims=6", &[][..], "spec of mcts sims=5: was mcts sims=5, is mcts sims=6"),
         ("mcts sims=5", &["--scale", "0.5"], "scale: was 1, is 0.5"),
         ("mcts sims=5", &["--secret", "00ff"], "seeds: was open (0), is a secret"),
-        ("mcts sims=5", &["--agent", "random"], "number of agents"),
+        ("mcts sims=5", &["--agent", "alphabeta"], "number of agents"),
     ] {
         let ran = place.evaluate(agent, "r", more);
         assert!(ran.fails().contains(what), "{}", ran.err);
@@ -243,7 +243,7 @@ fn what_cannot_be_played_is_said_before_anything_is() {
     assert!(place.evaluate("random", "No Name", &[]).fails().contains("small letters"));
     let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
     assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
-    assert!(place.ludex(&["status", "nothing"]).fails().contains("is no run"));
+    assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));
 }
 
 /// The suites that come along can be played as they are written: every opponent sits down in its game.

@@ -216,18 +216,54 @@ fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
         (format!("llm model=m base_url={url} key_env=LUDEX_TEST_NO_SUCH_KEY"), "LUDEX_TEST_NO_SUCH_KEY"),
         ("llm model=m base_url=ftp://x".to_owned(), "base_url"),
         ("llm base_url=http://127.0.0.1:1/v1".to_owned(), "llm needs model"),
+        ("llm model=m base_url=http://me:secret@127.0.0.1:1/v1".to_owned(), "Keys are named by key_env"),
         (format!("llm model=m base_url={url} promting=cot"), "did you mean prompting?"),
         (format!("llm model=m base_url={url} extra='[1]'"), "extra"),
     ] {
         let ran = place.evaluate(&agent, "never", &[]);
         assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
+        // A run that never played anything is begun anew by the next line.
         assert_eq!(place.written("never"), 0, "{agent}");
-        // Every agent has its own settings, and nothing of the last one stands in the way.
-        let _ = fs::remove_dir_all(place.of_run("never", ""));
     }
     let named =
         place.ludex(&["agents", "check", &format!("llm model=m base_url=http://127.0.0.1:{nobody}/v1 retries=0")]);
     assert!(!named.ok);
+}
+
+/// How calls are made may change while a run goes on; what is asked may not.
+#[test]
+fn a_run_goes_on_with_another_limit_and_not_with_another_prompt() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();
+    let refused = place.evaluate(&stub.model("m", "history=3"), "r", &[]);
+    assert!(refused.fails().contains("agent: was llm model=m"), "{}", refused.err);
+    let all = place.evaluate(&stub.model("m", "rpm=100000 retries=1 concurrency=2"), "r", &[]).json();
+    assert_eq!(
+        (all["end"].as_str(), all["parts"][0]["wins"].as_u64().unwrap() + all["parts"][0]["losses"].as_u64().unwrap()),
+        (Some("done"), 48)
+    );
+    let records = fs::read_to_string(place.of_run("r", "episodes.jsonl")).unwrap();
+    assert!(!records.contains("rpm="));
+}
+
+/// An opponent that plays otherwise the second time: answers of before are answers to other questions.
+#[test]
+fn kept_answers_are_for_the_same_question_only() {
+    let place = Place::new();
+    let bot = "import json, random, sys\nseen = json.loads(sys.stdin.readline())\ntaken = [(m['x'], m['y']) for m in seen['requests'] + seen['responses']]\nfree = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken]\nx, y = random.choice(free)\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
+    fs::write(place.path("bot.py"), bot).unwrap();
+    let suite = "name = \"wild\"\nversion = 1\ntitle = \"W\"\n[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = ['botzone cmd=\"python3 bot.py\"']\nblocks = 6\n";
+    fs::write(place.path("wild.toml"), suite).unwrap();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = stub.model("m", "");
+    let line = ["evaluate", "--agent", &model, "--suite", "wild.toml", "--run", "r", "--json", "--jobs", "2"];
+    assert_eq!(killed(&place, "r", &line, 3, 9_000).json()["end"], "done");
+    let verified = place.ludex(&["verify", "r"]);
+    assert!(verified.ok, "{}{}", verified.out, verified.err);
+    // Each answer that was used stands behind a prompt that shows the position of the record.
+    let told = place.ludex(&["transcript", "r"]);
+    assert!(told.ok && told.out.contains("verdict: ok"), "{}", told.err);
 }
 
 /// Faults of the model are its own, faults of the way are nobody's.

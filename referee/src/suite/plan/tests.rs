@@ -59,6 +59,16 @@ fn halving_finds_the_level_that_climbing_finds() {
 }
 
 #[test]
+fn a_level_of_which_nothing_counts_is_unknown() {
+    for schedule in ["climb", "bisect"] {
+        let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
+        let (done, _) = play(&plan, |_, _, _, _| Done::Discarded);
+        assert!(matches!(plan.parts[0].climb(0, &done), super::super::verdict::Climb::Unknown(_)));
+        assert_eq!(level(&plan.parts[0], 0, &done), None);
+    }
+}
+
+#[test]
 fn a_level_is_passed_by_half_of_what_is_decided() {
     let tally = |wins, draws, losses| Tally { wins, draws, losses };
     assert!(passed(&tally(8, 0, 8)) && passed(&tally(15, 1, 15)) && passed(&tally(0, 5, 0)));

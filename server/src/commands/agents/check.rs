@@ -123,7 +123,7 @@ impl Candidate {
 fn play(text: &str, game: &GameRef) -> Option<String> {
     match Player::new(text, game) {
         Ok(player) if player.spec.kind() == Kind::Person => Some("a person is not checked".to_owned()),
-        Ok(player) => check(player, game, None).err(),
+        Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),
     }
 }

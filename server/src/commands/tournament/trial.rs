@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{Args, print};
-use crate::local::{Player, check};
+use crate::local::{Player, Unfit, check};
 use crate::named::{Agents, Entry};
 use crate::runs::event::{Event, Terms};
 
@@ -54,17 +54,23 @@ pub(super) fn try_all(
     let of = |entry: &Entry| {
         let player = make(entry, game, bots);
         let begun = Instant::now();
-        let player = player.and_then(|player| check(player.clone(), game, Some(limit)).map(|()| player));
+        let player = match player.map(|player| (check(player.clone(), game, Some(limit)), player)) {
+            Ok((Ok(()), player)) => Ok(player),
+            Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
+            // An endpoint that is down says nothing about the one who needs it.
+            Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
+        };
         bar.inc(1);
         // It took all seats of one match, and each seat of one.
         let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
-        Trial { name: entry.name.clone(), player, seconds }
+        Ok(Trial { name: entry.name.clone(), player, seconds })
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
     // One after the other, not in halves, so that little waits for its turn.
-    let mut trials: Vec<(usize, Trial)> =
-        pool.install(|| agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| (k, of(entry))).collect());
+    let trials: anyhow::Result<Vec<(usize, Trial)>> =
+        pool.install(|| agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect());
     bar.finish_and_clear();
+    let mut trials = trials?;
     trials.sort_by_key(|(k, _)| *k);
     Ok(trials.into_iter().map(|(_, trial)| trial).collect())
 }

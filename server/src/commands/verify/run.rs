@@ -163,10 +163,15 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
     let file = run.place.join(CALLS).display().to_string();
     let mut wrong = Vec::new();
     for (episode, calls) in &run.calls {
-        let mut last = None;
+        let mut last: Option<&Kept> = None;
         for kept in calls {
+            // A match that was interrupted may have come to another position when it was played again: then the model was asked
+            // another question in the same place.
+            let twice = last.is_some_and(|last| {
+                (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
+            });
             let message = match records.get(episode) {
-                _ if last == Some((kept.seat, kept.key)) => Some("the call is there twice".to_owned()),
+                _ if twice => Some("the call is there twice".to_owned()),
                 Some(record) => of_record(kept, record),
                 // While a run goes on, matches with calls are still to end.
                 None if run.done() || Place::parse(&run.about.run, episode).is_none() => {
@@ -174,7 +179,7 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
                 }
                 None => None,
             };
-            last = Some((kept.seat, kept.key));
+            last = Some(kept);
             wrong.extend(message.map(|message| Refused {
                 source: Source { file: file.clone(), line: kept.line },
                 episode: Some(episode.clone()),
