@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_env::draw::key as hash;
-use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, VERSION};
-use ludex_referee::digest::seed_commit;
+use ludex_protocol::record::{Illegal, Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 
@@ -20,8 +18,7 @@ use super::folder::{Calls, Folder, Past};
 use super::usage::Usage;
 use super::{Schedule, Table};
 use crate::local::{self, Asking, Played};
-use crate::matches::now_text;
-use crate::matches::terms::{SeatSetup, Setup};
+use crate::matches::terms::Setup;
 
 /// How many matches may fail one after the other by the infrastructure before it is asked whether it is there.
 const STREAK: usize = 5;
@@ -303,42 +300,16 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// What a match of a run is made of.
+/// What a match of a run is made of: that of any match here, under the names and the policy of the run.
 pub fn setup(table: &Table, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
-    let spec = table.game.spec();
-    let seed = table.seeds.of(block.index);
-    let mut salt = [0; 16];
-    // Nobody waits for the end of this match to learn its seed: the salt need not be secret.
-    salt.copy_from_slice(&hash(&format!("ludex.v1:run-salt:{episode}:{seed}"))[..16]);
     let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
-    let header = Header {
-        ludex: VERSION,
-        episode: episode.to_owned(),
-        number: 0,
-        flags: if players.iter().any(|p| p.agent.peeks()) { vec!["peek".into()] } else { Vec::new() },
-        game: spec.game.clone(),
-        params: spec.params.clone(),
-        rules: spec.rules,
-        hash: spec.hash.clone(),
-        server: crate::PROGRAM.into(),
-        seats: players.iter().map(|p| p.record_seat()).collect(),
-        rated: players.iter().all(|p| !p.agent.peeks()),
-        clock: Clock::default(),
-        illegal: Illegal { policy: table.policy.illegal, tries: table.policy.tries },
-        seed_commit: Some(seed_commit(&salt, seed)),
-        started: now_text(),
-    };
-    Setup {
-        game: table.game.clone(),
-        header,
-        seats: players.iter().map(|_| SeatSetup::default()).collect(),
-        skip_forced: false,
-        seed,
-        salt,
-        release: true,
-        grace_ms: 0,
-        run: Some(run.to_owned()),
-        pair: Some(format!("{run}.{}", block_key(&table.id, &block.pairing, block.index))),
-        restarts: 0,
-    }
+    let seed = table.seeds.of(block.index);
+    let pair = format!("{run}.{}", block_key(&table.id, &block.pairing, block.index));
+    let named = local::block_key(&table.game, &players, seed);
+    let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, Some(pair));
+    setup.header.episode = episode.to_owned();
+    setup.header.rated = players.iter().all(|p| !p.agent.peeks());
+    setup.header.illegal = Illegal { policy: table.policy.illegal, tries: table.policy.tries };
+    setup.run = Some(run.to_owned());
+    setup
 }
