@@ -368,7 +368,6 @@ mod tests {
             ("http://localhost/v1", true),
             ("http://[::1]:9/v1", true),
             ("http://127.0.0.1.example.org/v1", false),
-            ("http://u:p@127.0.0.1:8/v1", true),
             ("http://10.0.0.7:8000/v1", false),
         ] {
             let settings = read(&format!("base_url={url}")).unwrap();

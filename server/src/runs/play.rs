@@ -115,6 +115,9 @@ struct Finished {
     turn: usize,
     key: String,
     played: Played,
+    /// When it was begun, and when it was over.
+    begun: Instant,
+    over: Instant,
 }
 
 impl Play<'_> {
@@ -168,8 +171,10 @@ impl Play<'_> {
                         }
                         continue;
                     }
-                    // It works again, so what failed before failed for itself.
-                    self.commit_all(&mut pending, &mut records, &mut news)?;
+                    // What was over before this one began failed for itself: since then it works.
+                    let (own, mut open): (Vec<_>, Vec<_>) = pending.drain(..).partition(|f| f.over <= finished.begun);
+                    pending.append(&mut open);
+                    own.into_iter().try_for_each(|f| self.commit(f, &mut records, &mut news))?;
                     self.commit(finished, &mut records, &mut news)?;
                     if end.is_none()
                         && let Some(why) = self.spent(records.len(), begun)
@@ -263,8 +268,10 @@ impl Play<'_> {
                 let again = if failed.contains_key(&key) { AGAIN } else { "" };
                 let episode = format!("{}.{key}{again}", self.folder.run());
                 let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
+                let begun = Instant::now();
                 let played = self.play(&block, due, &episode, before);
-                let finished = Finished { part: block.part, turn: due.turn, key, played };
+                let over = Instant::now();
+                let finished = Finished { part: block.part, turn: due.turn, key, played, begun, over };
                 // Waits until the match is kept, so that nothing is begun that the budget does not allow.
                 let (kept, waits) = mpsc::channel();
                 if tx.send((finished, kept)).is_err() {

@@ -51,6 +51,7 @@ pub enum Kind {
 
 /// A suite by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SuiteId {
     /// Its name.
     pub name: String,
