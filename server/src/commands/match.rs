@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::Kind;
-use ludex_protocol::record::{Outcome, Record};
+use ludex_protocol::record::{Outcome, Reason, Record};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let series = Series { game, players, plan: blocks(&table, args.pairs, 0), seeds: Seeds::Open(args.seed) };
     let mut out = args.out.as_deref().map(create).transpose()?;
     let mut sums: Vec<Sum> = table.iter().map(|_| Sum::default()).collect();
-    let mut failures = Vec::new();
+    let (mut failures, mut spoiled) = (Vec::new(), Vec::new());
     let bar = print::progress(series.plan.len() as u64, "playing");
     series.run(args.jobs.unwrap_or(0).into(), |k, played| {
         let record = &played.record;
@@ -66,7 +66,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             writeln!(file, "{line}").with_context(|| format!("{} cannot be written", path.display()))?;
         }
         if let Some(why) = played.failure {
-            failures.push(format!("{}: {why}", record.header.episode));
+            let counts = record.footer.reason.is_some_and(Reason::counts);
+            let list = if counts { &mut failures } else { &mut spoiled };
+            list.push(format!("{}: {why}", record.header.episode));
         }
         bar.inc(1);
         Ok(())
@@ -78,6 +80,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(first) = failures.first() {
         let many = print::count(failures.len(), "match was", "matches were");
         eprintln!("ludex: {many} lost by an agent that could not go on; the first: {first}");
+    }
+    if let Some(first) = spoiled.first() {
+        let many = print::count(spoiled.len(), "match counts", "matches count");
+        eprintln!("ludex: {many} for nobody, since what an agent stands on failed; the first: {first}");
     }
     if args.json {
         return Ok(print::json(&document(&args, &series, &sums))?);

@@ -73,8 +73,9 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
     print::table(out, &rows, |k| (2..5).contains(&k))?;
     let schema = if probe.schema { "JSON schemas are taken" } else { "no JSON schemas: it is asked for text" };
     let cost = usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("{} USD", print::number(usd, 6)));
-    let Probe { tokens_in, tokens_out, seconds, .. } = probe;
-    writeln!(out, "{schema}; a question takes {tokens_in:.0} + {tokens_out:.0} tokens and {seconds:.2} s, {cost}")
+    let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
+    let seconds = print::number(probe.seconds, 2);
+    writeln!(out, "{schema}; a question takes {tokens_in} + {tokens_out} tokens and {seconds} s, {cost}")
 }
 
 fn document(name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> Value {
