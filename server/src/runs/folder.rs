@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::settings::Settings;
 use super::usage::Usage;
+use crate::archive::{CALLS, EPISODES, LOG, RUN, SUITE, whole_lines};
 use crate::local::Journals;
 
 /// The folder of a run by its name: `DATA/runs/NAME`.
@@ -57,10 +58,10 @@ impl Past {
     /// # Errors
     /// A file that cannot be read, or is damaged before its end.
     fn read(path: &Path, cut: bool) -> anyhow::Result<Past> {
-        let records = lines::<Record>(&path.join("episodes.jsonl"), cut)?;
+        let records = lines::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
         let mut past = Past::default();
-        for line in lines::<CallLine>(&path.join("calls.jsonl"), cut)? {
+        for line in lines::<CallLine>(&path.join(CALLS), cut)? {
             past.usage.add(&line.call);
             if !done.contains(line.episode.as_str()) {
                 past.open.entry(line.episode).or_default().insert((line.seat, line.key), line.call);
@@ -93,14 +94,14 @@ impl Look {
     /// A folder that is no run, or files of it that cannot be read.
     pub fn at(path: &Path) -> anyhow::Result<Look> {
         let settings = read_settings(path)?;
-        let file = path.join("suite.toml");
+        let file = path.join(SUITE);
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = Past::read(path, false)?;
         let lock = File::open(path.join("lock"));
         // The lock is given back at once: whoever looks must not keep anybody from playing.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
-        Ok(Look { settings, suite, past, playing, log: lines(&path.join("log.jsonl"), false)? })
+        Ok(Look { settings, suite, past, playing, log: lines(&path.join(LOG), false)? })
     }
 }
 
@@ -131,14 +132,12 @@ impl Folder {
         if lock.try_lock().is_err() {
             bail!("run {} is being played by another process; `ludex status {}` shows it", settings.run, settings.run);
         }
-        let begun = path.join("run.json");
+        let begun = path.join(RUN);
         if begun.exists() {
             let was = read_settings(&path)?;
             let differences = was.differences(settings);
             // A run that never played anything is begun anew by a line that was corrected.
-            let fresh = ["episodes.jsonl", "calls.jsonl"]
-                .iter()
-                .all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
+            let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
             if fresh {
                 begin(&path, settings, suite).with_context(failed)?;
             } else if !differences.is_empty() {
@@ -152,24 +151,21 @@ impl Folder {
             begin(&path, settings, suite).with_context(failed)?;
         }
         let past = Past::read(&path, true)?;
-        lines::<Value>(&path.join("log.jsonl"), true)?;
+        lines::<Value>(&path.join(LOG), true)?;
         let append =
             |name: &str| OpenOptions::new().create(true).append(true).open(path.join(name)).with_context(failed);
         let folder = Folder {
             run: settings.run.clone(),
             _lock: lock,
-            episodes: Mutex::new(append("episodes.jsonl")?),
-            calls: Mutex::new(append("calls.jsonl")?),
-            log: Mutex::new(append("log.jsonl")?),
+            episodes: Mutex::new(append(EPISODES)?),
+            calls: Mutex::new(append(CALLS)?),
+            log: Mutex::new(append(LOG)?),
             usage: Mutex::new(past.usage),
             path: path.clone(),
         };
-        folder.log(if folder.run_is_new(&past) { "begun" } else { "resumed" }, None, None)?;
+        let new = past.records.is_empty() && past.usage.calls == 0;
+        folder.log(if new { "begun" } else { "resumed" }, None, None)?;
         Ok((folder, past))
-    }
-
-    fn run_is_new(&self, past: &Past) -> bool {
-        past.records.is_empty() && past.usage.calls == 0
     }
 
     /// Where it is.
@@ -194,7 +190,7 @@ impl Folder {
     pub fn keep(&self, record: &Record) -> anyhow::Result<()> {
         let line = record.to_line()?;
         let mut file = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut file, &line).and_then(|()| file.sync_data()).with_context(|| self.cannot("episodes.jsonl"))
+        append(&mut file, &line).and_then(|()| file.sync_data()).with_context(|| self.cannot(EPISODES))
     }
 
     /// Adds a line to the log of the run.
@@ -206,13 +202,13 @@ impl Folder {
         episode.into_iter().for_each(|episode| line["episode"] = episode.into());
         why.into_iter().for_each(|why| line["why"] = why.into());
         let mut file = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut file, &line.to_string()).with_context(|| self.cannot("log.jsonl"))
+        append(&mut file, &line.to_string()).with_context(|| self.cannot(LOG))
     }
 
     fn call(&self, line: &CallLine) -> Result<(), String> {
         let text = serde_json::to_string(line).map_err(|e| e.to_string())?;
         let mut file = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut file, &text).map_err(|e| format!("{}: {e}", self.cannot("calls.jsonl")))?;
+        append(&mut file, &text).map_err(|e| format!("{}: {e}", self.cannot(CALLS)))?;
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(&line.call);
         Ok(())
     }
@@ -267,9 +263,9 @@ impl Journal for SeatJournal<'_> {
 
 /// Writes what a run begins with.
 fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
-    write_whole(path, "suite.toml", suite.as_bytes())?;
+    write_whole(path, SUITE, suite.as_bytes())?;
     // Last: a folder with this file is a run.
-    write_whole(path, "run.json", format!("{:#}\n", json!(settings)).as_bytes())
+    write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())
 }
 
 /// The settings of a run that is there.
@@ -277,7 +273,7 @@ fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
 /// # Errors
 /// A folder that is no run, or whose settings cannot be read.
 pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
-    let file = path.join("run.json");
+    let file = path.join(RUN);
     let text =
         fs::read_to_string(&file).with_context(|| format!("{} is no run: run.json cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
@@ -303,8 +299,7 @@ fn append(file: &mut File, line: &str) -> io::Result<()> {
     })
 }
 
-/// The lines of a file. What stands behind the last line break was cut off by a kill: it is left out, and if the run goes on
-/// (`cut`) cut away.
+/// The whole lines of a file. What a kill left behind them is left out, and if the run goes on (`cut`) cut away.
 fn lines<T: for<'de> Deserialize<'de>>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
     let failed = || format!("{} cannot be read", path.display());
     let mut bytes = match fs::read(path) {
@@ -312,7 +307,7 @@ fn lines<T: for<'de> Deserialize<'de>>(path: &Path, cut: bool) -> anyhow::Result
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(e).with_context(failed),
     };
-    let whole = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+    let whole = whole_lines(&bytes);
     if cut && whole < bytes.len() {
         OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64)).with_context(failed)?;
     }

@@ -169,13 +169,14 @@ impl Play<'_> {
                                 None => self.commit_all(&mut pending, &mut records, &mut news)?,
                             }
                         }
-                        continue;
+                    } else {
+                        // What was over before this one began failed for itself: since then it works.
+                        let (mut own, open) = pending.drain(..).partition(|f| f.over <= finished.begun);
+                        pending = open;
+                        self.commit_all(&mut own, &mut records, &mut news)?;
+                        self.commit(finished, &mut records, &mut news)?;
                     }
-                    // What was over before this one began failed for itself: since then it works.
-                    let (own, mut open): (Vec<_>, Vec<_>) = pending.drain(..).partition(|f| f.over <= finished.begun);
-                    pending.append(&mut open);
-                    own.into_iter().try_for_each(|f| self.commit(f, &mut records, &mut news))?;
-                    self.commit(finished, &mut records, &mut news)?;
+                    // A match that was spoiled has its price too.
                     if end.is_none()
                         && let Some(why) = self.spent(records.len(), begun)
                     {

@@ -123,10 +123,11 @@ impl Settings {
         let games = plan.parts.iter().map(|p| (p.game.spec().string.clone(), p.game.spec().hash.clone()));
         let mut prompts = BTreeMap::new();
         for (at, part) in plan.parts.iter().enumerate() {
-            for &who in &part.candidates {
+            // Models that are opponents are told something too.
+            for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
                 let spec = spec_in(plan, at, who)?;
                 if spec.kind() == ludex_agents::Kind::Model {
-                    let digest = ludex_agents::llm::prompt_digest(&spec, &part.game)?;
+                    let digest = llm::prompt_digest(&spec, &part.game)?;
                     prompts.insert(format!("{} of {}", part.part.id, plan.agents[who].name), digest);
                 }
             }

@@ -113,7 +113,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<R
                 if tally.games() == 0 {
                     continue;
                 }
-                if place == 1 && pairing[0] != a {
+                if place == 1 {
                     std::mem::swap(&mut tally.wins, &mut tally.losses);
                 }
                 row.tally.wins += tally.wins;

@@ -9,6 +9,7 @@ use ludex_referee::read::{Found, Lines, Refused, Source};
 use super::{print, records};
 use crate::archive::{Archive, CALLS, Kept, Place};
 use crate::bundle;
+use crate::runs::play::AGAIN;
 
 /// A run, and what its sums say.
 pub(super) struct Read {
@@ -122,7 +123,7 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     wrong
 }
 
-/// Who should have sat where: rotation `t` puts entrant `(k + t) mod n` of the pairing on seat `k`.
+/// Who should have sat there: those of the pairing, each on a seat or more. On which is the suite's business.
 fn seating(run: &Archive, place: &Place, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     let who: Option<Vec<&str>> =
@@ -153,7 +154,7 @@ impl Twice {
         if self.counts.insert(episode.clone(), counts).is_some() {
             return Some("the match is there twice".to_owned());
         }
-        let first = episode.strip_suffix(".re").filter(|_| Place::parse(&run.about.run, episode).is_some())?;
+        let first = episode.strip_suffix(AGAIN).filter(|_| Place::parse(&run.about.run, episode).is_some())?;
         (self.counts.get(first) == Some(&true)).then(|| format!("it was played again although {first} counts"))
     }
 }
