@@ -12,7 +12,7 @@ esac
 out="docs/benchmarks/raw/${RUN:-$(date -u +%Y-%m-%d)}"
 
 # The same packages each time: another choice of packages is another choice of features, and a build of its own.
-packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-server)
+packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-server -p ludex-cli)
 
 # Everything is built before anything is measured: a machine that has just compiled is a warm one.
 build() {

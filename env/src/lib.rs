@@ -17,6 +17,7 @@ pub mod ladder;
 pub mod params;
 pub mod playthrough;
 pub mod policy;
+pub mod present;
 pub mod registry;
 pub mod sgf;
 pub mod tensor;

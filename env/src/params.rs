@@ -3,8 +3,9 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use ludex_protocol::error::nearest;
+use ludex_protocol::error::{nearest, shortened};
 use ludex_protocol::spec::Params;
+use ludex_protocol::{ErrorCode, ErrorMessage};
 
 /// A game or parameter that is not what it should be. Every field is for programs; `message` is for people.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -22,6 +23,41 @@ pub struct ParamError {
     pub nearest: Option<String>,
     /// One sentence.
     pub message: String,
+}
+
+/// The error that a client is told: what it sent is shortened.
+impl From<ParamError> for ErrorMessage {
+    fn from(e: ParamError) -> ErrorMessage {
+        let (code, path) = match e.name {
+            _ if e.unknown_game => (ErrorCode::UnknownGame, "game".to_owned()),
+            Some(name) => (ErrorCode::BadParams, format!("params.{}", shortened(&name))),
+            None => (ErrorCode::BadParams, "params".to_owned()),
+        };
+        let got = match e.got {
+            Value::String(text) => shortened(&text).into(),
+            other if other.to_string().len() > 256 => Value::Null,
+            other => other,
+        };
+        let mut error = ErrorMessage::new(code, shortened_sentence(&e.message)).path(path);
+        if !got.is_null() {
+            error = error.got(got);
+        }
+        if !e.allowed.is_null() {
+            error = error.allowed(e.allowed);
+        }
+        match e.nearest {
+            Some(word) => error.nearest(word),
+            None => error,
+        }
+    }
+}
+
+/// Sentences may quote what a client sent; they stay readable.
+fn shortened_sentence(text: &str) -> String {
+    match text.char_indices().nth(600) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 impl ParamError {

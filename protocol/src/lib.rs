@@ -18,6 +18,7 @@ mod gym;
 mod head;
 pub mod limits;
 mod matches;
+mod names;
 pub mod record;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -33,6 +34,7 @@ pub use column::Column;
 pub use error::{ErrorCode, ErrorMessage, Fault};
 pub use fields::MAX_INT;
 pub use limits::Limits;
+pub use names::is_agent_name;
 pub use record::Record;
 pub use server::ServerMessage;
 pub use spec::Spec;

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ludex_protocol::is_agent_name;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use sha2::{Digest, Sha256};
@@ -240,11 +241,6 @@ impl Grant {
             Err(AuthError::Name { name: name.to_owned(), allowed: self.names.clone() })
         }
     }
-}
-
-/// Whether an agent can be called `name`: 1 to 40 of `A-Za-z0-9._-`.
-pub fn is_agent_name(name: &str) -> bool {
-    (1..=40).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
 }
 
 /// Lets somebody in, or not.

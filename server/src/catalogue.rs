@@ -2,52 +2,18 @@
 
 use std::sync::OnceLock;
 
-use ludex_env::{GameRef, ParamError};
+use ludex_env::GameRef;
 use ludex_protocol::client::{Describe, GameFilter, ListGames};
-use ludex_protocol::error::shortened;
 use ludex_protocol::server::{GameEntry, Games, SpecReply};
 use ludex_protocol::spec::Params;
-use ludex_protocol::{ErrorCode, ErrorMessage, ServerMessage};
+use ludex_protocol::{ErrorMessage, ServerMessage};
 
 /// A game from its id or game string and parameters.
 ///
 /// # Errors
 /// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
 pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<ErrorMessage>> {
-    ludex_env::load_with(game, params).map_err(refusal)
-}
-
-/// A wrong game or parameter as an error.
-pub fn refusal(e: ParamError) -> Box<ErrorMessage> {
-    let (code, path) = match e.name {
-        _ if e.unknown_game => (ErrorCode::UnknownGame, "game".to_owned()),
-        Some(name) => (ErrorCode::BadParams, format!("params.{}", shortened(&name))),
-        None => (ErrorCode::BadParams, "params".to_owned()),
-    };
-    let got = match e.got {
-        serde_json::Value::String(text) => shortened(&text).into(),
-        other if other.to_string().len() > 256 => serde_json::Value::Null,
-        other => other,
-    };
-    let mut error = ErrorMessage::new(code, shortened_sentence(&e.message)).path(path);
-    if !got.is_null() {
-        error = error.got(got);
-    }
-    if !e.allowed.is_null() {
-        error = error.allowed(e.allowed);
-    }
-    match e.nearest {
-        Some(word) => Box::new(error.nearest(word)),
-        None => Box::new(error),
-    }
-}
-
-/// Sentences may quote what a client sent; they stay readable.
-fn shortened_sentence(text: &str) -> String {
-    match text.char_indices().nth(600) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
+    ludex_env::load_with(game, params).map_err(|e| Box::new(e.into()))
 }
 
 /// Every game with its default parameters.

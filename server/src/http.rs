@@ -220,7 +220,7 @@ async fn health(State((shared, _)): App) -> Answer {
     let (live, parked) = shared.sessions.count();
     let status = if shared.is_draining() { "draining" } else { "ok" };
     let body = serde_json::json!({
-        "status": status, "server": crate::PROGRAM, "protocol": ludex_protocol::VERSION,
+        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
         "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
     });
     Json(body).into_response()

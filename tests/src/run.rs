@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use ludex_agents::{Agent, AgentError, Answer, Move};
 use ludex_env::{Ask, GameRef};
+use ludex_play::local::{Asking, Player, block_key, play, setup};
+use ludex_play::stepping::{Stepper, move_text};
 use ludex_protocol::record::{AgentKind, Record, RecordEvent};
 use ludex_referee::suite::plan::seeds;
-use ludex_server::local::{Asking, Player, block_key, play, setup};
-use ludex_server::stepping::{Stepper, move_text};
 use serde_json::{Value, json};
 
 /// A run to be written.

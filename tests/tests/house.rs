@@ -13,8 +13,36 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-agents", &["ludex-protocol", "ludex-env"]),
     ("ludex-referee", &["ludex-protocol", "ludex-env"]),
     ("ludex-client", &["ludex-protocol"]),
-    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
-    ("ludex-tests", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client", "ludex-server"]),
+    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
+    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
+    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
+    (
+        "ludex-cli",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-client",
+            "ludex-play",
+            "ludex-server",
+            "ludex-conformance",
+        ],
+    ),
+    (
+        "ludex-tests",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-client",
+            "ludex-play",
+            "ludex-server",
+            "ludex-conformance",
+            "ludex-cli",
+        ],
+    ),
 ];
 
 /// Members under licences that ask nothing of those who link them.

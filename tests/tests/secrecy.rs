@@ -10,14 +10,14 @@ use ludex_env::check::scaled;
 use ludex_env::{
     BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, Turn, Unit, Viewer, games, load,
 };
+use ludex_play::machine::Match;
+use ludex_play::machine::Watcher;
+use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
 use ludex_protocol::server::MatchFrame;
 use ludex_protocol::spec::{Information, Spec};
 use ludex_protocol::{Encoding, ServerMessage};
-use ludex_server::matches::Watcher;
-use ludex_server::matches::machine::Match;
-use ludex_server::matches::terms::{Input, Output, SeatSetup, Setup};
 use serde_json::Value;
 
 const SALT: [u8; 16] = [3; 16];

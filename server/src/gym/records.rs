@@ -14,9 +14,9 @@ use ludex_referee::outcome::outcomes;
 use serde_json::Value;
 
 use crate::auth;
-use crate::matches::{epoch_ms, now_text};
 use crate::opponents::Opponents;
 use crate::store::{EndRow, MatchRow, Write};
+use ludex_play::time::{epoch_ms, now_text};
 
 /// Writes the episodes of one handle down.
 #[derive(Clone)]
@@ -94,7 +94,7 @@ impl Recorder {
             params: spec.params.clone(),
             rules: spec.rules,
             hash: spec.hash.clone(),
-            server: crate::PROGRAM.to_owned(),
+            server: ludex_play::PROGRAM.to_owned(),
             seats: seated.collect(),
             illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: 1 },
             started: began.0.clone(),

@@ -11,13 +11,13 @@ use ludex_protocol::record::Reason;
 use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
-use super::frames::Watcher;
 use super::hub::Hub;
-use super::machine::Match;
 use super::mailbox::{Mailbox, Undelivered};
-use super::terms::{Input, Kept, Output};
 use crate::session::Out;
 use crate::store::{ActRow, EndRow, Write};
+use ludex_play::machine::Match;
+use ludex_play::machine::Watcher;
+use ludex_play::machine::terms::{Input, Kept, Output};
 
 /// More missed frames than this are sent as one `resync`.
 const MISSED: usize = 128;
@@ -341,7 +341,7 @@ impl Actor {
                         .ok()
                         .and_then(|v| v.as_str().map(str::to_owned))
                         .unwrap_or_default(),
-                    ended_ms: super::epoch_ms(),
+                    ended_ms: ludex_play::time::epoch_ms(),
                     footer: serde_json::to_string(&record.footer).unwrap_or_default(),
                     record: record.to_line().unwrap_or_default(),
                 };

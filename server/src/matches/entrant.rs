@@ -270,7 +270,7 @@ impl Entrant {
             agent: self.agent.clone(),
             token: None,
             body: serde_json::to_string(&body).unwrap_or_default(),
-            expires_ms: super::epoch_ms().saturating_add(hub.config.limits.grace_ms as i64),
+            expires_ms: ludex_play::time::epoch_ms().saturating_add(hub.config.limits.grace_ms as i64),
         })
     }
 

@@ -23,12 +23,12 @@ use tokio::sync::{mpsc, oneshot};
 use super::actor::{Actor, Cmd, Handle};
 use super::entrant::Entrant;
 use super::lobby::Lobby;
-use super::machine::Match;
-use super::terms::{Input, Kept, SeatSetup, Setup};
 use crate::auth::random_bytes;
 use crate::compute::Compute;
 use crate::opponents::Opponents;
 use crate::store::{KeptMatch, MatchRow, Store, StoreError, Write};
+use ludex_play::machine::Match;
+use ludex_play::machine::terms::{Input, Kept, SeatSetup, Setup};
 
 /// How many matches one list shows at the most.
 const LIST_LIMIT: u32 = 500;
@@ -230,13 +230,13 @@ impl Hub {
             params: spec.params.clone(),
             rules: spec.rules,
             hash: spec.hash.clone(),
-            server: crate::PROGRAM.into(),
+            server: ludex_play::PROGRAM.into(),
             seats: plan.seats.iter().map(record_seat).collect(),
             rated: plan.rated,
             clock: plan.clock.clone(),
             illegal: plan.illegal,
             seed_commit: Some(digest::seed_commit(&salt, seed)),
-            started: super::now_text(),
+            started: ludex_play::time::now_text(),
         };
         let entrant = |s: &SeatPlan| match &s.player {
             Plays::Client(e) => Some(e.clone()),
@@ -265,7 +265,7 @@ impl Hub {
             agents: plan.seats.iter().map(|s| s.name.clone()).collect(),
             header: serde_json::to_string(&header).unwrap_or_default(),
             secret: serde_json::to_string(&secret).unwrap_or_default(),
-            started_ms: super::epoch_ms(),
+            started_ms: ludex_play::time::epoch_ms(),
         };
         // Together: after a crash there is either the match, or one match more to come.
         let sessions = plan.seats.iter().filter_map(entrant).map(|e| e.row(self));
@@ -299,7 +299,7 @@ impl Hub {
         machine: Match,
         players: Vec<Plays>,
         rows: u64,
-        asks: Option<Vec<super::terms::Output>>,
+        asks: Option<Vec<ludex_play::machine::terms::Output>>,
     ) -> Handle {
         let h = machine.header();
         let id = h.episode.clone();
@@ -407,7 +407,7 @@ impl Hub {
             }
         }
         let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
-        for kept in self.store.ended_since(super::epoch_ms().saturating_sub(grace)).await? {
+        for kept in self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await? {
             let id = kept.row.id.clone();
             if let Err(why) = self.recall(kept, &holders) {
                 tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
@@ -502,10 +502,10 @@ impl Hub {
 
     /// Ends a match that cannot go on.
     async fn bury(&self, id: &str, why: &str) -> Result<(), StoreError> {
-        let footer = json!({ "reason": "infra_error", "ended": super::now_text() });
+        let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
         let end = crate::store::EndRow {
             reason: "infra_error".into(),
-            ended_ms: super::epoch_ms(),
+            ended_ms: ludex_play::time::epoch_ms(),
             footer: footer.to_string(),
             record: json!({ "note": why }).to_string(),
         };

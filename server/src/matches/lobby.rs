@@ -13,9 +13,9 @@ use serde_json::json;
 
 use super::entrant::{Entrant, KeptJoin};
 use super::hub::{Hub, MatchPlan, Plays, SeatPlan, fresh_id, lock};
-use super::terms::SeatSetup;
 use crate::opponents::Opponent;
 use crate::store::{TicketRow, Write};
+use ludex_play::machine::terms::SeatSetup;
 
 /// A match that a tournament wants: who sits where, on which seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

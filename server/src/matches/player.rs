@@ -13,9 +13,9 @@ use super::actor::{Cmd, Handle};
 use super::entrant::Entrant;
 use super::hub::Hub;
 use super::mailbox::Mailbox;
-use super::terms::Input;
 use crate::auth::Scopes;
 use crate::session::{Identity, Out};
+use ludex_play::machine::terms::Input;
 
 /// See the module.
 pub struct Player {

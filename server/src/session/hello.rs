@@ -188,7 +188,7 @@ async fn welcome<S>(
     }
     let welcome = Welcome {
         protocol: VERSION,
-        server: crate::PROGRAM.to_owned(),
+        server: ludex_play::PROGRAM.to_owned(),
         session: session.who.session.clone(),
         key,
         resumed,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{change, ludex, one};
 
 fn unpacked(path: &Path) -> BTreeMap<String, Vec<u8>> {
-    ludex_server::bundle::read(path).unwrap()
+    ludex_play::bundle::read(path).unwrap()
 }
 
 /// Packs files as somebody else would who changed some.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ludex_server::named::{self, Entry, Measured, Source};
+use ludex_play::named::{self, Entry, Measured, Source};
 use serde_json::{Value, json};
 
 use super::llm_stub::Stub;

@@ -255,6 +255,6 @@ fn the_suites_that_come_along_can_be_played() {
         let suite = ludex_referee::suite::Suite::parse(text).unwrap();
         let candidate = [("random".to_owned(), "random".to_owned())];
         let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0).unwrap();
-        ludex_server::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
+        ludex_play::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
     }
 }

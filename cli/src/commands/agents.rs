@@ -1,0 +1,198 @@
+//! `ludex agents`.
+
+mod check;
+mod probe;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::Subcommand;
+use ludex_agents::{AgentSpec, Kind, list};
+use serde_json::{Value, json};
+
+use super::print;
+use ludex_play::named::{self, Agents, Entry, Source};
+
+/// What `ludex agents` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Where the data are; agents with names are kept in its file agents.toml
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
+    data: PathBuf,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the agents that can be named (the default)
+    List,
+    /// Give an agent a name, and a language model its prices
+    Add(Add),
+    /// Take a name away
+    Remove {
+        /// The name
+        name: String,
+    },
+    /// Make bots ready, let each play against itself and against random, and say who failed and why; of a language model:
+    /// ask its endpoint
+    Check {
+        /// A bot's file, a folder of bots, a name, or an agent, e.g. "mcts sims=100"
+        #[arg(value_name = "DIR|NAME|SPEC")]
+        agents: String,
+        /// The game, e.g. connect_four or "kuhn_poker(players=3)"; language models are checked without one
+        #[arg(long)]
+        game: Option<String>,
+    },
+}
+
+#[derive(clap::Args)]
+struct Add {
+    /// Its name: 1 to 40 of A-Za-z0-9._-
+    name: String,
+    /// The agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
+    #[arg(long)]
+    spec: String,
+    /// USD for a million tokens of questions
+    #[arg(long, value_name = "USD")]
+    price_in: Option<f64>,
+    /// USD for a million tokens of answers
+    #[arg(long, value_name = "USD")]
+    price_out: Option<f64>,
+    /// A word for people
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+    /// Take the place of an agent of this name
+    #[arg(long)]
+    replace: bool,
+}
+
+/// Exit code 0: all is well, 1: an agent failed, 2: nothing could be done.
+pub(super) fn run(args: Args) -> ExitCode {
+    let (data, as_json) = (args.data.as_path(), args.json);
+    let done = match args.what.unwrap_or(What::List) {
+        What::List => roster(data, as_json).map(|()| true),
+        What::Add(new) => add(data, new, as_json).map(|()| true),
+        What::Remove { name } => remove(data, &name, as_json).map(|()| true),
+        What::Check { agents, game } => check::run(&agents, game.as_deref(), data, as_json),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(e) if super::reader_is_gone(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("ludex: {e:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
+    let named = named::of_data(data)?;
+    if as_json {
+        let agents = list().map(|entry| {
+            let args = entry
+                .args
+                .iter()
+                .map(|a| json!({ "name": a.name, "doc": a.doc, "default": a.default, "required": a.required }));
+            let args: Vec<Value> = args.collect();
+            json!({ "name": entry.name, "kind": kind(entry.kind), "doc": entry.doc, "args": args })
+        });
+        let named: Vec<Value> = named.entries.iter().map(document).collect();
+        return Ok(print::json(&json!({ "agents": agents.collect::<Vec<_>>(), "named": named }))?);
+    }
+    let mut out = io::stdout().lock();
+    let rows = list().map(|entry| [entry.name, kind(entry.kind), entry.doc].map(str::to_owned).to_vec());
+    print::table(&mut out, &rows.collect::<Vec<_>>(), |_| false)?;
+    if named.entries.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{} names (prices in USD for a million tokens, figures for each call):", named.path.display())?;
+    let head = ["name", "in", "out", "tokens", "seconds", "agent", "note"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(named.entries.iter().map(row)).collect();
+    Ok(print::table(&mut out, &rows, |k| (1..5).contains(&k))?)
+}
+
+/// What plays, in words.
+fn source(entry: &Entry) -> String {
+    match &entry.source {
+        Source::Spec(spec) => spec.to_string(),
+        Source::Program(bot) => format!("the program {}", bot.name),
+    }
+}
+
+fn row(entry: &Entry) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let price = |usd: Option<f64>| usd.map_or_else(dash, |usd| usd.to_string());
+    let figures = entry.measured.as_ref();
+    vec![
+        entry.name.clone(),
+        price(entry.price_in),
+        price(entry.price_out),
+        figures.map_or_else(dash, |m| format!("{:.0} + {:.0}", m.tokens_in, m.tokens_out)),
+        figures.map_or_else(dash, |m| print::number(m.seconds, 2)),
+        source(entry),
+        entry.note.clone().unwrap_or_default(),
+    ]
+}
+
+fn document(entry: &Entry) -> Value {
+    let spec = match &entry.source {
+        Source::Spec(spec) => Some(spec.to_string()),
+        Source::Program(_) => None,
+    };
+    let program = match &entry.source {
+        Source::Spec(_) => None,
+        Source::Program(bot) => Some(&bot.name),
+    };
+    let measured = entry.measured.as_ref().map(|m| {
+        json!({
+            "tokens_in": m.tokens_in, "tokens_out": m.tokens_out, "seconds": m.seconds, "schema": m.schema, "at": m.at,
+        })
+    });
+    json!({
+        "name": entry.name, "spec": spec, "program": program, "price_in": entry.price_in, "price_out": entry.price_out,
+        "note": entry.note, "measured": measured,
+    })
+}
+
+fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
+    let spec = AgentSpec::parse(&new.spec).context("--spec")?;
+    let Add { name, price_in, price_out, note, .. } = new;
+    for (option, price) in [("--price-in", price_in), ("--price-out", price_out)] {
+        let fine = price.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
+        anyhow::ensure!(fine, "{option}: a number of at least 0 is needed, in USD for a million tokens");
+    }
+    let path = data.join(named::FILE);
+    let entry = Entry { name, source: Source::Spec(spec), price_in, price_out, note, measured: None };
+    named::add(&path, &entry, new.replace)?;
+    let kept = named::read(&path)?;
+    let entry = kept.find(&entry.name).unwrap_or(&entry);
+    told(as_json, &document(entry), &format!("{} is {}, kept in {}", entry.name, source(entry), path.display()))
+}
+
+fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
+    let Agents { path, .. } = named::of_data(data)?;
+    named::remove(&path, name)?;
+    told(as_json, &json!({ "removed": name }), &format!("{name} is taken out of {}", path.display()))
+}
+
+fn told(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
+    let told = if as_json { print::json(document) } else { writeln!(io::stdout().lock(), "{words}") };
+    Ok(told?)
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Builtin => "builtin",
+        Kind::Anchor => "anchor",
+        Kind::Person => "person",
+        Kind::External => "external",
+        Kind::Model => "model",
+    }
+}

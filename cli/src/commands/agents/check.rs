@@ -1,0 +1,129 @@
+//! `ludex agents check`.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_agents::programs::{self, Bot};
+use ludex_agents::{AgentSpec, Kind};
+use ludex_env::GameRef;
+use serde_json::json;
+
+use super::probe;
+use crate::commands::print;
+use ludex_play::local::{Player, check};
+use ludex_play::named::{self, Source};
+
+/// Whether all agents passed. Language models are asked at their endpoints; they play only if a game is named.
+pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
+    let candidates = candidates(agents, data)?;
+    if let [Candidate::Spec { name, spec }] = candidates.as_slice()
+        && spec.kind() == Kind::Model
+        && game.is_none()
+    {
+        return probe::run(name, spec, data, as_json);
+    }
+    if let ([Candidate::Nobody { why, .. }], None) = (candidates.as_slice(), game) {
+        anyhow::bail!("{why}");
+    }
+    let game = game.context("--game is needed: the game that they are to play, e.g. --game connect_four")?;
+    played(&candidates, &ludex_env::load(game)?, as_json)
+}
+
+fn played(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Result<bool> {
+    let mut passed = 0;
+    let mut results = Vec::new();
+    for candidate in candidates {
+        let fault = candidate.fault(game);
+        passed += usize::from(fault.is_none());
+        if as_json {
+            results.push(json!({ "agent": candidate.name(), "passed": fault.is_none(), "why": fault }));
+            continue;
+        }
+        let mut out = io::stdout().lock();
+        match fault {
+            None => writeln!(out, "passed  {}", candidate.name())?,
+            Some(why) => writeln!(out, "FAILED  {}: {}", candidate.name(), why.replace('\n', "\n        "))?,
+        }
+    }
+    let failed = candidates.len() - passed;
+    if as_json {
+        let string = &game.spec().string;
+        print::json(&json!({ "game": string, "agents": results, "passed": passed, "failed": failed }))?;
+    } else if candidates.len() > 1 {
+        writeln!(io::stdout().lock(), "{passed} passed, {failed} failed")?;
+    }
+    Ok(failed == 0)
+}
+
+/// Who is checked: bots of files are made ready first.
+enum Candidate {
+    Spec {
+        name: String,
+        spec: AgentSpec,
+    },
+    File {
+        name: String,
+        bot: Bot,
+    },
+    /// No agent at all, and why.
+    Nobody {
+        text: String,
+        why: String,
+    },
+}
+
+/// A name before a file of that name; what is neither is a spec.
+fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
+    let text = agents.trim();
+    let known = named::of_data(data)?;
+    let path = PathBuf::from(text);
+    match known.find(text).map(|entry| &entry.source) {
+        Some(Source::Program(bot)) => return Ok(vec![Candidate::File { name: text.to_owned(), bot: bot.clone() }]),
+        None if path.exists() => {
+            let bots = programs::bots(&path).with_context(|| format!("{text} cannot be read"))?;
+            if bots.is_empty() {
+                anyhow::bail!("{text} is no bot and holds none: {}", named::BOTS);
+            }
+            return Ok(bots.into_iter().map(|bot| Candidate::File { name: bot.name.clone(), bot }).collect());
+        }
+        _ => {}
+    }
+    Ok(vec![match known.resolve(text, data) {
+        Ok((name, spec)) => Candidate::Spec { name, spec },
+        Err(e) => Candidate::Nobody { text: text.to_owned(), why: format!("{e:#}") },
+    }])
+}
+
+impl Candidate {
+    fn name(&self) -> &str {
+        match self {
+            Candidate::Spec { name, .. } | Candidate::File { name, .. } => name,
+            Candidate::Nobody { text, .. } => text,
+        }
+    }
+
+    /// What is wrong with it.
+    fn fault(&self, game: &GameRef) -> Option<String> {
+        match self {
+            Candidate::Spec { spec, .. } => play(&spec.to_string(), game),
+            Candidate::File { bot, .. } => {
+                let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be made: {e}"));
+                let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.make(folder.path()));
+                match line {
+                    Ok(line) => play(&named::program(&line), game),
+                    Err(why) => Some(why),
+                }
+            }
+            Candidate::Nobody { why, .. } => Some(why.clone()),
+        }
+    }
+}
+
+fn play(text: &str, game: &GameRef) -> Option<String> {
+    match Player::new(text, game) {
+        Ok(player) if player.spec.kind() == Kind::Person => Some("a person is not checked".to_owned()),
+        Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
+        Err(e) => Some(e.to_string()),
+    }
+}

@@ -1,0 +1,87 @@
+//! `ludex agents check` of a language model: what five calls found out about its endpoint.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use ludex_agents::AgentSpec;
+use ludex_agents::llm::{self, Probe};
+use serde_json::{Value, json};
+
+use crate::commands::print;
+use ludex_play::named::{self, Measured};
+
+/// Whether the endpoint is there and answers with moves; an endpoint without JSON schemas is asked for text. What was
+/// measured is kept under the agent's name, if it has one.
+pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> anyhow::Result<bool> {
+    let probe = match llm::probe(spec) {
+        Ok(probe) => probe,
+        Err(why) if as_json => {
+            print::json(&json!({ "agent": name, "passed": false, "why": why.message }))?;
+            return Ok(false);
+        }
+        Err(why) => {
+            writeln!(io::stdout().lock(), "FAILED  {name}: {why}")?;
+            return Ok(false);
+        }
+    };
+    let passed = probe.context && probe.moves;
+    let measured = Measured {
+        tokens_in: probe.tokens_in,
+        tokens_out: probe.tokens_out,
+        seconds: probe.seconds,
+        schema: probe.schema,
+        at: ludex_play::time::now_text(),
+    };
+    let agents = named::of_data(data)?;
+    let kept = passed && agents.find(name).is_some();
+    if kept {
+        named::keep_measured(&agents.path, name, &measured)?;
+    }
+    if as_json {
+        print::json(&document(name, &probe, usd(spec, &probe), passed))?;
+        return Ok(passed);
+    }
+    show(&mut io::stdout().lock(), name, &probe, usd(spec, &probe), passed)?;
+    if kept {
+        writeln!(io::stdout().lock(), "kept in {}", agents.path.display())?;
+    }
+    Ok(passed)
+}
+
+/// USD of a question, where the prices are known.
+fn usd(spec: &AgentSpec, probe: &Probe) -> Option<f64> {
+    let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| tokens.round() as u64);
+    llm::usd(spec, tokens_in, tokens_out).ok().flatten()
+}
+
+fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> io::Result<()> {
+    writeln!(out, "{}  {name}: {} at {}", if passed { "passed" } else { "FAILED" }, probe.model, probe.base_url)?;
+    let head = ["", "call", "seconds", "in", "out", "answer"].map(str::to_owned).to_vec();
+    let rows = probe.calls.iter().map(|call| {
+        let first = call.message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        vec![
+            if call.ok { "ok" } else { "no" }.to_owned(),
+            call.what.to_owned(),
+            print::number(call.seconds, 2),
+            call.tokens.input.to_string(),
+            call.tokens.out.to_string(),
+            // What went wrong is told whole.
+            if call.ok { ludex_protocol::error::shortened(first) } else { call.message.trim().replace('\n', " ") },
+        ]
+    });
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    print::table(out, &rows, |k| (2..5).contains(&k))?;
+    let schema = if probe.schema { "JSON schemas are taken" } else { "no JSON schemas: it is asked for text" };
+    let cost = usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("{} USD", print::number(usd, 6)));
+    let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
+    let seconds = print::number(probe.seconds, 2);
+    writeln!(out, "{schema}; a question takes {tokens_in} + {tokens_out} tokens and {seconds} s, {cost}")
+}
+
+fn document(name: &str, probe: &Probe, usd: Option<f64>, passed: bool) -> Value {
+    json!({
+        "agent": name, "passed": passed, "model": probe.model, "base_url": probe.base_url, "schema": probe.schema,
+        "context": probe.context, "moves": probe.moves, "tokens_in": probe.tokens_in, "tokens_out": probe.tokens_out,
+        "seconds": probe.seconds, "usd": usd, "calls": probe.calls,
+    })
+}

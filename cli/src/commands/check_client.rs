@@ -1,0 +1,35 @@
+//! `ludex check-client`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::checks;
+use ludex_conformance::client::{Level, Plan, check};
+
+/// What `ludex check-client` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// What the client claims to be
+    #[arg(long, value_enum, default_value = "resumable")]
+    level: Level,
+    /// Only the checks whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Seconds that anything may take: starting, coming back, answering
+    #[arg(long, default_value_t = 15)]
+    patience: u64,
+    /// Print one JSON document at the end instead of lines
+    #[arg(long)]
+    json: bool,
+    /// The client's command line; finds LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and LUDEX_GAME in its environment, and {url}
+    /// in it is replaced
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+pub(super) fn run(args: Args) -> ExitCode {
+    let patience = Duration::from_secs(args.patience);
+    let plan = Plan { command: args.command, level: args.level, patience, only: args.only };
+    let subject = ("command", plan.command.clone().into());
+    checks::report(args.json, subject, check(&plan, checks::line(args.json)))
+}

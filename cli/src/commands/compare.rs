@@ -1,0 +1,220 @@
+//! `ludex compare`.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use ludex_protocol::record::Outcome;
+use ludex_referee::Verified;
+use ludex_referee::compare::{Comparison, Difference, Row, Side, compare};
+use ludex_referee::read::Lines;
+use serde_json::json;
+
+use super::print::{self, number};
+use super::records;
+use ludex_play::archive::{Archive, Place};
+
+/// What `ludex compare` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Two runs, or one with two agents to compare in it: names below DATA/runs, or folders
+    #[arg(required = true, num_args = 1..=2)]
+    runs: Vec<String>,
+    /// An agent; give two for one run, or one for each of two runs [default: the first agent of each run]
+    #[arg(long = "agent", value_name = "NAME")]
+    agents: Vec<String>,
+    /// Only this game; with parameters, only these
+    #[arg(long)]
+    game: Option<String>,
+    /// Folder that holds the runs
+    #[arg(long, default_value = "./ludex-data")]
+    data: PathBuf,
+    /// Print one JSON document: {agents, games, all, unpaired, left_out, fallback}
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let which = records::Which::parse(args.game.as_deref())?;
+    let runs: Vec<Archive> =
+        args.runs.iter().map(|run| Archive::open(run, &args.data)).collect::<anyhow::Result<_>>()?;
+    if let [one, other] = &runs[..]
+        && (one.about.suite != other.about.suite || one.about.games != other.about.games)
+    {
+        eprintln!("ludex: these are runs of different suites, versions or rules: what pairs may not be the same test");
+    }
+    let names = names(&runs, &args.agents)?;
+    let mut sides = Vec::new();
+    for (k, name) in names.iter().enumerate() {
+        let run = runs.get(k).unwrap_or(&runs[0]);
+        let other = (runs.len() == 1).then(|| names[1 - k].as_str());
+        sides.push(sides_of(run, name, other, which.as_ref()));
+    }
+    let [first, second] = &sides[..] else { anyhow::bail!("two agents are compared") };
+    for (name, side) in names.iter().zip(&sides) {
+        anyhow::ensure!(
+            !side.is_empty(),
+            "{name} has played no match that counts; `ludex transcript` tells what happened"
+        );
+    }
+    let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
+    let comparison = compare(first, second);
+    if args.json {
+        let mut document = serde_json::to_value(&comparison)?;
+        document["agents"] = json!(labels);
+        return Ok(print::json(&document)?);
+    }
+    show(&labels, &comparison)
+}
+
+/// An agent as it is named where both are of different runs.
+fn label(runs: &[Archive], name: &str, k: usize) -> String {
+    match runs.get(k) {
+        Some(run) if runs.len() == 2 => format!("{name} ({})", run.about.run),
+        _ => name.to_owned(),
+    }
+}
+
+/// Who is compared: the first of each run, or those that were named.
+fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
+    let all = |run: &Archive| run.about.agents.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
+    let pick = |run: &Archive, wanted: Option<&String>| {
+        let known = all(run);
+        match wanted {
+            Some(name) if known.contains(name) => Ok(name.clone()),
+            Some(name) => anyhow::bail!("{name:?} is no agent of {}; they are {}", run.about.run, known.join(", ")),
+            None => known.first().cloned().ok_or_else(|| anyhow::anyhow!("{} names no agents", run.about.run)),
+        }
+    };
+    match (runs, given) {
+        ([run], [first, second]) if first != second => Ok([pick(run, Some(first))?, pick(run, Some(second))?]),
+        ([run], _) => anyhow::bail!(
+            "name two runs, or two agents of {} with --agent; they are {}",
+            run.about.run,
+            all(run).join(", ")
+        ),
+        ([a, b], given) if given.len() <= 2 => Ok([pick(a, given.first())?, pick(b, given.get(1).or(given.first()))?]),
+        _ => anyhow::bail!("two runs take at most two --agent, the first run's and the second's"),
+    }
+}
+
+/// What an agent met in the matches that count: not those against itself alone, nor those against the agent it is
+/// compared with, which pair with nothing.
+fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
+    let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
+    let (good, refused) = records::verified(lines, which);
+    records::warn(&refused);
+    let side_of = |game: &Verified| {
+        let record = game.record();
+        let met = record.header.seats.iter().any(|seat| Some(seat.name.as_str()) == other);
+        if met || !game.reason().counts() {
+            return None;
+        }
+        let place = Place::parse(&run.about.run, &record.header.episode);
+        side(game, place.map(|place| place.part).unwrap_or_default(), name)
+    };
+    good.iter().filter_map(side_of).collect()
+}
+
+fn side(game: &Verified, part: String, name: &str) -> Option<Side> {
+    let record = game.record();
+    let footer = &record.footer;
+    let own: Vec<usize> = (0..record.header.seats.len()).filter(|&k| record.header.seats[k].name == name).collect();
+    if own.is_empty() || own.len() == record.header.seats.len() {
+        return None;
+    }
+    let opponent = |k: usize| {
+        let seat = &record.header.seats[k];
+        (!own.contains(&k)).then(|| seat.spec.clone().unwrap_or_else(|| seat.name.clone()))
+    };
+    let score = |k: &usize| match footer.outcome.get(*k)? {
+        Outcome::Win => Some(1.0),
+        Outcome::Draw => Some(0.5),
+        Outcome::Loss => Some(0.0),
+        Outcome::None => None,
+    };
+    let mean = |all: Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
+    let scores: Option<Vec<f64>> = own.iter().map(score).collect();
+    Some(Side {
+        part,
+        game: game.spec().string.clone(),
+        seats: (0..record.header.seats.len()).map(opponent).collect(),
+        seed: game.seed()?,
+        score: scores.map(mean),
+        payoff: mean(own.iter().map(|&k| footer.returns.get(k).copied().unwrap_or_default()).collect()),
+    })
+}
+
+fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
+    if c.all.pairs == 0 {
+        writeln!(out, "nothing pairs: no match of both had the same part, game, opponents, seats and seed")?;
+    } else {
+        let head = [
+            "game",
+            "pairs",
+            "seeds",
+            "first",
+            "second",
+            "difference",
+            "95 %",
+            "return",
+            "95 %",
+            "only first",
+            "only second",
+            "p",
+        ];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(c.games.iter().map(cells));
+        if c.games.len() > 1 {
+            rows.push(cells(&c.all));
+        }
+        print::table(&mut out, &rows, |k| k > 0)?;
+        writeln!(
+            out,
+            "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of returns"
+        )?;
+        writeln!(
+            out,
+            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won"
+        )?;
+    }
+    if c.unpaired != [0, 0] {
+        writeln!(out, "\nleft out without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
+        c.left_out.iter().try_for_each(|(what, [a, b])| writeln!(out, "  {a} and {b}: {what}"))?;
+    }
+    if !c.fallback.is_empty() {
+        writeln!(
+            out,
+            "\nUNPAIRED: the plain difference of mean scores; luck of seeds, seats and opponents is still in it"
+        )?;
+        let head = ["game", "matches", "first", "second", "difference", "95 %"];
+        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        rows.extend(c.fallback.iter().map(|u| {
+            let [value, range] = difference(Some(u.score));
+            let matches = format!("{}, {}", u.matches[0], u.matches[1]);
+            vec![u.game.clone(), matches, number(u.scores[0], 3), number(u.scores[1], 3), value, range]
+        }));
+        print::table(&mut out, &rows, |k| k > 0)?;
+    }
+    Ok(())
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let mut out = vec![row.game.clone(), row.pairs.to_string(), row.blocks.to_string()];
+    out.extend([0, 1].map(|k| row.scores.map_or_else(dash, |s| number(s[k], 3))));
+    out.extend(difference(row.score));
+    out.extend(difference(row.payoff));
+    match row.mcnemar {
+        Some(m) => out.extend([m.first.to_string(), m.second.to_string(), number(m.p, 4)]),
+        None => out.extend([dash(), dash(), dash()]),
+    }
+    out
+}
+
+fn difference(d: Option<Difference>) -> [String; 2] {
+    let Some(d) = d else { return ["-".to_owned(), "-".to_owned()] };
+    let range = d.low.zip(d.high).map(|(low, high)| format!("{} to {}", number(low, 3), number(high, 3)));
+    [number(d.value, 3), range.unwrap_or_else(|| "-".to_owned())]
+}

@@ -1,0 +1,41 @@
+//! `ludex conformance`.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::checks;
+use ludex_conformance::server::{Plan, check};
+
+/// What `ludex conformance` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The server, e.g. ws://127.0.0.1:7878
+    url: String,
+    /// The token for the server [default: LUDEX_TOKEN of the environment]
+    #[arg(long)]
+    token: Option<String>,
+    /// The name to play under [default: the token's own, without a token "conformance"]
+    #[arg(long)]
+    agent: Option<String>,
+    /// Only the checks whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Seconds that anything may take
+    #[arg(long, default_value_t = 10)]
+    patience: u64,
+    /// Print one JSON document at the end instead of lines
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> ExitCode {
+    let plan = Plan {
+        url: args.url,
+        token: args.token.or_else(super::token_of_environment),
+        agent: args.agent,
+        patience: Duration::from_secs(args.patience),
+        only: args.only,
+    };
+    let subject = ("url", plan.url.clone().into());
+    checks::report(args.json, subject, check(&plan, checks::line(args.json)))
+}

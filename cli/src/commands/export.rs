@@ -1,0 +1,102 @@
+//! `ludex export`.
+
+mod game;
+mod run;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use super::{print, records};
+use ludex_play::tables::rows::parts_line;
+
+/// What `ludex export` takes.
+#[derive(clap::Args)]
+#[command(override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]")]
+pub(super) struct Args {
+    #[command(flatten)]
+    from: records::From,
+    /// What of a run: its matches, one row for each decision, or one for each call
+    #[arg(long, value_enum, default_value_t = What::Episodes)]
+    what: What,
+    /// jsonl: one JSON object a line, records as they are; parquet: a table of a run; pgn: verified games of chess; sgf: of
+    /// Go, gomoku and reversi
+    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
+    format: Format,
+    /// Only this game; with parameters, only these
+    #[arg(long)]
+    game: Option<String>,
+    /// File to write, replaced if it is there; a run's has its data card beside it [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the whole run as one FILE.tar.gz with report and checksums, which `ludex verify` checks anywhere
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["what", "format", "game", "out"])]
+    bundle: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    Episodes,
+    Decisions,
+    Calls,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Jsonl,
+    Parquet,
+    Pgn,
+    Sgf,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    if let Some(found) = args.from.run()? {
+        return run::run(&found, &args);
+    }
+    let needs_run = args.bundle.is_some() || args.what != What::Episodes || args.format == Format::Parquet;
+    anyhow::ensure!(
+        !needs_run,
+        "{} is no run, and only runs have decisions, calls, tables and bundles; name one below --data, or its folder",
+        args.from.name()
+    );
+    let which = records::Which::parse(args.game.as_deref())?;
+    let mut lines = args.from.read()?;
+    let texts: Vec<String> = if args.format == Format::Jsonl {
+        records::warn(&lines.refused);
+        lines.found.retain(|f| which.as_ref().is_none_or(|w| w.is_of(&f.parts)));
+        lines.found.iter().map(|f| parts_line(&f.parts)).collect()
+    } else {
+        game::texts(lines, which.as_ref(), args.format, &args.from.name())?
+    };
+    let bytes = joined(&texts);
+    put(args.out.as_deref(), bytes.as_bytes())?;
+    if let Some(path) = &args.out {
+        eprintln!("ludex: {} in {}", print::count(texts.len(), "episode", "episodes"), path.display());
+    }
+    Ok(())
+}
+
+/// Texts, each with a line break behind it.
+fn joined(texts: &[String]) -> String {
+    texts.iter().map(|text| format!("{text}\n")).collect()
+}
+
+/// Writes to a file, else to standard output.
+fn put(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(io::stdout().lock().write_all(bytes)?) };
+    let write = || {
+        let mut file = BufWriter::new(File::create(path)?);
+        file.write_all(bytes)?;
+        file.flush()
+    };
+    write().with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// What a terminal cannot show goes to a file.
+fn not_to_a_terminal(format: Format, out: Option<&Path>) -> anyhow::Result<()> {
+    let binary = format == Format::Parquet && out.is_none() && io::stdout().is_terminal();
+    anyhow::ensure!(!binary, "parquet is no text: name a file with --out FILE");
+    Ok(())
+}

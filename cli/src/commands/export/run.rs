@@ -1,0 +1,142 @@
+//! Exports of a run: tables with their data card, games, and the bundle.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use ludex_referee::read::{Found, Lines};
+use ludex_referee::report::About as ReportAbout;
+use ludex_referee::scale::Options;
+use ludex_referee::{Report, Verifier};
+
+use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
+use crate::commands::report;
+use ludex_play::archive::Archive;
+use ludex_play::bundle;
+use ludex_play::runs::settings::RunSeeds;
+use ludex_play::tables::card::{Described, card};
+use ludex_play::tables::rows::{self, parts_line};
+use ludex_play::tables::{Column, Table, parquet};
+
+/// What is written, and what the card says of it.
+struct Export {
+    bytes: Vec<u8>,
+    format: &'static str,
+    about: &'static str,
+    count: String,
+    columns: &'static [Column],
+}
+
+pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
+    records::warn(&run.refused);
+    if let Some(file) = &args.bundle {
+        return bundled(run, file);
+    }
+    not_to_a_terminal(args.format, args.out.as_deref())?;
+    let which = records::Which::parse(args.game.as_deref())?;
+    let chosen: Vec<&Found> =
+        run.found.iter().filter(|found| which.as_ref().is_none_or(|which| which.is_of(&found.parts))).collect();
+    let export = export(run, &chosen, args)?;
+    bundle::holds_no_secret(&run.about, &[("the export", &export.bytes)])?;
+    put(args.out.as_deref(), &export.bytes)?;
+    let Some(path) = &args.out else { return Ok(()) };
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let Export { bytes, format, about, count, columns } = &export;
+    let described = Described { file: &name, format, bytes, about, count: count.clone(), columns };
+    let beside = path.with_file_name(format!("{name}.card.md"));
+    put(Some(&beside), card(run, &command(args), &described).as_bytes())?;
+    eprintln!("ludex: {count} in {}, described in {}", path.display(), beside.display());
+    Ok(())
+}
+
+fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Export> {
+    if matches!(args.format, Format::Pgn | Format::Sgf) {
+        anyhow::ensure!(args.what == What::Episodes, "PGN and SGF hold games: leave out --what");
+        let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
+        let texts = game::texts(lines, None, args.format, &run.about.run)?;
+        let sgf = args.format == Format::Sgf;
+        return Ok(Export {
+            bytes: joined(&texts).into_bytes(),
+            format: if sgf { "SGF, a collection of games" } else { "PGN" },
+            about: "Games that were verified, in the usual notation.",
+            count: print::count(texts.len(), "game", "games"),
+            columns: &[],
+        });
+    }
+    if args.what == What::Episodes && args.format == Format::Jsonl {
+        let texts: Vec<String> = chosen.iter().map(|found| parts_line(&found.parts)).collect();
+        return Ok(Export {
+            bytes: joined(&texts).into_bytes(),
+            format: "JSON Lines",
+            about: "One line is the record of one match, as it was played.",
+            count: print::count(texts.len(), "episode", "episodes"),
+            columns: rows::RECORD,
+        });
+    }
+    // Tables hold what is true; the records themselves are handed on as they are.
+    let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
+    let (good, untrue) = records::verified(lines, None);
+    let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
+    let good: Vec<&Found> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
+    let (table, refused) = match args.what {
+        What::Episodes => rows::episodes(run, &good),
+        What::Decisions => rows::decisions(run, &good),
+        What::Calls => rows::calls(run, &good),
+    };
+    records::warn(&[untrue, refused].concat());
+    let count = print::count(table.rows.len(), table.what.trim_end_matches('s'), table.what);
+    let Table { about, columns, .. } = table;
+    let (bytes, format) = match args.format {
+        Format::Parquet => {
+            let mut bytes = Vec::new();
+            let notes = [("ludex.run", run.about.run.as_str()), ("ludex.table", table.what)];
+            parquet::write(&table, &notes, &mut bytes).context("the table cannot be written as parquet")?;
+            (bytes, "Apache Parquet, compressed with Snappy")
+        }
+        _ => (table.jsonl().into_bytes(), "JSON Lines"),
+    };
+    Ok(Export { bytes, format, about, count, columns })
+}
+
+/// The command that makes the export again.
+fn command(args: &Args) -> String {
+    let mut words = vec!["ludex".to_owned(), "export".to_owned()];
+    words.extend(args.from.arguments());
+    words.extend(["--what".to_owned(), word(args.what), "--format".to_owned(), word(args.format)]);
+    words.extend(args.game.iter().flat_map(|game| ["--game".to_owned(), game.clone()]));
+    words.extend(args.out.iter().flat_map(|out| ["--out".to_owned(), out.display().to_string()]));
+    report::line(&words)
+}
+
+/// A choice as it is written on the command line.
+fn word(choice: impl ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Writes the whole run with its report as one file.
+fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
+    if !run.done() {
+        eprintln!(
+            "ludex: the log of {} does not say that it is done; the bundle has what there is by now",
+            run.about.run
+        );
+    }
+    let (good, refused) = Verifier::new().verify_all(&run.found);
+    records::warn(&refused);
+    let secret = match &run.about.seeds {
+        RunSeeds::Secret(secret) => Some(secret.clone()),
+        RunSeeds::Open(_) => None,
+    };
+    let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
+    let report = Report::build(&good, refused, Options::default(), about);
+    let pages = [
+        ("report.html", report.to_html().into_bytes()),
+        ("report.json", format!("{:#}\n", report.to_json()).into_bytes()),
+    ];
+    let bytes = bundle::write(run, pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())?;
+    put(Some(file), &bytes)?;
+    let many = print::count(run.found.len(), "episode", "episodes");
+    eprintln!("ludex: {many} in {} (`ludex verify {}` checks it)", file.display(), file.display());
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! `ludex join`: an agent of the house as a client of a server.
+
+use anyhow::Context as _;
+use ludex_agents::{AgentSpec, Kind};
+use ludex_client::{Client, Options, Played, Player};
+use ludex_protocol::client::{AgentId, Join};
+use ludex_protocol::record::{Clock, Outcome};
+use serde_json::{Value, json};
+
+use ludex_play::remote_agent::RemoteAgent;
+use ludex_protocol::is_agent_name;
+use ludex_server::auth::random_bytes;
+
+/// What `ludex join` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The server, e.g. ws://127.0.0.1:7878
+    url: String,
+    /// The game: connect_four or "breakthrough(rows=8,columns=3)"
+    #[arg(long, required_unless_present = "ticket")]
+    game: Option<String>,
+    /// The agent: random, "mcts sims=500", human, ...
+    #[arg(long)]
+    agent: String,
+    /// The name that it plays under [default: made from the agent]
+    #[arg(long)]
+    name: Option<String>,
+    /// The seat, from 0 [default: turn by turn, or drawn in a queue]
+    #[arg(long)]
+    seat: Option<u32>,
+    /// An agent of the server's for the other seats, in seat order or one for all; without any, whoever waits
+    #[arg(long, value_name = "AGENT")]
+    against: Vec<String>,
+    /// Who meets whom: equal queues do
+    #[arg(long, conflicts_with = "against")]
+    queue: Option<String>,
+    /// Matches in all; 0: until told to stop [default: 1, with a ticket 0]
+    #[arg(long)]
+    count: Option<u32>,
+    /// Matches at a time
+    #[arg(long, default_value_t = 1)]
+    slots: u32,
+    /// Milliseconds for each move; 0: no clock [default: 10000, for a person none]
+    #[arg(long)]
+    move_ms: Option<u64>,
+    /// The matches count for ratings
+    #[arg(long)]
+    rated: bool,
+    /// The token for the server [default: LUDEX_TOKEN of the environment]
+    #[arg(long)]
+    token: Option<String>,
+    /// A tournament's ticket
+    #[arg(long)]
+    ticket: Option<String>,
+    /// First take over the seats that the name still holds there
+    #[arg(long)]
+    reclaim: bool,
+    /// Fixes the agent's randomness: match n, from 0, is played like by an agent with seed=SEED+n
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print one JSON document at the end, and nothing before
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let spec = AgentSpec::parse(&args.agent)?;
+    anyhow::ensure!(!(args.json && spec.kind() == Kind::Person), "a person needs the terminal that --json wants");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let done = runtime.block_on(join(&args, spec));
+    // A person who was asked may never answer.
+    runtime.shutdown_background();
+    let played = done?;
+    let results = Results::of(&played);
+    if args.json {
+        println!("{}", results.document(&played));
+    } else {
+        println!("{results}");
+    }
+    Ok(())
+}
+
+async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&spec),
+    };
+    anyhow::ensure!(is_agent_name(&name), "--name {name:?} is no agent name: 1 to 40 of A-Za-z0-9._-");
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => u64::from_le_bytes(random_bytes::<8>().context("the system gives no random numbers")?),
+    };
+    let person = spec.kind() == Kind::Person;
+    let quiet = args.json;
+    let agent = RemoteAgent::new(
+        spec,
+        seed,
+        Box::new(move |played| {
+            if !quiet {
+                println!("{}", line(played))
+            }
+        }),
+    )?;
+    let kind = Some(agent.kind());
+    let options = Options {
+        token: args.token.clone().or_else(super::token_of_environment),
+        agent: Some(AgentId { name, version: Some(env!("CARGO_PKG_VERSION").into()), kind }),
+        client: ludex_play::PROGRAM.into(),
+        reclaim: args.reclaim,
+        ..Options::default()
+    };
+    let game = args.game.clone().unwrap_or_default();
+    let mut request = Join {
+        against: (!args.against.is_empty()).then(|| args.against.clone()),
+        seat: args.seat,
+        slots: args.slots,
+        count: args.count.unwrap_or(u32::from(args.ticket.is_none())),
+        rated: args.rated,
+        ticket: args.ticket.clone(),
+        ..Join::new(game)
+    };
+    if let Some(queue) = &args.queue {
+        request.queue.clone_from(queue);
+    }
+    match args.move_ms {
+        Some(0) => request.clock = Clock::default(),
+        Some(ms) => request.clock = Clock::per_move(ms),
+        None if person && !args.against.is_empty() => request.clock = Clock::default(),
+        None => {}
+    }
+    let (client, events) = Client::connect(&args.url, options).await?;
+    let stop = async {
+        // Where there are no signals there is nothing to wait for.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        eprintln!("finishing the matches that run; again to stop at once");
+        tokio::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(1);
+            }
+        });
+    };
+    let played = Player::new(client.clone(), events, request, agent).run(stop).await;
+    client.close().await;
+    Ok(played?)
+}
+
+/// `mcts sims=500` plays as `mcts-sims-500`.
+fn name_of(spec: &AgentSpec) -> String {
+    let text = spec.to_string();
+    let mapped = text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') { c } else { '-' });
+    mapped.take(40).collect()
+}
+
+fn outcome(played: &Played) -> Option<Outcome> {
+    played.end.as_ref()?.outcome.get(played.start.seat? as usize).copied()
+}
+
+/// One match for people.
+fn line(played: &Played) -> String {
+    let start = &played.start;
+    let seat = start.seat.unwrap_or(0);
+    let head = format!("{} {} seat {seat}", start.match_id, start.game);
+    match &played.end {
+        None => format!("{head}: the server has forgotten it"),
+        Some(end) => {
+            let how = match outcome(played) {
+                Some(Outcome::Win) => "won",
+                Some(Outcome::Loss) => "lost",
+                Some(Outcome::Draw) => "drawn",
+                Some(Outcome::None) | None => "over",
+            };
+            let reason = serde_json::to_value(end.reason).unwrap_or_default();
+            let fault = end.at_fault.map(|seat| format!(", seat {seat} is to blame")).unwrap_or_default();
+            let own = played.own_return().unwrap_or(0.0);
+            format!("{head}: {how}, return {own} ({}{fault})", reason.as_str().unwrap_or_default())
+        }
+    }
+}
+
+/// What came of the matches.
+struct Results {
+    matches: usize,
+    wins: usize,
+    draws: usize,
+    losses: usize,
+    mean_return: Option<f64>,
+}
+
+impl Results {
+    fn of(played: &[Played]) -> Self {
+        let count = |which| played.iter().filter(|played| outcome(played) == Some(which)).count();
+        let returns: Vec<f64> = played.iter().filter_map(Played::own_return).collect();
+        Results {
+            matches: played.len(),
+            wins: count(Outcome::Win),
+            draws: count(Outcome::Draw),
+            losses: count(Outcome::Loss),
+            mean_return: (!returns.is_empty()).then(|| returns.iter().sum::<f64>() / returns.len() as f64),
+        }
+    }
+
+    fn document(&self, played: &[Played]) -> Value {
+        let one = |played: &Played| {
+            let mut entry = json!({
+                "match": played.start.match_id,
+                "game": played.start.game,
+                "params": played.start.params,
+                "seat": played.start.seat,
+                "seats": played.start.seats,
+            });
+            if let (Some(entry), Some(end)) = (entry.as_object_mut(), &played.end) {
+                entry.insert("returns".into(), json!(end.returns));
+                entry.insert("outcome".into(), json!(end.outcome));
+                entry.insert("reason".into(), json!(end.reason));
+                entry.insert("at_fault".into(), json!(end.at_fault));
+                entry.insert("rated".into(), json!(end.rated));
+                entry.insert("record".into(), json!(end.record));
+            }
+            entry
+        };
+        json!({
+            "matches": played.iter().map(one).collect::<Vec<Value>>(),
+            "wins": self.wins,
+            "draws": self.draws,
+            "losses": self.losses,
+            "mean_return": self.mean_return,
+        })
+    }
+}
+
+impl std::fmt::Display for Results {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Results { matches, wins, draws, losses, mean_return } = self;
+        write!(f, "{matches} {}", if *matches == 1 { "match" } else { "matches" })?;
+        if let Some(mean) = mean_return {
+            write!(f, ": {wins} won, {draws} drawn, {losses} lost, mean return {mean}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_from_specs() {
+        for (spec, name) in [("random", "random"), ("mcts sims=500", "mcts-sims-500")] {
+            let name_made = name_of(&AgentSpec::parse(spec).unwrap());
+            assert_eq!(name_made, name);
+            assert!(is_agent_name(&name_made));
+        }
+    }
+}

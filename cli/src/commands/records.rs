@@ -1,0 +1,236 @@
+//! What commands over records share: files, else the store; the game that is meant; what counts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_protocol::record::Parts;
+use ludex_referee::read::{Found, Lines, Refused, Source, read_file, read_lines};
+use ludex_referee::scale::Options;
+use ludex_referee::{Verified, Verifier};
+
+use super::print;
+use ludex_play::archive::Archive;
+use ludex_server::store::{MatchFilter, Store};
+
+/// Records that are read from the store at a time.
+const PAGE: u32 = 500;
+
+/// Where records come from.
+#[derive(clap::Args)]
+pub(super) struct From {
+    /// Files of records, one JSON object per line (- for standard input); without any, the store. `export` and `verify` take
+    /// a run too: its name below DATA/runs, or its folder
+    files: Vec<PathBuf>,
+    /// Folder of the store
+    #[arg(long, default_value = "./ludex-data")]
+    data: PathBuf,
+}
+
+impl From {
+    /// Everything that is there; lines that are no record are named in `refused`.
+    pub(super) fn read(&self) -> anyhow::Result<Lines> {
+        if self.files.is_empty() {
+            return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
+                .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()));
+        }
+        let mut lines = Lines::default();
+        for file in &self.files {
+            lines.append(read(file)?);
+        }
+        Ok(lines)
+    }
+
+    /// The run that is named, if one argument alone is and it is no file of records.
+    ///
+    /// # Errors
+    /// When the run cannot be read, or a bare name means neither a run nor a file.
+    pub(super) fn run(&self) -> anyhow::Result<Option<Archive>> {
+        let [name] = self.files.as_slice() else { return Ok(None) };
+        let Some(text) = name.to_str() else { return Ok(None) };
+        let bare = name.extension().is_none() && name.components().count() == 1 && text != "-";
+        if Archive::is_run(text, &self.data) || (bare && !name.exists()) {
+            return Archive::open(text, &self.data).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// The one file that is named.
+    pub(super) fn only_file(&self) -> Option<&Path> {
+        let [file] = self.files.as_slice() else { return None };
+        file.is_file().then_some(file)
+    }
+
+    /// What records were read from, for messages.
+    pub(super) fn name(&self) -> String {
+        if self.files.is_empty() {
+            return self.data.display().to_string();
+        }
+        let names: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
+        names.join(", ")
+    }
+
+    /// The arguments that name the same records again.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let mut out: Vec<String> = self.files.iter().map(|f| f.display().to_string()).collect();
+        // A run's name says nothing without the folder that holds it.
+        if self.files.iter().all(|f| !f.exists()) {
+            out.extend(["--data".to_owned(), self.data.display().to_string()]);
+        }
+        out
+    }
+}
+
+/// The records of one file.
+pub(super) fn read(file: &Path) -> anyhow::Result<Lines> {
+    if file == Path::new("-") {
+        return Ok(read_lines("standard input", io::stdin().lock()));
+    }
+    if file.is_dir() {
+        anyhow::bail!("{0} is a folder; a store is named by --data {0}", file.display());
+    }
+    read_file(file).with_context(|| format!("{} cannot be opened", file.display()))
+}
+
+/// Does something with the store in `folder`, beside the server that may own it.
+pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let store = Store::beside(folder).await?;
+        let done = work(store.clone()).await;
+        // A write that did not reach the disk is told by the call that made it.
+        let closed = store.close().await;
+        let done = done?;
+        closed?;
+        Ok(done)
+    })
+}
+
+/// The records of a store that `filter` lets through.
+pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Result<Lines> {
+    let mut lines = Lines::default();
+    let source = Source { file: store.path().display().to_string(), line: 0 };
+    let mut after = 0;
+    loop {
+        let rows = store.records(filter, after, PAGE).await?;
+        let Some(last) = rows.last() else { return Ok(lines) };
+        after = last.seq;
+        for row in rows {
+            match Parts::parse(&row.record) {
+                Ok(parts) => lines.found.push(Found { source: source.clone(), parts }),
+                Err(e) => lines.refused.push(Refused {
+                    source: source.clone(),
+                    episode: Some(row.id),
+                    message: e.to_string(),
+                }),
+            }
+        }
+    }
+}
+
+/// Which game is meant: a game string with parameters means these parameters, a name alone any.
+pub(super) struct Which {
+    id: String,
+    string: Option<String>,
+}
+
+impl Which {
+    pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<Which>> {
+        let Some(text) = text else { return Ok(None) };
+        let game = ludex_env::load(text)?;
+        let spec = game.spec();
+        Ok(Some(Which { id: spec.game.clone(), string: text.contains('(').then(|| spec.string.clone()) }))
+    }
+
+    /// Whether a record is of the game.
+    pub(super) fn is_of(&self, parts: &Parts) -> bool {
+        let same = |wanted: &String| {
+            let params = parts.header.get("params").and_then(|p| p.as_object()).cloned().unwrap_or_default();
+            ludex_env::load_with(&self.id, &params).is_ok_and(|game| game.spec().string == *wanted)
+        };
+        parts.header.get("game").is_some_and(|g| g == &self.id) && self.string.as_ref().is_none_or(same)
+    }
+}
+
+/// Verifies what was read, showing progress; those that are of the game, and what was refused.
+pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified>, Vec<Refused>) {
+    if let Some(which) = which {
+        lines.found.retain(|f| which.is_of(&f.parts));
+    }
+    let bar = print::progress(lines.found.len() as u64, "verifying");
+    let (good, untrue) = Verifier::new().verify_each(&lines.found, || bar.inc(1));
+    bar.finish_and_clear();
+    (good, [lines.refused, untrue].concat())
+}
+
+/// Which records count, and against what they are rated.
+#[derive(clap::Args)]
+pub(super) struct Rated {
+    /// Only this game; with parameters, only these
+    #[arg(long)]
+    game: Option<String>,
+    /// Count unrated records too, such as those of `ludex match`
+    #[arg(long)]
+    unrated: bool,
+    /// An agent whose rating is a constant; several times for several [default: the anchors of each game's ladder]
+    #[arg(long = "anchor", value_name = "NAME=RATING")]
+    anchors: Vec<String>,
+}
+
+impl Rated {
+    pub(super) fn options(&self) -> anyhow::Result<Options> {
+        let anchor = |text: &String| {
+            // Names may hold `=`: mcts sims=100.
+            let pair =
+                text.rsplit_once('=').and_then(|(name, rating)| Some((name.trim(), rating.trim().parse().ok()?)));
+            match pair {
+                Some((name, rating)) if !name.is_empty() && f64::is_finite(rating) => Ok((name.to_owned(), rating)),
+                _ => anyhow::bail!("--anchor {text:?} is not NAME=RATING, such as \"mcts sims=100=450\""),
+            }
+        };
+        let fixed = self.anchors.iter().map(anchor).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+        Ok(Options { fixed: (!fixed.is_empty()).then_some(fixed), unrated: self.unrated, ..Options::default() })
+    }
+
+    /// The records that were found true and what was refused; an error if nothing counts.
+    pub(super) fn read(&self, from: &From, options: &Options) -> anyhow::Result<(Vec<Verified>, Vec<Refused>)> {
+        let which = Which::parse(self.game.as_deref())?;
+        let (good, refused) = verified(from.read()?, which.as_ref());
+        warn(&refused);
+        let counting = good.iter().filter(|g| options.discards(g).is_none()).count();
+        if counting == 0 {
+            let of = self.game.as_ref().map(|g| format!(" of {g}")).unwrap_or_default();
+            let all = Options { unrated: true, ..options.clone() };
+            let unrated = good.iter().filter(|g| all.discards(g).is_none()).count();
+            match (unrated, refused.len()) {
+                (0, 0) => anyhow::bail!(
+                    "there is no record{of} to rate in {}; `ludex match --out FILE` makes some",
+                    from.name()
+                ),
+                (0, n) => anyhow::bail!("nothing to rate: {} refused", print::count(n, "record was", "records were")),
+                (n, _) => anyhow::bail!(
+                    "nothing to rate: {} unrated; --unrated counts them",
+                    print::count(n, "record is", "records are all")
+                ),
+            }
+        }
+        Ok((good, refused))
+    }
+
+    /// The arguments that mean the same again.
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        if let Some(game) = &self.game {
+            out.extend(["--game".to_owned(), game.clone()]);
+        }
+        out.extend(self.unrated.then(|| "--unrated".to_owned()));
+        out.extend(self.anchors.iter().flat_map(|a| ["--anchor".to_owned(), a.clone()]));
+        out
+    }
+}
+
+/// Names on standard error what is left out.
+pub(super) fn warn(refused: &[Refused]) {
+    refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
+}

@@ -1,0 +1,163 @@
+//! `ludex replay`.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use ludex_env::{GameRef, Seat, Viewer};
+use ludex_protocol::record::{Parts, Record, RecordEvent};
+use ludex_referee::Verifier;
+use ludex_referee::read::{Found, Lines, Source};
+
+use super::records;
+use ludex_play::stepping::Stepper;
+
+/// What `ludex replay` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// A file of records, one line of it as FILE:LINE, or an episode of the store
+    #[arg(value_name = "EPISODE|FILE")]
+    what: String,
+    /// Show only the position after so many moves
+    #[arg(long, value_name = "N")]
+    ply: Option<u32>,
+    /// Pause between positions
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    watch: Option<f64>,
+    /// See it as this seat does [default: as a spectator; moves are always named in full]
+    #[arg(long)]
+    seat: Option<Seat>,
+    /// Folder of the store
+    #[arg(long, default_value = "./ludex-data")]
+    data: PathBuf,
+}
+
+/// A position, and what led to it.
+struct Board {
+    /// Moves so far; a joint move is one, chance none.
+    ply: u32,
+    by: String,
+    text: String,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    if args.watch.is_some_and(|s| !(0.0..=3600.0).contains(&s)) {
+        anyhow::bail!("--watch takes seconds from 0 to 3600");
+    }
+    let lines = find(&args)?;
+    records::warn(&lines.refused);
+    if lines.found.is_empty() {
+        anyhow::bail!("there is no record in {}", args.what);
+    }
+    let verifier = Verifier::new();
+    let mut untrue = 0;
+    for found in &lines.found {
+        untrue += usize::from(!show(&args, &verifier, found)?);
+    }
+    match untrue {
+        0 => Ok(()),
+        _ => anyhow::bail!(
+            "{untrue} of {} did not verify",
+            super::print::count(lines.found.len(), "episode", "episodes")
+        ),
+    }
+}
+
+/// The records that are meant.
+fn find(args: &Args) -> anyhow::Result<Lines> {
+    let what = &args.what;
+    if what == "-" || Path::new(what).exists() {
+        return records::read(Path::new(what));
+    }
+    if let Some((file, line)) = what.rsplit_once(':')
+        && let Ok(line) = line.parse::<usize>()
+        && Path::new(file).exists()
+    {
+        let mut lines = records::read(Path::new(file))?;
+        if let Some(refused) = lines.refused.iter().find(|r| r.source.line == line) {
+            anyhow::bail!("{refused}");
+        }
+        lines.refused.clear();
+        lines.found.retain(|f| f.source.line == line);
+        anyhow::ensure!(!lines.found.is_empty(), "{file} has no record in line {line}");
+        return Ok(lines);
+    }
+    let kept = records::in_store(&args.data, async |store| Ok(store.episode(what).await?));
+    let kept = kept.with_context(|| format!("{what} is no file, and no episode could be looked up"))?;
+    let Some(kept) = kept else {
+        anyhow::bail!("{what} is neither a file nor an episode of the store in {}", args.data.display());
+    };
+    let end = kept.end.with_context(|| format!("{what} is still running"))?;
+    anyhow::ensure!(kept.released, "{what} is not released yet: another match on its seed is still running");
+    let parts = Parts::parse(&end.record).with_context(|| format!("{what} in {}", args.data.display()))?;
+    let source = Source { file: args.data.display().to_string(), line: 0 };
+    Ok(Lines { found: vec![Found { source, parts }], refused: Vec::new() })
+}
+
+/// Shows one record as far as it can be played; whether it is true.
+fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool> {
+    let mut out = io::stdout().lock();
+    let checked = verifier.verify(&found.parts, found.source.clone());
+    let fault = checked.as_ref().err();
+    let Ok(record) = found.parts.clone().record() else {
+        return told(&mut out, found, fault);
+    };
+    let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) else {
+        return told(&mut out, found, fault);
+    };
+    let spec = game.spec();
+    let viewer = match args.seat {
+        None => Viewer::Public,
+        Some(seat) if seat < spec.players as usize => Viewer::Seat(seat),
+        Some(seat) => anyhow::bail!("{} has seats 0 to {}, not {seat}", spec.string, spec.players - 1),
+    };
+    let seats = record.header.seats.iter().enumerate();
+    let seats = seats.map(|(k, s)| format!("{} {}", spec.seats.get(k).map(String::as_str).unwrap_or_default(), s.name));
+    writeln!(out, "{}: {}: {}", record.header.episode, spec.string, seats.collect::<Vec<_>>().join(", "))?;
+    let boards = boards(&game, &record, viewer, fault.and_then(|f| f.event));
+    let shown: Vec<&Board> = match args.ply {
+        None => boards.iter().collect(),
+        // Chance that follows a move belongs to its position.
+        Some(ply) => vec![boards.iter().rfind(|b| b.ply == ply).with_context(|| {
+            format!("{} has {} moves, not {ply}", record.header.episode, boards.last().map_or(0, |b| b.ply))
+        })?],
+    };
+    let pause = args.watch.map(Duration::from_secs_f64);
+    for (k, board) in shown.into_iter().enumerate() {
+        if let Some(pause) = pause.filter(|_| k > 0) {
+            std::thread::sleep(pause);
+            if io::stdout().is_terminal() {
+                write!(out, "\x1b[2J\x1b[H")?;
+            }
+        }
+        writeln!(out, "\n-- {} {}\n{}", board.ply, board.by, board.text.trim_end())?;
+        out.flush()?;
+    }
+    if args.ply.is_none() && fault.is_none_or(|f| f.event.is_none()) {
+        writeln!(out, "\n{}", super::play::result(spec, &record))?;
+    }
+    told(&mut out, found, fault)
+}
+
+/// Says whether the record is true.
+fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verify::Fault>) -> anyhow::Result<bool> {
+    match fault {
+        None => writeln!(out, "verified\n")?,
+        Some(fault) => writeln!(out, "NOT VERIFIED: {}: {fault}\n", found.source)?,
+    }
+    Ok(fault.is_none())
+}
+
+/// Every position up to the event at fault, played with checks.
+fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>) -> Vec<Board> {
+    let mut steps = Stepper::new(game, record, fault);
+    let text = |steps: &Stepper| steps.state().view(viewer).text();
+    let mut ply = 0;
+    let mut out = vec![Board { ply, by: "start".into(), text: text(&steps) }];
+    while let Some(step) = steps.step() {
+        ply += u32::from(matches!(record.events[step.events.start], RecordEvent::Move(_)));
+        out.push(Board { ply, by: step.text, text: text(&steps) });
+    }
+    out
+}

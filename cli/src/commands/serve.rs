@@ -1,0 +1,152 @@
+//! `ludex serve`.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::net::TcpListener;
+
+use ludex_server::config::{Config, TlsFiles};
+use ludex_server::limits;
+use ludex_server::opponents::{Opponents, SearchLimits};
+
+/// What `ludex serve` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Address and port; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:7878")]
+    listen: SocketAddr,
+    /// Folder of the store
+    #[arg(long, default_value = "./ludex-data")]
+    data: PathBuf,
+    /// Print one JSON document when ready, for programs
+    #[arg(long)]
+    json: bool,
+    /// Threads that serve connections [default: one for each core]
+    #[arg(long)]
+    workers: Option<usize>,
+    /// Certificate with its chain (PEM); with --tls-key the server speaks TLS
+    #[arg(long, requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate (PEM)
+    #[arg(long, requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// An agent that clients may seat by name, whatever it starts: house="uci cmd=stockfish"
+    #[arg(long = "agent", value_name = "NAME=SPEC")]
+    agents: Vec<String>,
+    /// A web page that may connect, e.g. https://example.org (* for all); pages of this machine always may
+    #[arg(long = "origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
+    /// A limit that is announced to clients, e.g. window=64
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    limits: Vec<String>,
+    /// Most simulations of an agent that a client seats
+    #[arg(long, default_value_t = SearchLimits::default().sims)]
+    max_sims: u64,
+    /// Greatest search depth of an agent that a client seats
+    #[arg(long, default_value_t = SearchLimits::default().depth)]
+    max_depth: u64,
+    /// Most positions that an agent that a client seats looks at for a move
+    #[arg(long, default_value_t = SearchLimits::default().nodes)]
+    max_nodes: u64,
+    /// Most milliseconds for a move of an agent that a client seats
+    #[arg(long, default_value_t = SearchLimits::default().ms)]
+    max_ms: u64,
+    /// Seconds that running matches are given when the server is told to stop
+    #[arg(long, default_value_t = 30)]
+    drain: u64,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    let config = config(&args)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let bound = TcpListener::bind(args.listen).await;
+        let listener = bound.with_context(|| format!("{} cannot be listened on; try another --listen", args.listen))?;
+        // Signals that come from now on are heard.
+        let stop = stop_signal()?;
+        let address = listener.local_addr()?;
+        let ready = |_: &_| announce(address, &config, args.json);
+        ludex_server::run_then(listener, config.clone(), ready, stop).await
+    })
+}
+
+fn config(args: &Args) -> anyhow::Result<Config> {
+    let mut config = Config::new(&args.data);
+    for limit in &args.limits {
+        limits::set(&mut config.limits, limit).map_err(|e| anyhow::anyhow!("--limit: {e}"))?;
+    }
+    if let Some(workers) = args.workers {
+        anyhow::ensure!(workers > 0, "--workers must be at least 1");
+        config.workers = workers;
+    }
+    if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
+        config.tls = Some(TlsFiles { cert: cert.clone(), key: key.clone() });
+    }
+    let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
+    config.opponents = Opponents { named: named(&args.agents)?, search };
+    config.origins = args.origins.clone();
+    config.drain = Duration::from_secs(args.drain);
+    Ok(config)
+}
+
+fn named(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+    let one = |text: &String| {
+        let (name, spec) = text.split_once('=').with_context(|| format!("--agent {text:?} is not NAME=SPEC"))?;
+        anyhow::ensure!(
+            ludex_protocol::is_agent_name(name),
+            "--agent {name:?} is no agent name: 1 to 40 of A-Za-z0-9._-"
+        );
+        ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
+        Ok((name.to_owned(), spec.to_owned()))
+    };
+    agents.iter().map(one).collect()
+}
+
+/// Says where the server is.
+fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<()> {
+    let scheme = if config.tls.is_some() { "wss" } else { "ws" };
+    let url = format!("{scheme}://{address}");
+    let mut out = std::io::stdout().lock();
+    if json {
+        let data = config.data.display().to_string();
+        let line =
+            serde_json::json!({ "url": url, "data": data, "pid": std::process::id(), "server": ludex_play::PROGRAM });
+        writeln!(out, "{line}")?;
+    } else {
+        writeln!(out, "ludex serves {url}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Resolves when the system or the person at the terminal wants the server to stop; a second time ends it at once.
+pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    Ok(async move {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+        tracing::info!("stopping; again to stop at once");
+        tokio::spawn(async move {
+            #[cfg(unix)]
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            #[cfg(not(unix))]
+            let _ = tokio::signal::ctrl_c().await;
+            std::process::exit(1);
+        });
+    })
+}

@@ -1,0 +1,71 @@
+//! `ludex status`.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::evaluate::{costs, show};
+use super::{print, tournament};
+use ludex_play::archive::Archive;
+use ludex_play::runs::folder::Look;
+use ludex_play::runs::play::results;
+use ludex_play::runs::settings::Kind;
+use ludex_play::runs::summary::{counting, rows, verified};
+
+/// What `ludex status` takes.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The run's name, or its folder
+    run: String,
+    /// Where runs are
+    #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
+    data: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
+    let path = Archive::folder(&args.run, &args.data)?;
+    let look = Look::at(&path)?;
+    if look.settings.kind == Kind::Tournament {
+        return tournament::status(&look, args.json);
+    }
+    let plan = look.settings.plan(&look.suite)?;
+    let records = &look.past.records;
+    let (done, _) = results(&look.settings.run, &plan, records);
+    let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
+    let run = &look.settings.run;
+    let rows = rows(run, &plan, &done, &verified(counting(run, &done, records))?);
+    let last = look.log.last();
+    let state = if look.playing {
+        "playing"
+    } else if due == 0 {
+        "done"
+    } else {
+        "stopped"
+    };
+    if args.json {
+        return Ok(print::json(&json!({
+            "run": look.settings.run, "state": state, "matches": records.len(), "due": due, "parts": rows,
+            "usage": look.past.usage, "last": last, "folder": path,
+        }))?);
+    }
+    let mut out = io::stdout().lock();
+    show(&mut out, &rows)?;
+    // What a level that is not found yet will take cannot be told.
+    let more = if due > 0 { " at least" } else { "" };
+    writeln!(
+        out,
+        "{state}: {}, {due} due{more}; {}",
+        print::count(records.len(), "match", "matches"),
+        costs(&look.past.usage)
+    )?;
+    if let Some(what) = last.and_then(|l| l["what"].as_str()) {
+        let why = last.and_then(|l| l["why"].as_str()).map_or_else(String::new, |why| format!(": {why}"));
+        let at = last.and_then(|l| l["at"].as_str()).unwrap_or_default();
+        writeln!(out, "last: {what} at {at}{why}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! What a tournament says: its table, who is out and why, what was discarded.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use ludex_referee::suite::plan::Done;
+use ludex_referee::tournament::Standing;
+use serde_json::{Value, json};
+
+use super::print::{self, points};
+use super::{Event, Look, Terms, results};
+use ludex_play::runs::Schedule as _;
+use ludex_play::runs::event::failed;
+
+/// A tournament as it stands.
+pub(super) struct Outcome<'a> {
+    look: &'a Look,
+    terms: &'a Terms,
+    standings: Vec<Standing>,
+    discarded: usize,
+    over: bool,
+}
+
+/// A number of an entrant's that is shown where somebody has one.
+type Count = fn(&Standing) -> u64;
+
+impl<'a> Outcome<'a> {
+    pub fn of(look: &'a Look, event: &Event, terms: &'a Terms) -> Self {
+        let records = &look.past.records;
+        let (done, _) = results(&look.settings.run, event, records);
+        let mut standings = event.tournament.standings(&event.results(&done, records));
+        let said = last_words(look);
+        for line in &mut standings {
+            let words = said.get(look.settings.agents[line.entrant].name.as_str());
+            if let (Some(why), Some(words), true) = (&mut line.out, words, line.failures > 0) {
+                *why = format!("{why}; the last: {words}");
+            }
+        }
+        let discarded = done.values().filter(|&&d| d == Done::Discarded).count();
+        Outcome { look, terms, standings, discarded, over: event.next(&done, records).is_empty() }
+    }
+
+    pub fn document(&self, files: &[PathBuf], played: usize) -> Value {
+        let entrant = |line: &Standing| {
+            let agent = &self.look.settings.agents[line.entrant];
+            let mut out = json!(line);
+            out["name"] = agent.name.clone().into();
+            out["spec"] = agent.spec.clone().into();
+            out
+        };
+        json!({
+            "run": self.look.settings.run, "game": self.terms.game, "format": self.terms.format,
+            "tie_break": self.terms.format.tie_break(), "over": self.over, "playing": self.look.playing,
+            "matches": self.look.past.records.len(), "played": played, "discarded": self.discarded,
+            "entrants": self.standings.iter().map(entrant).collect::<Vec<_>>(), "files": files,
+        })
+    }
+
+    pub fn show(&self, out: &mut impl Write) -> io::Result<()> {
+        let any = |of: Count| self.standings.iter().any(|line| of(line) > 0);
+        let more: Vec<(&str, Count)> =
+            [("byes", (|l| l.byes) as Count), ("failures", |l| l.failures), ("walkovers", |l| l.walkovers)]
+                .into_iter()
+                .filter(|(_, of)| any(*of))
+                .collect();
+        let tie_break = self.terms.format.tie_break();
+        let mut head: Vec<String> = ["", "agent", "points"].map(str::to_owned).to_vec();
+        head.extend(tie_break.map(str::to_owned));
+        head.extend(["wins", "draws", "losses"].map(str::to_owned));
+        head.extend(more.iter().map(|(name, _)| (*name).to_owned()));
+        let row = |line: &Standing| {
+            let mut row = vec![
+                line.rank.map_or_else(|| "out".to_owned(), |rank| rank.to_string()),
+                self.name(line).to_owned(),
+                points(line.points),
+            ];
+            row.extend(tie_break.map(|_| line.tie_break.map_or_else(|| "-".into(), points)));
+            row.extend([line.tally.wins, line.tally.draws, line.tally.losses].map(|n| n.to_string()));
+            row.extend(more.iter().map(|(_, of)| of(line).to_string()));
+            row
+        };
+        let rows: Vec<Vec<String>> = std::iter::once(head).chain(self.standings.iter().map(row)).collect();
+        print::table(out, &rows, |k| k != 1)?;
+        for line in &self.standings {
+            let Some(why) = &line.out else { continue };
+            writeln!(out, "{} is out: {}", self.name(line), why.replace('\n', "\n    "))?;
+        }
+        if any(|l| l.walkovers) {
+            writeln!(out, "walkovers: matches with an entrant that is out; they count for nobody, those played too")?;
+        }
+        if self.discarded > 0 {
+            let many = print::count(self.discarded, "match was", "matches were");
+            writeln!(out, "{many} discarded: an endpoint failed, twice; nobody has points of them")?;
+        }
+        let all = print::count(self.look.past.records.len(), "match", "matches");
+        let state = if self.over { "over" } else { "not over; `ludex tournament` with the same line goes on" };
+        writeln!(out, "{all}; {state}")
+    }
+
+    fn name(&self, line: &Standing) -> &str {
+        &self.look.settings.agents[line.entrant].name
+    }
+}
+
+/// The last failure of each entrant, in its own words, from the log.
+fn last_words(look: &Look) -> BTreeMap<&str, &str> {
+    let at_fault = |episode: &str| {
+        let record = look.past.records.iter().rfind(|record| record.header.episode == episode)?;
+        Some(record.header.seats.get(failed(record)?)?.name.as_str())
+    };
+    let forfeits = look.log.iter().filter(|line| line["what"] == "forfeit");
+    let words = forfeits.filter_map(|line| Some((at_fault(line["episode"].as_str()?)?, line["why"].as_str()?)));
+    words.collect()
+}

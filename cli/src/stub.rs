@@ -1,0 +1,239 @@
+//! A stand-in for the endpoints of language models: OpenAI's chat completions and Anthropic's messages, answered by an
+//! agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network and no money.
+//!
+//! Whatever is random is a function of the request's body and the seed, so that a run gets the same answers in whatever
+//! order it asks. Faults of the way (429, 500, damaged bodies) also look at how often the same body came: a retry succeeds
+//! in time.
+
+mod answer;
+mod player;
+mod reply;
+mod request;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse as _, Json, Response};
+use axum::routing::{get, post};
+use ludex_agents::AgentSpec;
+use ludex_env::Stream;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use ludex_server::compute::Compute;
+use player::Player;
+use reply::Problem;
+use request::{Api, Request};
+
+/// Greatest body that is read, in bytes.
+const BODY: usize = 16 << 20;
+
+/// How a stand-in behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The agent that chooses moves.
+    pub agent: String,
+    /// Seed of whatever is random.
+    pub seed: u64,
+    /// How long every answer takes at least.
+    pub latency: Duration,
+    /// Tokens of an answer, about: reasoning fills them.
+    pub out_tokens: u32,
+    /// What goes wrong, and how often.
+    pub faults: Faults,
+    /// Seconds that an answer of 429 asks to wait.
+    pub retry_after: u32,
+    /// After how many requests it goes down: [`serve`] returns.
+    pub down_after: Option<u64>,
+    /// Whether it takes JSON schemas (`response_format`) and forced tools.
+    pub schema: bool,
+    /// Most tokens of a question.
+    pub context: Option<u64>,
+    /// The key that every request must show.
+    pub key: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            agent: "random".into(),
+            seed: 0,
+            latency: Duration::ZERO,
+            out_tokens: 40,
+            faults: Faults::default(),
+            retry_after: 1,
+            down_after: None,
+            schema: true,
+            context: None,
+            key: None,
+        }
+    }
+}
+
+/// Probabilities of faults, for each request; the first of several that fall together wins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// 429 with `Retry-After`.
+    pub rate_limit: f64,
+    /// 500.
+    pub fail: f64,
+    /// 200 with a body that breaks off.
+    pub malformed: f64,
+    /// An answer without content.
+    pub empty: f64,
+    /// A refusal.
+    pub refuse: f64,
+    /// An answer that is cut off before the move.
+    pub truncate: f64,
+    /// Words without a move.
+    pub prose: f64,
+}
+
+/// Serves `listener` until `shutdown` resolves, or until as many requests were answered as [`Options::down_after`] says.
+///
+/// # Errors
+/// An agent that does not exist, a system that gives no threads, a listener that breaks.
+pub async fn serve(
+    listener: TcpListener,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let spec = AgentSpec::parse(&options.agent)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let stub = Arc::new(Stub {
+        player: Arc::new(Player::new(spec)),
+        compute: Compute::new(threads)?,
+        asked: AtomicU64::new(0),
+        down: Notify::new(),
+        seen: Mutex::default(),
+        options,
+    });
+    let down = stub.clone();
+    let end = async move {
+        tokio::select! {
+            () = shutdown => {}
+            () = down.down.notified() => {}
+        }
+    };
+    Ok(axum::serve(listener, routes(stub)).with_graceful_shutdown(end).await?)
+}
+
+fn routes(stub: Arc<Stub>) -> Router {
+    Router::new()
+        .route("/v1/chat/completions", post(|app, headers, body| asked(Api::OpenAi, app, headers, body)))
+        .route("/v1/messages", post(|app, headers, body| asked(Api::Anthropic, app, headers, body)))
+        .route("/v1/models", get(models))
+        .fallback(|| async { Problem::no_such_page().response(Api::OpenAi) })
+        .method_not_allowed_fallback(|| async { Problem::wrong_method().response(Api::OpenAi) })
+        .layer(DefaultBodyLimit::max(BODY))
+        .with_state(stub)
+}
+
+/// A running stand-in.
+struct Stub {
+    options: Options,
+    player: Arc<Player>,
+    compute: Compute,
+    /// Requests so far.
+    asked: AtomicU64,
+    /// Told when it goes down.
+    down: Notify,
+    /// How often each body came, by its hash; kept only where faults of the way may happen.
+    seen: Mutex<HashMap<[u8; 32], u32>>,
+}
+
+type App = State<Arc<Stub>>;
+
+async fn models(State(stub): App, headers: HeaderMap) -> Response {
+    if let Err(problem) = stub.admit(&headers) {
+        return problem.response(Api::of(&headers));
+    }
+    // What both APIs name in an entry of the list.
+    let model = json!({
+        "id": "stub", "object": "model", "created": 0, "owned_by": "ludex",
+        "type": "model", "display_name": "ludex llm-stub", "created_at": "1970-01-01T00:00:00Z",
+    });
+    Json(json!({ "object": "list", "data": [model], "has_more": false })).into_response()
+}
+
+async fn asked(api: Api, State(stub): App, headers: HeaderMap, body: Result<Bytes, BytesRejection>) -> Response {
+    let number = stub.asked.fetch_add(1, Ordering::Relaxed) + 1;
+    let most = stub.options.down_after.unwrap_or(u64::MAX);
+    if number > most {
+        return Problem::down().response(api);
+    }
+    let answer = match body {
+        Ok(body) => stub.answer(api, &headers, &body).await,
+        Err(e) => Err(Problem::bad(e.body_text())),
+    };
+    if number == most {
+        stub.down.notify_one();
+    }
+    answer.unwrap_or_else(|problem| problem.response(api))
+}
+
+impl Stub {
+    /// Whether the request shows the key, where one is asked for.
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(key) = &self.options.key else { return Ok(()) };
+        let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok());
+        let bearer =
+            text("authorization").and_then(|v| v.split_once(' ')).filter(|v| v.0.eq_ignore_ascii_case("bearer"));
+        let shown = bearer.map(|(_, key)| key.trim()).or_else(|| text("x-api-key"));
+        if shown == Some(key) { Ok(()) } else { Err(Problem::key(shown.is_some())) }
+    }
+
+    async fn answer(&self, api: Api, headers: &HeaderMap, body: &[u8]) -> Result<Response, Problem> {
+        self.admit(headers)?;
+        let request = Request::read(api, body)?;
+        let tokens = request.tokens();
+        if let Some(most) = self.options.context.filter(|&most| tokens > most) {
+            return Err(Problem::context(api, tokens, most));
+        }
+        if !self.options.schema && request.form.is_some() {
+            return Err(Problem::schema());
+        }
+        let hash: [u8; 32] = Sha256::digest(body).into();
+        let damaged = self.way(&hash)?;
+        tokio::time::sleep(self.options.latency).await;
+        let (player, options) = (self.player.clone(), self.options.clone());
+        let id = hex::encode(&hash[..12]);
+        let said = self.compute.run(move || {
+            let answers = (0..request.n).map(|k| answer::answer(&player, &options, &request, &hash, k));
+            answers.collect::<Result<Vec<_>, _>>().map(|answers| reply::document(api, &request, &answers, &id))
+        });
+        let document = said.await.map_err(|_| Problem::internal("the agent panicked; the log says where"))??;
+        Ok(if damaged { reply::broken(&document) } else { Json(document).into_response() })
+    }
+
+    /// Draws the faults of the way for a body; whether the answer's body is to be damaged.
+    fn way(&self, hash: &[u8; 32]) -> Result<bool, Problem> {
+        let Faults { rate_limit, fail, malformed, .. } = self.options.faults;
+        if rate_limit + fail + malformed == 0.0 {
+            return Ok(false);
+        }
+        let times = {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let times = seen.entry(*hash).or_default();
+            *times += 1;
+            *times
+        };
+        let mut luck = Stream::named(&format!("ludex.v1:stub:way:{}:{}:{times}", self.options.seed, hex::encode(hash)));
+        if luck.unit() < rate_limit {
+            return Err(Problem::rate_limit(self.options.retry_after));
+        }
+        if luck.unit() < fail {
+            return Err(Problem::internal("the stand-in fails on purpose (--fail)"));
+        }
+        Ok(luck.unit() < malformed)
+    }
+}

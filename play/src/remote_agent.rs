@@ -1,0 +1,204 @@
+//! Any agent of the house as a remote client: a turn's view becomes a question, the answer becomes an act.
+//!
+//! A remote agent and an in-process one play the same game: both are asked with the view, the turn and a key. The key of
+//! the agent's n-th match, from 0, is the one that the spec's `seed = base + n` stands for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ludex_agents::{Agent, AgentSpec, Answer, Kind, Move};
+use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
+use ludex_env::draw::{Key, key};
+use ludex_env::{AgentKey, Attempt, GameRef, Past, Seat};
+use ludex_protocol::record::{AgentKind, Notes};
+use ludex_protocol::server::{Event, MatchFrame, MatchStart, Resync};
+use serde_json::Value;
+
+use crate::machine::frames::past_of;
+
+/// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
+const WIRE: Duration = Duration::from_millis(200);
+
+/// What hears about the matches of a [`RemoteAgent`].
+pub type Told = dyn Fn(&Played) + Send + Sync;
+
+/// An agent as the handler of a [`ludex_client::Player`]. It thinks on threads of its own, beside the socket.
+pub struct RemoteAgent {
+    spec: AgentSpec,
+    seed: u64,
+    told: Box<Told>,
+    tables: Mutex<Tables>,
+}
+
+#[derive(Default)]
+struct Tables {
+    begun: u64,
+    running: HashMap<String, Table>,
+    /// What each match has told so far.
+    past: HashMap<String, Vec<Past>>,
+    /// The open turn of each match.
+    open: HashMap<String, Open>,
+    /// By canonical game string and parameters.
+    agents: HashMap<String, (GameRef, Arc<dyn Agent>)>,
+}
+
+/// A turn, and what was answered to it.
+#[derive(Default)]
+struct Open {
+    turn: u32,
+    /// The last answer.
+    said: String,
+    refused: Vec<Attempt>,
+}
+
+#[derive(Clone)]
+struct Table {
+    game: GameRef,
+    agent: Arc<dyn Agent>,
+    key: Key,
+}
+
+impl RemoteAgent {
+    /// An agent whose n-th match has the randomness of seed `seed + n`. `told` hears of every match that is over.
+    ///
+    /// # Errors
+    /// An agent that looks at the true state: a client has none.
+    pub fn new(spec: AgentSpec, seed: u64, told: Box<Told>) -> anyhow::Result<Self> {
+        anyhow::ensure!(!spec.peeks(), "{spec} looks at the true state, which no client sees; leave peek out");
+        Ok(RemoteAgent { spec, seed, told, tables: Mutex::default() })
+    }
+
+    /// What kind of agent it is, for `hello`.
+    pub fn kind(&self) -> AgentKind {
+        match self.spec.kind() {
+            Kind::Person => AgentKind::Human,
+            Kind::Model => AgentKind::Llm,
+            Kind::Builtin | Kind::Anchor | Kind::External => AgentKind::Bot,
+        }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        // Plain maps: whoever panicked left them whole.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agent for a match, built at its first turn.
+    fn table(&self, start: &MatchStart) -> Result<Table, Failure> {
+        let mut tables = self.tables();
+        if let Some(table) = tables.running.get(&start.match_id) {
+            return Ok(table.clone());
+        }
+        let name = format!("{} {}", start.game, Value::Object(start.params.clone()));
+        let (game, agent) = match tables.agents.get(&name) {
+            Some(known) => known.clone(),
+            None => {
+                let game = ludex_env::load_with(&start.game, &start.params)?;
+                if game.spec().hash != start.hash {
+                    let version = crate::PROGRAM;
+                    return Err(format!(
+                        "the server has other rules of {} than {version}; use one version",
+                        start.game
+                    )
+                    .into());
+                }
+                let built = (game.clone(), self.spec.build(&game)?);
+                tables.agents.insert(name, built.clone());
+                built
+            }
+        };
+        let key = key(&format!("ludex.v1:agent-seed:{}", self.seed.wrapping_add(tables.begun)));
+        tables.begun += 1;
+        let table = Table { game, agent, key };
+        tables.running.insert(start.match_id.clone(), table.clone());
+        Ok(table)
+    }
+}
+
+impl RemoteAgent {
+    /// The answers to this turn that were refused. Those from before the connection was lost are not known any more.
+    fn refused(&self, ask: &Ask) -> Vec<Attempt> {
+        let mut tables = self.tables();
+        let open = tables.open.entry(ask.start.match_id.clone()).or_default();
+        if open.turn != ask.turn || ask.attempt == 0 {
+            *open = Open { turn: ask.turn, ..Open::default() };
+        }
+        if let Some(refusal) = &ask.refusal {
+            open.refused.push(Attempt { said: open.said.clone(), why: refusal.message.clone() });
+        }
+        open.refused.clone()
+    }
+}
+
+impl Handler for RemoteAgent {
+    async fn turn(&self, ask: Ask) -> Result<Act, Failure> {
+        if let (Kind::Person, Some(refusal)) = (self.spec.kind(), &ask.refusal) {
+            println!("{} ({} tries left)", refusal.message, refusal.tries_left);
+        }
+        let table = self.table(&ask.start)?;
+        let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
+        let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
+        let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
+        if let Some(open) = self.tables().open.get_mut(&name) {
+            open.said = match &answer.mv {
+                Move::Id(a) => a.to_string(),
+                Move::Text(text) => text.clone(),
+                Move::Said(document) => document.to_string(),
+                Move::Resign => String::new(),
+            };
+        }
+        Ok(act(answer))
+    }
+
+    fn event(&self, event: &Event) {
+        if let Some(past) = past_of(&event.kind) {
+            self.tables().past.entry(event.match_id.clone()).or_default().push(past);
+        }
+    }
+
+    fn resync(&self, resync: &Resync) {
+        let kinds = resync.events.iter().filter_map(|frame| match frame {
+            MatchFrame::Event(event) => past_of(&event.kind),
+            _ => None,
+        });
+        self.tables().past.insert(resync.match_id.clone(), kinds.collect());
+    }
+
+    fn ended(&self, played: &Played) {
+        let mut tables = self.tables();
+        tables.running.remove(&played.start.match_id);
+        tables.past.remove(&played.start.match_id);
+        tables.open.remove(&played.start.match_id);
+        drop(tables);
+        (self.told)(played);
+    }
+}
+
+fn think(table: &Table, ask: &Ask, past: &[Past], refused: &[Attempt]) -> Result<Answer, Failure> {
+    let view = ask.view.structure.as_ref().ok_or("the turn shows no `struct` view")?;
+    let view = table.game.read_view(view).map_err(|why| format!("the view is not understood: {why}"))?;
+    let legal: Vec<u32> = ask.legal.iter().collect();
+    let question = ludex_env::Ask::on_view(&*view, ask.seat() as Seat, ask.turn, &legal, AgentKey::Own(&table.key));
+    Ok(table.agent.act(&question.with_past(past).with_attempts(refused), deadline(ask))?)
+}
+
+fn deadline(ask: &Ask) -> Option<Instant> {
+    let budget = ask.budget?;
+    ask.since.checked_add(budget - WIRE.min(budget / 10))
+}
+
+fn act(answer: Answer) -> Act {
+    let act = match answer.mv {
+        Move::Id(a) => Act::action(a),
+        Move::Text(text) => Act::text(text),
+        Move::Said(document) => Act::proposal(document),
+        Move::Resign => Act::resign(),
+    };
+    if answer.notes.is_empty() {
+        return act;
+    }
+    let more = answer.notes.clone();
+    // Notes under known names with other types travel as they are.
+    let notes = serde_json::from_value(Value::Object(answer.notes)).unwrap_or(Notes { more, ..Notes::default() });
+    act.noting(notes)
+}

@@ -1,0 +1,302 @@
+//! What a run will take, before anything is played: the same plan, small, with stand-ins of this program in the place of
+//! language models, which cost nothing; then multiplied.
+//!
+//! A stand-in sees the questions that the model would see, so its prompts are rendered and measured as they would be sent. How
+//! long the answers are and how long they take is known once `ludex agents check` has asked the model; until then it is a guess by
+//! the prompting strategy, and said to be one. Agents of this program and programs are tried themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use ludex_agents::llm::{self, Forecast};
+use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Kind};
+use ludex_env::{Ask, GameRef};
+use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::play::setup;
+use super::{Table, spec_in};
+use crate::local::{self, Asking, Player};
+use crate::named::Measured;
+
+/// Blocks of each pairing that are tried.
+const TRIED: u64 = 2;
+
+/// What a part, or all of them, will take.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Matches.
+    pub matches: f64,
+    /// Moves of the candidates, without those that are not asked for.
+    pub moves: f64,
+    /// Calls of language models.
+    pub calls: f64,
+    /// Tokens read.
+    pub tokens_in: f64,
+    /// Tokens written.
+    pub tokens_out: f64,
+    /// US dollars, as far as prices are known.
+    pub usd: f64,
+    /// Calls without a known price.
+    pub unpriced: f64,
+    /// Seconds of waiting for endpoints, all calls one after the other.
+    pub waiting: f64,
+    /// Seconds of computing, by everybody who plays here.
+    pub computing: f64,
+}
+
+impl Cost {
+    fn add(&mut self, other: &Cost, times: f64) {
+        self.matches += other.matches * times;
+        self.moves += other.moves * times;
+        self.calls += other.calls * times;
+        self.tokens_in += other.tokens_in * times;
+        self.tokens_out += other.tokens_out * times;
+        self.usd += other.usd * times;
+        self.unpriced += other.unpriced * times;
+        self.waiting += other.waiting * times;
+        self.computing += other.computing * times;
+    }
+}
+
+/// An estimate of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimate {
+    /// By part.
+    pub parts: Vec<(String, Cost)>,
+    /// Of the whole.
+    pub total: Cost,
+    /// US dollars; absent where a price is not known.
+    pub usd: Option<f64>,
+    /// Hours by the clock, with so many matches at a time as are asked for.
+    pub hours: f64,
+    /// Half the width of the 95 % interval of a rating by part, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
+    pub points: Vec<(String, f64)>,
+    /// What is a guess, and what would make it none.
+    pub guesses: Vec<String>,
+}
+
+/// What is known of a candidate's calls, by the agent's place in the run; absent where nothing was measured.
+pub type Known = BTreeMap<usize, Measured>;
+
+/// Estimates a run. `like` says who stands in for language models; without it once `random` and once the middle of the ladder,
+/// and the mean of both.
+///
+/// # Errors
+/// A stand-in that does not play a game of the suite, and whatever goes wrong with an agent that is tried.
+pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs: usize) -> anyhow::Result<Estimate> {
+    let models: BTreeSet<usize> = (0..plan.agents.len()).filter(|&who| is_model(plan, who)).collect();
+    let mut likes: Vec<Option<&str>> = like.map_or_else(|| vec![Some("random"), None], |like| vec![Some(like)]);
+    if models.is_empty() {
+        likes.truncate(1);
+    }
+    let mut parts = vec![Cost::default(); plan.parts.len()];
+    for like in &likes {
+        let tried = tried(plan, tables, known, &models, *like)?;
+        parts.iter_mut().zip(tried).for_each(|(sum, cost)| sum.add(&cost, 1.0 / likes.len() as f64));
+    }
+    let mut total = Cost::default();
+    parts.iter().for_each(|cost| total.add(cost, 1.0));
+    let mut guesses = Vec::new();
+    let usd = (total.unpriced == 0.0).then_some(total.usd);
+    if usd.is_none() {
+        guesses.push("dollars: no price is known; price_in and price_out say dollars for a million tokens".into());
+    }
+    if models.iter().any(|who| !known.contains_key(who)) {
+        guesses.push(
+            "length of the answers and seconds for each: by the prompting strategy, until `ludex agents add` and `ludex agents check` have measured them"
+                .into(),
+        );
+    }
+    if !models.is_empty() && like.is_none() {
+        guesses.push("length of the matches: between one who plays at random and the middle of the ladder; --like AGENT says how it plays".into());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
+    let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
+    let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
+    let ids = || plan.parts.iter().map(|p| p.part.id.clone());
+    Ok(Estimate {
+        points: ids().zip(parts.iter().map(width)).collect(),
+        parts: ids().zip(parts).collect(),
+        total,
+        usd,
+        hours,
+        guesses,
+    })
+}
+
+fn is_model(plan: &Plan, who: usize) -> bool {
+    AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.kind() == Kind::Model)
+}
+
+/// What each part takes if language models play as `like` does: a few blocks of each pairing that comes up are played, and
+/// multiplied.
+fn tried(
+    plan: &Plan,
+    tables: &[Table],
+    known: &Known,
+    models: &BTreeSet<usize>,
+    like: Option<&str>,
+) -> anyhow::Result<Vec<Cost>> {
+    let mut suite = plan.suite.clone();
+    for part in &mut suite.parts {
+        part.blocks = part.blocks.min(TRIED);
+        part.blocks_of_random = part.blocks_of_random.map(|n| n.min(TRIED));
+    }
+    let own: Vec<(String, String)> = plan
+        .agents
+        .iter()
+        .filter(|e| e.candidate && e.variant.is_none())
+        .map(|e| (e.name.clone(), e.spec.clone()))
+        .collect();
+    let small = Plan::new(suite, &own, 1.0)?;
+    let meters = small
+        .parts
+        .iter()
+        .enumerate()
+        .map(|(at, part)| {
+            let here = part.pairings().into_iter().flat_map(|(pairing, _)| pairing).filter(|who| models.contains(who));
+            here.map(|who| Ok((who, stand_in(plan, at, who, &part.game, known, like)?))).collect()
+        })
+        .collect::<anyhow::Result<Vec<BTreeMap<usize, StandIn>>>>()?;
+    let mut done = Results::new();
+    let mut found: Vec<BTreeMap<Vec<usize>, Cost>> = vec![BTreeMap::new(); small.parts.len()];
+    loop {
+        let due = small.next(&done);
+        if due.is_empty() {
+            break;
+        }
+        let tried: Vec<anyhow::Result<Tried>> =
+            due.par_iter().map(|block| try_block(&small, &tables[block.part], &meters[block.part], block)).collect();
+        for (block, tried) in due.iter().zip(tried) {
+            let (cost, matches) = tried?;
+            found[block.part].entry(block.pairing.clone()).or_default().add(&cost, 1.0);
+            done.extend(matches);
+        }
+    }
+    let cost = |(at, pairings): (usize, BTreeMap<Vec<usize>, Cost>)| {
+        let mut sum = Cost::default();
+        for (pairing, cost) in pairings {
+            // Agents stand in the same order in the small plan and in the whole one. A suite's pairings are of two.
+            let planned = pairing.try_into().map_or(0, |pairing| plan.parts[at].planned(pairing));
+            sum.add(&cost, planned as f64 / cost.matches.max(1.0));
+        }
+        sum
+    };
+    Ok(found.into_iter().enumerate().map(cost).collect())
+}
+
+/// What a block cost, and what its matches count.
+type Tried = (Cost, Vec<(String, Done)>);
+
+fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<Tried> {
+    let mut cost = Cost::default();
+    let mut matches = Vec::new();
+    for due in &block.matches {
+        let name = key(&table.id, &block.pairing, block.index, due.turn);
+        let seen: Arc<Mutex<Cost>> = Arc::default();
+        let players: Vec<Player> = due
+            .seats
+            .iter()
+            .map(|who| {
+                let player = table.players.get(who).with_context(|| format!("agent {who} is not at this table"))?;
+                let candidate = small.agents[*who].candidate;
+                let agent: Arc<dyn Agent> = match meters.get(who) {
+                    Some(stand_in) => Arc::new(Metered { stand_in: stand_in.clone(), seen: seen.clone() }),
+                    None if candidate => Arc::new(Counted { agent: player.agent.clone(), seen: seen.clone() }),
+                    None => return Ok(player.clone()),
+                };
+                Ok(Player { agent, ..player.clone() })
+            })
+            .collect::<anyhow::Result<_>>()?;
+        let players: Vec<&Player> = players.iter().collect();
+        let asking = Asking { skip_forced: table.policy.skip_forced, ..Asking::default() };
+        let begun = Instant::now();
+        let played = local::play(setup(table, block, due, "estimate", &name), &players, asking, |_, _| {});
+        let seconds = begun.elapsed().as_secs_f64();
+        let judged = small.done(block.part, due.turn, &played.record);
+        // What went wrong here goes wrong in the run too, and is told there.
+        matches.push((name, judged));
+        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        cost.add(&Cost { matches: 1.0, computing: seconds, ..seen.clone() }, 1.0);
+    }
+    Ok((cost, matches))
+}
+
+/// Who plays in the place of a language model, and what the model would be asked.
+#[derive(Clone)]
+struct StandIn {
+    agent: Arc<dyn Agent>,
+    spec: AgentSpec,
+    game: GameRef,
+    /// What was measured of the model.
+    measured: Option<Measured>,
+}
+
+fn stand_in(
+    plan: &Plan,
+    part: usize,
+    who: usize,
+    game: &GameRef,
+    known: &Known,
+    like: Option<&str>,
+) -> anyhow::Result<StandIn> {
+    let middle = || {
+        let levels = game.spec().anchors.iter().map(|a| a.level).max().unwrap_or(0);
+        format!("anchor level={}", levels.div_ceil(2))
+    };
+    let like = like.map_or_else(middle, str::to_owned);
+    let agent = AgentSpec::parse(&like)?.build(game)?;
+    Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), measured: known.get(&who).cloned() })
+}
+
+/// A stand-in whose questions are measured as the model's would be.
+struct Metered {
+    stand_in: StandIn,
+    seen: Arc<Mutex<Cost>>,
+}
+
+impl Agent for Metered {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let StandIn { spec, game, measured, .. } = &self.stand_in;
+        let answer = measured.as_ref().map(|m| m.tokens_out);
+        let Forecast { calls, tokens_in, tokens_out } = llm::forecast(spec, game, ask, answer)?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.moves += 1.0;
+        seen.calls += calls;
+        seen.tokens_in += tokens_in;
+        seen.tokens_out += tokens_out;
+        match (spec.number("price_in"), spec.number("price_out")) {
+            (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
+            _ => seen.unpriced += calls,
+        }
+        // Where nothing was measured: half a second, and sixty tokens a second.
+        seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
+        drop(seen);
+        self.stand_in.agent.act(ask, deadline)
+    }
+}
+
+/// A candidate that plays itself, and is counted.
+struct Counted {
+    agent: Arc<dyn Agent>,
+    seen: Arc<Mutex<Cost>>,
+}
+
+impl Agent for Counted {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
+        self.agent.act(ask, deadline)
+    }
+
+    fn peeks(&self) -> bool {
+        self.agent.peeks()
+    }
+
+    fn reproducible(&self) -> bool {
+        self.agent.reproducible()
+    }
+}

@@ -1,0 +1,321 @@
+//! The folder of a run: `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl`, `log.jsonl`.
+//!
+//! Lines are only ever appended. A record is appended, and on the disk, when its match is over, and not before: that is what
+//! makes a match done. A last line that was cut off is what a killed run left behind, and is cut away when it goes on.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context as _, bail};
+use ludex_env::Journal;
+use ludex_protocol::record::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::settings::Settings;
+use super::usage::Usage;
+use crate::archive::{CALLS, EPISODES, LOG, RUN, SUITE, whole_lines};
+use crate::local::Journals;
+
+/// The folder of a run by its name: `DATA/runs/NAME`.
+pub fn path_of(data: &Path, run: &str) -> PathBuf {
+    data.join("runs").join(run)
+}
+
+/// A line of `calls.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallLine {
+    /// The episode's name.
+    pub episode: String,
+    /// The seat that called.
+    pub seat: usize,
+    /// The agent's own name of the call: turn, attempt, step.
+    pub key: String,
+    /// The call.
+    pub call: Value,
+}
+
+/// The calls of a match that was interrupted, by seat and the agent's own name of the call.
+pub type Calls = HashMap<(usize, String), Value>;
+
+/// What a run has done so far.
+#[derive(Default)]
+pub struct Past {
+    /// The records, in the order in which they were kept.
+    pub records: Vec<Record>,
+    /// All that was called.
+    pub usage: Usage,
+    /// Calls of episodes that have no record: of matches that were interrupted.
+    pub open: HashMap<String, Calls>,
+}
+
+impl Past {
+    /// What is in the files of a run; whoever goes on with it cuts away what a kill left behind.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is damaged before its end.
+    fn read(path: &Path, cut: bool) -> anyhow::Result<Past> {
+        let records = lines::<Record>(&path.join(EPISODES), cut)?;
+        let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
+        let mut past = Past::default();
+        for line in lines::<CallLine>(&path.join(CALLS), cut)? {
+            past.usage.add(&line.call);
+            if !done.contains(line.episode.as_str()) {
+                past.open.entry(line.episode).or_default().insert((line.seat, line.key), line.call);
+            }
+        }
+        drop(done);
+        past.records = records;
+        Ok(past)
+    }
+}
+
+/// A run as it stands, beside whoever may be playing it.
+pub struct Look {
+    /// What it was begun with.
+    pub settings: Settings,
+    /// The text of its suite.
+    pub suite: String,
+    /// What it has done.
+    pub past: Past,
+    /// Whether somebody is playing it.
+    pub playing: bool,
+    /// Its log, line by line.
+    pub log: Vec<Value>,
+}
+
+impl Look {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// A folder that is no run, or files of it that cannot be read.
+    pub fn at(path: &Path) -> anyhow::Result<Look> {
+        let settings = read_settings(path)?;
+        let file = path.join(SUITE);
+        let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let past = Past::read(path, false)?;
+        let lock = File::open(path.join("lock"));
+        // The lock is given back at once: whoever looks must not keep anybody from playing.
+        let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
+        let playing = lock.is_ok_and(busy);
+        Ok(Look { settings, suite, past, playing, log: lines(&path.join(LOG), false)? })
+    }
+}
+
+/// A run that is open for playing. Nobody else can open it until this is dropped.
+pub struct Folder {
+    path: PathBuf,
+    run: String,
+    /// Held for its lock.
+    _lock: File,
+    episodes: Mutex<File>,
+    calls: Mutex<File>,
+    log: Mutex<File>,
+    usage: Mutex<Usage>,
+}
+
+impl Folder {
+    /// Opens the run of these settings, or begins it.
+    ///
+    /// # Errors
+    /// A run of the same name with other settings, each named; a run that somebody else is playing; a folder or a file
+    /// that cannot be used; a line in the middle of a file that is damaged.
+    pub fn open(data: &Path, settings: &Settings, suite: &str) -> anyhow::Result<(Folder, Past)> {
+        let path = path_of(data, &settings.run);
+        let failed = || format!("{} cannot be used", path.display());
+        fs::create_dir_all(&path).with_context(failed)?;
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock")).with_context(failed)?;
+        if lock.try_lock().is_err() {
+            bail!("run {} is being played by another process; `ludex status {}` shows it", settings.run, settings.run);
+        }
+        let begun = path.join(RUN);
+        if begun.exists() {
+            let was = read_settings(&path)?;
+            let differences = was.differences(settings);
+            // A run that never played anything is begun anew by a line that was corrected.
+            let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
+            if fresh {
+                begin(&path, settings, suite).with_context(failed)?;
+            } else if !differences.is_empty() {
+                let list = differences.iter().map(|d| format!("\n  {d}")).collect::<String>();
+                bail!(
+                    "run {} was begun with other settings; --run with another name begins a new one{list}",
+                    settings.run
+                );
+            }
+        } else {
+            begin(&path, settings, suite).with_context(failed)?;
+        }
+        let past = Past::read(&path, true)?;
+        lines::<Value>(&path.join(LOG), true)?;
+        let append =
+            |name: &str| OpenOptions::new().create(true).append(true).open(path.join(name)).with_context(failed);
+        let folder = Folder {
+            run: settings.run.clone(),
+            _lock: lock,
+            episodes: Mutex::new(append(EPISODES)?),
+            calls: Mutex::new(append(CALLS)?),
+            log: Mutex::new(append(LOG)?),
+            usage: Mutex::new(past.usage),
+            path: path.clone(),
+        };
+        let new = past.records.is_empty() && past.usage.calls == 0;
+        folder.log(if new { "begun" } else { "resumed" }, None, None)?;
+        Ok((folder, past))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The run's name.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// All that was called so far.
+    pub fn usage(&self) -> Usage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a record: the match is done when this returns.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&self, record: &Record) -> anyhow::Result<()> {
+        let line = record.to_line()?;
+        let mut file = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
+        append(&mut file, &line).and_then(|()| file.sync_data()).with_context(|| self.cannot(EPISODES))
+    }
+
+    /// Adds a line to the log of the run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn log(&self, what: &str, episode: Option<&str>, why: Option<&str>) -> anyhow::Result<()> {
+        let mut line = json!({ "at": crate::time::now_text(), "what": what });
+        episode.into_iter().for_each(|episode| line["episode"] = episode.into());
+        why.into_iter().for_each(|why| line["why"] = why.into());
+        let mut file = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        append(&mut file, &line.to_string()).with_context(|| self.cannot(LOG))
+    }
+
+    fn call(&self, line: &CallLine) -> Result<(), String> {
+        let text = serde_json::to_string(line).map_err(|e| e.to_string())?;
+        let mut file = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        append(&mut file, &text).map_err(|e| format!("{}: {e}", self.cannot(CALLS)))?;
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(&line.call);
+        Ok(())
+    }
+
+    fn cannot(&self, name: &str) -> String {
+        format!("{} cannot be written", self.path.join(name).display())
+    }
+
+    /// The journals of an episode; `before` is what was called in it before the run was interrupted.
+    pub fn journals<'f>(&'f self, episode: &str, seats: usize, before: Calls) -> EpisodeJournals<'f> {
+        let mut by_seat: Vec<HashMap<String, Value>> = (0..seats).map(|_| HashMap::new()).collect();
+        for ((seat, key), call) in before {
+            if let Some(known) = by_seat.get_mut(seat) {
+                known.insert(key, call);
+            }
+        }
+        let seat =
+            |(seat, known)| SeatJournal { folder: self, episode: episode.to_owned(), seat, known: Mutex::new(known) };
+        EpisodeJournals(by_seat.into_iter().enumerate().map(seat).collect())
+    }
+}
+
+/// The journals of the seats of an episode.
+pub struct EpisodeJournals<'f>(Vec<SeatJournal<'f>>);
+
+impl Journals for EpisodeJournals<'_> {
+    fn of(&self, seat: usize) -> &dyn Journal {
+        &self.0[seat]
+    }
+}
+
+struct SeatJournal<'f> {
+    folder: &'f Folder,
+    episode: String,
+    seat: usize,
+    known: Mutex<HashMap<String, Value>>,
+}
+
+impl Journal for SeatJournal<'_> {
+    fn find(&self, key: &str) -> Option<Value> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
+        let line =
+            CallLine { episode: self.episode.clone(), seat: self.seat, key: key.to_owned(), call: entry.clone() };
+        self.folder.call(&line)?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(line.key, line.call);
+        Ok(())
+    }
+}
+
+/// Writes what a run begins with.
+fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
+    write_whole(path, SUITE, suite.as_bytes())?;
+    // Last: a folder with this file is a run.
+    write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())
+}
+
+/// The settings of a run that is there.
+///
+/// # Errors
+/// A folder that is no run, or whose settings cannot be read.
+pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
+    let file = path.join(RUN);
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("{} is no run: run.json cannot be read", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
+}
+
+/// A whole file, or none of it.
+pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let draft = folder.join(format!("{name}.draft"));
+    let mut file = File::create(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&draft, folder.join(name))
+}
+
+/// One write for one line, so that a kill leaves at most one line that is cut off.
+///
+/// A line that does not fit on the disk is taken back, so that the next one does not stand behind half of it.
+fn append(file: &mut File, line: &str) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
+        // If this fails too, what is left is a line that was cut off.
+        let _ = file.set_len(len);
+    })
+}
+
+/// The whole lines of a file. What a kill left behind them is left out, and if the run goes on (`cut`) cut away.
+fn lines<T: for<'de> Deserialize<'de>>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
+    let failed = || format!("{} cannot be read", path.display());
+    let mut bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e).with_context(failed),
+    };
+    let whole = whole_lines(&bytes);
+    if cut && whole < bytes.len() {
+        OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64)).with_context(failed)?;
+    }
+    // A kill may have cut a letter in two.
+    bytes.truncate(whole);
+    let text = String::from_utf8(bytes).with_context(failed)?;
+    let line = |(n, line): (usize, &str)| {
+        serde_json::from_str(line).with_context(|| format!("{}: line {} is damaged", path.display(), n + 1))
+    };
+    text.lines().enumerate().map(line).collect()
+}

@@ -1,0 +1,472 @@
+//! The match machine alone: virtual time, scripted inputs, no socket.
+
+use ludex_env::Given;
+use ludex_play::machine::Watcher;
+use ludex_play::machine::terms::{Input, Kept, Output, SeatSetup, Setup};
+use ludex_play::machine::{Match, RESTART_STEP};
+use ludex_protocol::ServerMessage;
+use ludex_protocol::client::{Act, MatchView};
+use ludex_protocol::error::ErrorCode;
+use ludex_protocol::record::{Clock, Header, Illegal, IllegalPolicy, Outcome, Reason, Record, RecordEvent, RecordSeat};
+use ludex_protocol::server::{EventKind, MatchFrame};
+use ludex_referee::Verifier;
+
+fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
+    let game = ludex_env::load(game).unwrap();
+    let spec = game.spec();
+    let seats = spec.players as usize;
+    let (seed, salt) = (42, [7; 16]);
+    let header = Header {
+        ludex: 1,
+        episode: "m_1".into(),
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        seats: (0..seats).map(|k| RecordSeat { name: format!("a{k}"), ..RecordSeat::default() }).collect(),
+        rated: true,
+        clock: Clock::per_move(1_000),
+        seed_commit: Some(ludex_referee::digest::seed_commit(&salt, seed)),
+        ..Header::default()
+    };
+    let seat = SeatSetup { remote: true, views: vec![MatchView::Struct, MatchView::Texts], ..SeatSetup::default() };
+    let mut setup = Setup {
+        seats: vec![seat; seats],
+        skip_forced: false,
+        seed,
+        salt,
+        release: true,
+        grace_ms: 5_000,
+        run: None,
+        pair: None,
+        restarts: 0,
+        header,
+        game,
+    };
+    change(&mut setup);
+    setup
+}
+
+/// A started match with everybody connected at time 0.
+fn start(game: &str, change: impl FnOnce(&mut Setup)) -> Match {
+    let mut m = Match::new(setup(game, change), 0);
+    m.on(0, Input::Start);
+    for seat in 0..m.header().seats.len() {
+        m.on(0, Input::Online(seat));
+    }
+    m.delivered(0);
+    m
+}
+
+fn act(turn: u32, attempt: u32) -> Act {
+    Act { match_id: "m_1".into(), turn, attempt, ..Act::default() }
+}
+
+fn by_id(turn: u32, attempt: u32, action: i64) -> Act {
+    Act { action: Some(action), ..act(turn, attempt) }
+}
+
+fn by_text(turn: u32, attempt: u32, text: &str) -> Act {
+    Act { text: Some(text.into()), ..act(turn, attempt) }
+}
+
+fn send(m: &mut Match, now: u64, seat: usize, act: Act) -> Vec<Output> {
+    let out = m.on(now, Input::Act { seat, re: 9, act: Box::new(act) });
+    m.delivered(now);
+    out
+}
+
+/// The one reply among the outputs.
+fn reply(out: &[Output]) -> ServerMessage {
+    let mut replies =
+        out.iter().filter_map(|o| if let Output::Reply { message, .. } = o { Some(message) } else { None });
+    let first = replies.next().expect("a reply");
+    assert!(replies.next().is_none(), "exactly one reply");
+    (**first).clone()
+}
+
+fn code(out: &[Output]) -> ErrorCode {
+    match reply(out) {
+        ServerMessage::Error(e) => e.code,
+        other => panic!("an error was due, not {other:?}"),
+    }
+}
+
+fn accepted(out: &[Output]) -> bool {
+    matches!(reply(out), ServerMessage::Accepted(_))
+}
+
+fn frames(out: &[Output], watcher: Watcher) -> Vec<MatchFrame> {
+    out.iter()
+        .filter_map(|o| match o {
+            Output::Frame { to, frame } if *to == watcher => Some((**frame).clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn verified(m: &Match) -> Record {
+    let record = m.record().expect("the match is over").clone();
+    let lines = ludex_referee::read::read_lines("test", record.to_line().unwrap().as_bytes());
+    let (good, refused) = Verifier::new().verify_all(&lines.found);
+    assert!(refused.is_empty(), "{refused:?}");
+    assert_eq!(good.len(), 1);
+    record
+}
+
+fn play_out(m: &mut Match, mut now: u64) {
+    let mut rng = ludex_env::Stream::named("play out");
+    while !m.over() {
+        for seat in 0..m.header().seats.len() {
+            if let Some(turn) = open_turn(m, seat) {
+                let legal: Vec<u32> = turn.legal.iter().collect();
+                let a = legal[rng.below(legal.len())];
+                now += 3;
+                send(m, now, seat, by_id(turn.turn, turn.attempt, i64::from(a)));
+            }
+        }
+    }
+}
+
+fn open_turn(m: &Match, seat: usize) -> Option<ludex_protocol::server::Turn> {
+    let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
+    resync.turn.map(|t| *t)
+}
+
+#[test]
+fn keys_are_judged_in_their_order() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert_eq!(code(&send(&mut m, 1, 1, by_id(0, 0, 0))), ErrorCode::NotYourTurn);
+    assert_eq!(code(&send(&mut m, 1, 0, by_id(1, 0, 0))), ErrorCode::NotYourTurn);
+    assert_eq!(code(&send(&mut m, 1, 0, by_id(0, 1, 0))), ErrorCode::NotYourTurn);
+    let first = send(&mut m, 2, 0, by_id(0, 0, 4));
+    assert!(accepted(&first));
+    // The same again, in three notations: the first answer, and nothing happens.
+    for again in [by_id(0, 0, 4), by_text(0, 0, "x(1,1)"), by_text(0, 0, "b2")] {
+        let out = send(&mut m, 3, 0, again);
+        assert_eq!(reply(&out), reply(&first));
+        assert_eq!(out.len(), 1);
+    }
+    assert_eq!(code(&send(&mut m, 4, 0, by_id(0, 0, 5))), ErrorCode::Conflict);
+    assert!(accepted(&send(&mut m, 5, 1, by_id(0, 0, 0))));
+    assert!(accepted(&send(&mut m, 6, 0, by_id(1, 0, 1))));
+    assert!(accepted(&send(&mut m, 7, 1, by_id(1, 0, 2))));
+    // Old keys stay known; other moves under them are stale.
+    assert_eq!(reply(&send(&mut m, 8, 0, by_text(0, 0, "x(1,1)"))), reply(&first));
+    assert_eq!(code(&send(&mut m, 8, 0, by_id(0, 0, 8))), ErrorCode::StaleTurn);
+    assert!(accepted(&send(&mut m, 9, 0, by_id(2, 0, 7))));
+    assert!(m.over());
+    assert_eq!(verified(&m).footer.outcome, [Outcome::Win, Outcome::Loss]);
+    // Also after the end.
+    assert_eq!(reply(&send(&mut m, 10, 0, by_id(0, 0, 4))), reply(&first));
+    assert_eq!(code(&send(&mut m, 10, 1, by_id(2, 0, 3))), ErrorCode::MatchOver);
+}
+
+#[test]
+fn an_act_has_exactly_one_move() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert_eq!(code(&send(&mut m, 1, 0, act(0, 0))), ErrorCode::BadField);
+    let both = Act { text: Some("x(0,0)".into()), ..by_id(0, 0, 0) };
+    assert_eq!(code(&send(&mut m, 1, 0, both)), ErrorCode::BadField);
+    assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
+}
+
+#[test]
+fn refusals_leave_the_state_and_end_in_the_policy() {
+    for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2 });
+        assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
+        let out = send(&mut m, 2, 1, by_id(0, 0, 4));
+        let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+        assert_eq!((r.attempt, r.tries_left, r.then), (1, 1, None));
+        assert!(r.message.contains("taken"), "{}", r.message);
+        assert_eq!(r.legal.unwrap().iter().collect::<Vec<_>>(), [0, 1, 2, 3, 5, 6, 7, 8]);
+        // The refused key answers again, and costs no try.
+        assert_eq!(reply(&send(&mut m, 3, 1, by_id(0, 0, 4))), reply(&out));
+        let out = send(&mut m, 4, 1, by_text(0, 1, "nonsense"));
+        let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+        assert_eq!((r.attempt, r.tries_left, r.then), (2, 0, Some(policy)));
+        let forced = frames(&out, Watcher::Public).iter().any(
+            |f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { seat: 1, forced: true, .. })),
+        );
+        assert_eq!(forced, policy != IllegalPolicy::Forfeit);
+        if policy == IllegalPolicy::Forfeit {
+            assert!(m.over());
+        } else {
+            play_out(&mut m, 10);
+        }
+        let record = verified(&m);
+        let tries: usize =
+            record.events.iter().map(|e| if let RecordEvent::Move(m) = e { m.tries.len() } else { 0 }).sum();
+        assert_eq!(tries, 2, "both attempts are in the record");
+        if policy == IllegalPolicy::Forfeit {
+            assert_eq!(record.footer.reason, Some(Reason::Illegal));
+            assert_eq!((record.footer.at_fault, record.footer.returns), (Some(1), vec![1.0, -1.0]));
+        }
+    }
+}
+
+#[test]
+fn a_clock_falls_at_its_moment_and_no_earlier() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert_eq!(m.wake(), Some(1_000));
+    assert!(m.on(999, Input::Tick).is_empty());
+    assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
+    assert_eq!(m.wake(), Some(1_999));
+    // The other seat never answered anything: that is no defeat, and is not rated.
+    m.on(1_999, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::NoShow), Some(1)));
+    assert_eq!(record.footer.outcome, [Outcome::None, Outcome::None]);
+}
+
+#[test]
+fn an_act_after_the_flag_comes_too_late() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
+    assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
+    let out = send(&mut m, 1_002, 0, by_id(1, 0, 2));
+    assert_eq!(code(&out), ErrorCode::MatchOver);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Timeout), Some(0)));
+    assert_eq!(record.footer.returns, [-1.0, 1.0]);
+}
+
+#[test]
+fn a_bank_pays_for_what_goes_beyond() {
+    let clock = Clock { move_ms: Some(100), bank_ms: 500, inc_ms: 10, first_ms: None, episode_ms: None };
+    let mut m = start("tic_tac_toe", |s| s.header.clock = clock);
+    let ServerMessage::Accepted(a) = reply(&send(&mut m, 250, 0, by_id(0, 0, 0))) else { panic!("accepted was due") };
+    assert_eq!(a.bank_ms, 500 - 150 + 10);
+    let turn = open_turn(&m, 1).unwrap();
+    assert_eq!((turn.budget_ms, turn.bank_ms), (Some(600), vec![360, 500]));
+}
+
+#[test]
+fn a_lost_connection_is_waited_for() {
+    let mut m = start("tic_tac_toe", |s| s.header.clock = Clock::default());
+    assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
+    assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
+    let out = m.on(10, Input::Offline(0));
+    assert_eq!(frames(&out, Watcher::Seat(1)).len(), 1);
+    assert!(frames(&out, Watcher::Seat(0)).is_empty(), "nobody is told of its own absence");
+    assert_eq!(m.wake(), Some(5_010));
+    m.on(5_009, Input::Online(0));
+    assert_eq!(m.wake(), None);
+    m.on(6_000, Input::Offline(1));
+    m.on(11_000, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Disconnect), Some(1)));
+}
+
+#[test]
+fn nothing_of_a_joint_move_is_shown_before_all_have_moved() {
+    let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
+    let out = send(&mut m, 1, 1, by_id(0, 0, 1));
+    assert!(accepted(&out));
+    assert!(!out.iter().any(|o| matches!(o, Output::Frame { .. })));
+    assert_eq!(code(&send(&mut m, 2, 1, by_id(0, 0, 0))), ErrorCode::Conflict);
+    let out = send(&mut m, 3, 0, by_id(0, 0, 0));
+    let moves: Vec<u32> = frames(&out, Watcher::Public)
+        .iter()
+        .filter_map(|f| match f {
+            MatchFrame::Event(e) => match e.kind {
+                EventKind::Move { seat, .. } => Some(seat),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    assert_eq!(moves, [0, 1], "events follow in seat order");
+    play_out(&mut m, 10);
+    let record = verified(&m);
+    assert_eq!(record.footer.returns.len(), 2);
+    assert_eq!(record.footer.returns[1] - record.footer.returns[0], 10.0 + later_difference(&record));
+}
+
+/// What the rounds after the first make of seat 1's lead, by the payoffs of the page.
+fn later_difference(record: &Record) -> f64 {
+    let moves: Vec<u32> =
+        record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { m.action } else { None }).collect();
+    moves[2..].chunks(2).map(|c| (f64::from(c[1]) - f64::from(c[0])) * 10.0).sum()
+}
+
+#[test]
+fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
+    // Seat 1 has moved when seat 0 runs out of tries; nobody is shown the move, the record has both.
+    let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |_| ());
+    assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
+    let outs: Vec<Output> = (0..3).flat_map(|n| send(&mut m, 2, 0, by_id(0, n, 7))).collect();
+    assert!(!frames(&outs, Watcher::Public).iter().any(|f| matches!(f, MatchFrame::Event(_))));
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Illegal), Some(0)));
+    let [RecordEvent::Move(offender), RecordEvent::Move(other)] = &record.events[..] else {
+        panic!("two parts were due: {:?}", record.events)
+    };
+    assert_eq!((offender.seat, offender.action, offender.tries.len(), offender.more), (0, None, 3, true));
+    assert_eq!((other.seat, other.action, other.more), (1, Some(1), true));
+
+    // The clock of the whole episode cuts a turn short without anybody's fault.
+    let mut m = start("iterated_prisoners_dilemma(num_repetitions=3)", |s| {
+        s.header.clock = Clock { episode_ms: Some(100), ..Clock::default() };
+    });
+    assert!(accepted(&send(&mut m, 1, 1, by_id(0, 0, 1))));
+    m.on(100, Input::Tick);
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Truncated), None));
+    assert_eq!(record.events.len(), 1);
+}
+
+#[test]
+fn resigning_ends_it() {
+    let mut m = start("tic_tac_toe", |_| ());
+    let out = m.on(5, Input::Resign { seat: 1, re: Some(3) });
+    assert!(matches!(reply(&out), ServerMessage::Ok(_)));
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.footer.returns), (Some(Reason::Resign), vec![1.0, -1.0]));
+    assert_eq!(code(&m.on(6, Input::Resign { seat: 0, re: Some(4) })), ErrorCode::MatchOver);
+}
+
+#[test]
+fn every_watcher_has_a_gapless_numbering_of_its_own() {
+    for game in ["kuhn_poker", "iterated_prisoners_dilemma", "connect_four", "chess(max_plies=20)"] {
+        let mut m = Match::new(setup(game, |_| ()), 0);
+        let mut seen: Vec<Output> = m.on(0, Input::Start);
+        m.delivered(0);
+        let mut rng = ludex_env::Stream::named(game);
+        let mut now = 0;
+        while !m.over() {
+            for seat in 0..2 {
+                if let Some(t) = open_turn(&m, seat) {
+                    let legal: Vec<u32> = t.legal.iter().collect();
+                    now += 1;
+                    seen.extend(send(&mut m, now, seat, by_id(t.turn, 0, i64::from(legal[rng.below(legal.len())]))));
+                }
+            }
+        }
+        verified(&m);
+        for watcher in [Watcher::Seat(0), Watcher::Seat(1), Watcher::Public, Watcher::Full] {
+            let frames = frames(&seen, watcher);
+            let seqs: Vec<u64> = frames.iter().map(MatchFrame::seq).collect();
+            assert_eq!(seqs, (0..seqs.len() as u64).collect::<Vec<_>>(), "{game} {watcher:?}");
+            // Whoever saw the first n gets exactly the rest.
+            for n in 0..frames.len() {
+                let rest = m.catch_up(watcher, Some(n as u64));
+                let want: Vec<ServerMessage> = frames[n + 1..].iter().cloned().map(ServerMessage::from).collect();
+                assert_eq!(rest, want, "{game} {watcher:?} after {n}");
+            }
+            assert!(matches!(&m.catch_up(watcher, None)[..], [ServerMessage::Resync(_)]));
+            assert!(matches!(&m.catch_up(watcher, Some(9_999))[..], [ServerMessage::Resync(_)]));
+        }
+    }
+}
+
+#[test]
+fn an_open_turn_is_sent_again_with_its_number() {
+    let m = start("tic_tac_toe", |_| ());
+    let again = m.catch_up(Watcher::Seat(0), Some(1));
+    assert!(matches!(&again[..], [ServerMessage::Turn(t)] if t.seq == 1 && t.turn == 0));
+    assert!(m.catch_up(Watcher::Seat(1), Some(0)).is_empty());
+}
+
+#[test]
+fn a_match_comes_back_from_its_rows_at_every_point() {
+    for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "connect_four"] {
+        let seats = ludex_env::load(game).unwrap().spec().players as usize;
+        let mut m = start(game, |_| ());
+        let (mut rows, mut rng, mut now) = (Vec::new(), ludex_env::Stream::named(game), 0);
+        while !m.over() {
+            for seat in 0..seats {
+                let Some(t) = open_turn(&m, seat) else { continue };
+                let legal: Vec<u32> = t.legal.iter().collect();
+                now += 7;
+                let refused = rng.below(4) == 0 && t.attempt == 0;
+                let a = if refused { 99 } else { i64::from(legal[rng.below(legal.len())]) };
+                let out = send(&mut m, now, seat, by_id(t.turn, t.attempt, a));
+                rows.extend(out.into_iter().filter_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }));
+                if m.over() {
+                    break;
+                }
+                let back = setup(game, |s| s.restarts = 2);
+                let (mut back, first) = Match::restore(back, rows.clone(), 1_000_000).unwrap();
+                assert!(first.is_empty());
+                for s in 0..seats {
+                    // The same question, under a new numbering; old numbers are never mistaken.
+                    let (was, is) = (open_turn(&m, s), open_turn(&back, s));
+                    assert_eq!(was.is_some(), is.is_some(), "{game} seat {s}");
+                    if let (Some(was), Some(is)) = (was, is) {
+                        assert_eq!(
+                            (was.turn, was.attempt, was.legal, was.view),
+                            (is.turn, is.attempt, is.legal, is.view)
+                        );
+                        assert!(is.seq >= 2 * RESTART_STEP);
+                    }
+                    let back_in = back.catch_up(Watcher::Seat(s), Some(3));
+                    assert!(matches!(&back_in[..], [ServerMessage::Resync(r)] if r.seq >= 2 * RESTART_STEP));
+                    // Downtime is nobody's time: the clock waits for the client.
+                    assert!(back.wake().is_none_or(|at| at >= 1_005_000));
+                }
+                // An answer that was given before the crash is given again.
+                if !refused {
+                    let again = send(&mut back, 1_000_001, seat, by_id(t.turn, t.attempt, a));
+                    assert!(accepted(&again), "{game}: {again:?}");
+                }
+                play_out(&mut back, 1_000_010);
+                verified(&back);
+            }
+        }
+        assert!(matches!(rows.last(), Some(Kept::End(_))));
+        verified(&m);
+    }
+}
+
+#[test]
+fn rows_that_do_not_apply_are_refused_by_number() {
+    let mut m = start("tic_tac_toe", |_| ());
+    let out = send(&mut m, 1, 0, by_id(0, 0, 4));
+    let row = out.into_iter().find_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }).unwrap();
+    let error = Match::restore(setup("tic_tac_toe", |_| ()), vec![row.clone(), row], 0).err().unwrap();
+    assert!(error.contains("row 1"), "{error}");
+}
+
+#[test]
+fn an_in_process_agent_is_asked_and_may_fail() {
+    let with_agent = |s: &mut Setup| s.seats[0] = SeatSetup::default();
+    let mut m = Match::new(setup("tic_tac_toe", with_agent), 0);
+    let out = m.on(0, Input::Start);
+    assert!(out.iter().any(|o| matches!(o, Output::Ask(0))));
+    let q = m.question(0, false).unwrap();
+    assert_eq!((q.turn, q.legal.len()), (0, 9));
+    // An answer to another turn is no answer.
+    assert!(m.on(1, Input::Answer { seat: 0, turn: 5, given: Given::Id(0), notes: None }).is_empty());
+    m.on(2, Input::Answer { seat: 0, turn: 0, given: Given::Id(0), notes: None });
+    assert!(m.waits_for(1));
+    let mut failing = Match::new(setup("tic_tac_toe", with_agent), 0);
+    failing.on(0, Input::Start);
+    failing.on(1, Input::Failed { seat: 0, reason: Reason::AgentError, message: "on purpose".into() });
+    let record = verified(&failing);
+    assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::AgentError), Some(0)));
+}
+
+#[test]
+fn what_shares_a_seed_is_not_released() {
+    let mut m = start("kuhn_poker", |s| {
+        s.release = false;
+        s.pair = Some("p_1".into());
+    });
+    play_out(&mut m, 1);
+    let ServerMessage::Resync(r) = m.resync(Watcher::Seat(0)) else { panic!("a resync was due") };
+    let end = r.end.unwrap();
+    assert_eq!((end.seed, end.salt, end.digest), (None, None, None));
+    let record = verified(&m);
+    assert_eq!(record.footer.pair.as_deref(), Some("p_1"));
+}
+
+#[test]
+fn forced_moves_are_skipped_only_where_nothing_is_hidden() {
+    // On a board of one column every move is forced.
+    let mut m = Match::new(setup("connect_four(rows=3,columns=1,x_in_row=4)", |s| s.skip_forced = true), 0);
+    m.on(0, Input::Start);
+    assert!(m.over());
+    assert_eq!(verified(&m).events.len(), 3);
+}

@@ -1,0 +1,264 @@
+//! The match: real rules, a mild opponent, and a log that can be told again.
+
+use ludex_env::batch::{Layout, forfeit};
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, DynState, GameRef, Given, Heard, Mover, Seat, Turn as ToMove, Viewer};
+use ludex_protocol::client::{Join, Move};
+use ludex_protocol::error::ErrorCode;
+use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
+use ludex_protocol::server::{
+    Accepted, Event, EventKind, HeldMatch, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo, ServerMessage,
+    Turn,
+};
+
+use super::program::{AGENT, GAME};
+use ludex_env::present::{legal_of, view_of};
+
+/// Illegal moves in one turn that lose the match.
+pub(super) const TRIES: u32 = 3;
+
+/// What the client is told, in the order of its numbers.
+#[derive(Clone)]
+pub(super) enum Frame {
+    /// A frame of the match.
+    Known(MatchFrame),
+    /// An event of a kind that the protocol does not have, under a number.
+    Unknown(u64),
+}
+
+impl Frame {
+    pub fn seq(&self) -> u64 {
+        match self {
+            Frame::Known(frame) => frame.seq(),
+            Frame::Unknown(seq) => *seq,
+        }
+    }
+}
+
+/// The match.
+pub(super) struct Table {
+    pub id: String,
+    pub seat: Seat,
+    game: GameRef,
+    state: Box<dyn DynState>,
+    join: Join,
+    extras: bool,
+    pub log: Vec<Frame>,
+    /// The turn that waits for the client.
+    pub open: Option<Turn>,
+    turns: u32,
+    pub over: bool,
+}
+
+impl Table {
+    /// Begins the match that a join asked for.
+    pub fn new(join: &Join, join_id: &str, seat: Seat, number: u32, extras: bool) -> Result<Self, String> {
+        let game = ludex_env::load_with(&join.game, &join.params).map_err(|e| e.message)?;
+        let spec = game.spec();
+        let mut seats =
+            vec![SeatInfo { name: "kit".into(), version: None, kind: AgentKind::Bot }; spec.players as usize];
+        if let Some(own) = seats.get_mut(seat) {
+            own.name = AGENT.into();
+        }
+        let id = format!("m_kit{number}");
+        let start = MatchStart {
+            seq: 0,
+            match_id: id.clone(),
+            join: Some(join_id.to_owned()),
+            game: GAME.into(),
+            params: spec.params.clone(),
+            rules: spec.rules,
+            hash: spec.hash.clone(),
+            seat: Some(seat as u32),
+            seats,
+            rated: false,
+            clock: Clock::per_move(60_000),
+            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES },
+            skip_forced: false,
+            seed_commit: Some("00".repeat(32)),
+        };
+        let log = vec![Frame::Known(MatchFrame::MatchStart(Box::new(start)))];
+        let state = game.start();
+        let join = join.clone();
+        let mut table = Table { id, seat, game, state, join, extras, log, open: None, turns: 0, over: false };
+        table.settle();
+        Ok(table)
+    }
+
+    /// The number of the next frame.
+    fn next(&self) -> u64 {
+        self.log.last().map_or(0, |frame| frame.seq() + 1)
+    }
+
+    fn push(&mut self, mut frame: MatchFrame) -> u64 {
+        let seq = self.next();
+        frame.set_seq(seq);
+        self.log.push(Frame::Known(frame));
+        seq
+    }
+
+    /// Goes on until the client is to move or the match is over.
+    fn settle(&mut self) {
+        loop {
+            match self.state.turn() {
+                ToMove::Seat(seat) if seat == self.seat => return self.ask(),
+                ToMove::Seat(seat) => match self.mild(seat) {
+                    Some(action) => self.play(seat, action),
+                    None => return self.end(Reason::InfraError, None),
+                },
+                // The game has neither chance nor joint moves.
+                ToMove::Over | ToMove::Chance | ToMove::Together(_) => return self.end(Reason::Finished, None),
+            }
+        }
+    }
+
+    /// A move that does not end the game, if there is one.
+    fn mild(&self, seat: Seat) -> Option<Action> {
+        let legal = legal_list(&*self.state, seat);
+        let goes_on = |&&action: &&Action| {
+            let mut after = self.state.boxed();
+            after.play(seat, action).is_ok() && after.turn() != ToMove::Over
+        };
+        legal.iter().find(goes_on).or_else(|| legal.first()).copied()
+    }
+
+    fn play(&mut self, seat: Seat, action: Action) {
+        let seen = self.state.seen(Viewer::Seat(self.seat), Mover::Seat(seat), action);
+        self.state.play_unchecked(action);
+        if let Some(text) = seen.text {
+            let kind = EventKind::Move { seat: seat as u32, action: seen.action, text, ms: 1, forced: false };
+            let event = Event { seq: 0, match_id: self.id.clone(), kind, view: None };
+            self.push(MatchFrame::Event(Box::new(event)));
+        }
+        if self.extras {
+            let seq = self.next();
+            self.log.push(Frame::Unknown(seq));
+        }
+    }
+
+    fn ask(&mut self) {
+        use ludex_protocol::client::MatchView;
+        let viewer = Viewer::Seat(self.seat);
+        let names = self.join.views.contains(&MatchView::Texts).then(|| {
+            let view = self.state.view(viewer);
+            legal_list(&*self.state, self.seat).iter().map(|&a| view.action_text(self.seat, a)).collect()
+        });
+        let mut turn = Turn {
+            seq: 0,
+            match_id: self.id.clone(),
+            turn: self.turns,
+            attempt: 0,
+            budget_ms: Some(60_000),
+            bank_ms: vec![0; self.game.spec().players as usize],
+            legal: legal_of(&*self.state, self.seat),
+            names,
+            view: view_of(&*self.state, viewer, &self.join.views, Layout::Ludex),
+            phase: None,
+        };
+        self.turns += 1;
+        turn.seq = self.push(MatchFrame::Turn(Box::new(turn.clone())));
+        self.open = Some(turn);
+    }
+
+    /// The action that a move means here, or why it is none.
+    pub fn read(&self, given: &Move) -> Result<Action, String> {
+        let given = match given {
+            Move::None => return Err("no move is given".into()),
+            Move::Id(id) => Given::Id(*id),
+            Move::Text(text) => Given::Text(text.clone()),
+            Move::Proposal(document) => Given::Proposal(document.clone()),
+        };
+        match self.state.read(self.seat, &given) {
+            Ok(Heard::Action(action)) => Ok(action),
+            Ok(Heard::Said(_)) => Err("the game knows no speech".into()),
+            Err(refusal) => Err(refusal.message),
+        }
+    }
+
+    /// Plays the client's move, and what follows.
+    pub fn accept(&mut self, action: Action) -> ServerMessage {
+        let text = self.state.view(Viewer::Seat(self.seat)).action_text(self.seat, action);
+        let turn = self.open.take().map_or(0, |turn| turn.turn);
+        self.play(self.seat, action);
+        self.settle();
+        ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
+    }
+
+    /// Refuses the client's move; the last time the match is lost.
+    pub fn refuse(&mut self, message: String, legal: bool) -> ServerMessage {
+        let (mut turn, mut attempt) = (0, 0);
+        if let Some(open) = &mut self.open {
+            open.attempt += 1;
+            (turn, attempt) = (open.turn, open.attempt);
+        }
+        let tries_left = TRIES.saturating_sub(attempt);
+        if tries_left == 0 {
+            self.end(Reason::Illegal, Some(self.seat));
+        }
+        ServerMessage::Refused(Box::new(Refused {
+            match_id: self.id.clone(),
+            turn,
+            attempt,
+            code: ErrorCode::IllegalAction,
+            message,
+            tries_left,
+            legal: legal.then(|| legal_of(&*self.state, self.seat)),
+            issues: None,
+            then: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
+        }))
+    }
+
+    /// Ends the match.
+    pub fn end(&mut self, reason: Reason, at_fault: Option<Seat>) {
+        if self.over {
+            return;
+        }
+        self.over = true;
+        self.open = None;
+        let spec = self.game.spec();
+        let mut returns = self.state.returns();
+        if let Some(seat) = at_fault {
+            forfeit(spec, seat, &mut returns);
+        }
+        let outcome = ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault);
+        let end = MatchEnd {
+            seq: 0,
+            match_id: self.id.clone(),
+            returns,
+            outcome,
+            reason,
+            at_fault: at_fault.map(|seat| seat as u32),
+            rated: false,
+            digest: None,
+            seed: None,
+            salt: None,
+            record: format!("/episodes/{}", self.id),
+        };
+        self.push(MatchFrame::MatchEnd(Box::new(end)));
+    }
+
+    /// For `welcome`.
+    pub fn held(&self) -> HeldMatch {
+        let seq = self.log.last().map_or(0, Frame::seq);
+        HeldMatch { match_id: self.id.clone(), seat: Some(self.seat as u32), seq }
+    }
+
+    /// Everything so far in one message.
+    pub fn resync(&self) -> ServerMessage {
+        let mut resync = Resync {
+            seq: self.log.last().map_or(0, Frame::seq),
+            match_id: self.id.clone(),
+            turn: self.open.clone().map(Box::new),
+            ..Resync::default()
+        };
+        for frame in &self.log {
+            match frame {
+                Frame::Known(MatchFrame::MatchStart(start)) => resync.start = start.clone(),
+                Frame::Known(MatchFrame::MatchEnd(end)) => resync.end = Some(end.clone()),
+                Frame::Known(MatchFrame::Turn(_)) | Frame::Unknown(_) => {}
+                Frame::Known(event) => resync.events.push(event.clone()),
+            }
+        }
+        ServerMessage::Resync(Box::new(resync))
+    }
+}

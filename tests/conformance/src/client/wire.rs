@@ -1,0 +1,165 @@
+//! The server's end of a connection, with everything that a script may do to it.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use ludex_protocol::error::Close;
+use ludex_protocol::{ClientMessage, Encoding, Id, ServerMessage};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use crate::Fault;
+
+/// How long a client may take to notice that the connection was cut.
+const LETS_GO: Duration = Duration::from_secs(1);
+
+/// A message of the client's with its `id`.
+pub(super) type Said = (Option<Id>, ClientMessage);
+
+/// A connection.
+pub(super) struct Wire {
+    ws: WebSocketStream<TcpStream>,
+    encoding: Encoding,
+    /// The token of the `Authorization` header.
+    pub bearer: Option<String>,
+    /// What was asked for, with its query.
+    pub uri: String,
+}
+
+impl Wire {
+    /// Takes the upgrade.
+    pub async fn accept(stream: TcpStream) -> Result<Wire, Fault> {
+        let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
+        let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
+            uri = request.uri().to_string();
+            let header = |name| request.headers().get_all(name).iter().filter_map(|value| value.to_str().ok());
+            bearer = header("authorization").find_map(|value| value.strip_prefix("Bearer ").map(str::to_owned));
+            let offered = header("sec-websocket-protocol").flat_map(|list| list.split(',')).map(str::trim);
+            if let Some(chosen) = offered.into_iter().find_map(Encoding::from_subprotocol) {
+                encoding = chosen;
+                let name = HeaderValue::from_static(chosen.subprotocol());
+                response.headers_mut().insert("sec-websocket-protocol", name);
+            }
+            Ok(response)
+        };
+        let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
+        let ws = accepted.map_err(|e| Fault::new(1, format!("asked for no WebSocket ({e})"), "an upgrade"))?;
+        Ok(Wire { ws, encoding, bearer, uri })
+    }
+
+    /// Whether views that hold tensors can be decorated: bins cannot.
+    fn is_text(&self) -> bool {
+        self.encoding == Encoding::Json
+    }
+
+    /// Sends a message; with `extras`, fields that nobody knows stand everywhere in it. A client that is gone is
+    /// noticed when it is read from.
+    pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), Fault> {
+        let internal =
+            |e: &dyn std::fmt::Display| Fault::new(0, format!("the kit itself failed: {e}"), "no such thing");
+        if !extras {
+            let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
+            return self.frame(frame).await;
+        }
+        let json = Encoding::Json.encode_server(re, message).map_err(|e| internal(&e))?;
+        let mut message: Value = serde_json::from_slice(&json).map_err(|e| internal(&e))?;
+        decorate(&mut message, self.is_text());
+        self.value(&message).await
+    }
+
+    /// Sends what is no message of this version of the protocol.
+    pub async fn value(&mut self, message: &Value) -> Result<(), Fault> {
+        let frame = match self.encoding {
+            Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
+            Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
+        };
+        let frame = frame.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), "no such thing"))?;
+        self.frame(frame).await
+    }
+
+    async fn frame(&mut self, frame: Vec<u8>) -> Result<(), Fault> {
+        let message = match self.encoding {
+            Encoding::MsgPack => Message::binary(frame),
+            Encoding::Json => Message::text(String::from_utf8_lossy(&frame).into_owned()),
+        };
+        let _ = self.ws.send(message).await;
+        Ok(())
+    }
+
+    /// The next message; `None` when the client is gone. Nothing is lost when the future is dropped.
+    pub async fn read(&mut self) -> Result<Option<Said>, Fault> {
+        loop {
+            let frame = match self.ws.next().await {
+                None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(None),
+                Some(Ok(frame)) => frame,
+            };
+            let (kind, wrong) = match (&frame, self.encoding) {
+                (Message::Text(_), Encoding::MsgPack) => ("a text frame", true),
+                (Message::Binary(_), Encoding::Json) => ("a binary frame", true),
+                (Message::Text(_) | Message::Binary(_), _) => ("", false),
+                _ => continue,
+            };
+            let name = self.encoding.subprotocol();
+            if wrong {
+                return Err(Fault::new(1, format!("sent {kind} under {name}"), "one encoding per connection"));
+            }
+            let bytes = frame.into_data();
+            let depth = ludex_protocol::Limits::default().depth;
+            return match self.encoding.decode_client(&bytes, depth) {
+                Ok(said) => Ok(Some(said)),
+                Err(rejected) => {
+                    let shown = ludex_protocol::error::shortened(&String::from_utf8_lossy(&bytes));
+                    let did = format!("sent {shown}, which is answered with `{}`", rejected.error);
+                    Err(Fault::new(1, did, "a message of the protocol"))
+                }
+            };
+        }
+    }
+
+    /// Cuts the line, and returns what was on its way.
+    pub async fn cut(&mut self) -> Result<Vec<Said>, Fault> {
+        let _ = self.ws.get_mut().shutdown().await;
+        self.rest().await
+    }
+
+    /// Closes the connection as a server does, and returns what was on its way.
+    pub async fn close(&mut self, close: Close) -> Result<Vec<Said>, Fault> {
+        let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
+        let _ = self.ws.send(Message::Close(Some(frame))).await;
+        self.rest().await
+    }
+
+    async fn rest(&mut self) -> Result<Vec<Said>, Fault> {
+        let mut rest = Vec::new();
+        let _ = tokio::time::timeout(LETS_GO, async {
+            while let Ok(Some(said)) = self.read().await {
+                rest.push(said);
+            }
+        })
+        .await;
+        Ok(rest)
+    }
+}
+
+/// Puts unknown fields into every map of a message, but not among parameters, which are data of the game's.
+fn decorate(value: &mut Value, tensors: bool) {
+    match value {
+        Value::Object(map) => {
+            for (name, inner) in map.iter_mut() {
+                let kept = name == "params" || (!tensors && matches!(name.as_str(), "tensor" | "info"));
+                if !kept {
+                    decorate(inner, tensors);
+                }
+            }
+            map.insert("x_later".into(), json!({ "is": ["not", { "known": 1.5 }, null] }));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|inner| decorate(inner, tensors)),
+        _ => {}
+    }
+}
