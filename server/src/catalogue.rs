@@ -7,18 +7,18 @@ use ludex_protocol::client::{Describe, GameFilter, ListGames};
 use ludex_protocol::error::shortened;
 use ludex_protocol::server::{GameEntry, Games, SpecReply};
 use ludex_protocol::spec::Params;
-use ludex_protocol::{ErrorCode, ErrorMessage, ServerMessage};
+use ludex_protocol::{ErrorCode, Refusal, ServerMessage};
 
 /// A game from its id or game string and parameters.
 ///
 /// # Errors
 /// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
-pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<ErrorMessage>> {
+pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<Refusal>> {
     ludex_env::load_with(game, params).map_err(refusal)
 }
 
 /// A wrong game or parameter as an error.
-pub fn refusal(e: ParamError) -> Box<ErrorMessage> {
+pub fn refusal(e: ParamError) -> Box<Refusal> {
     let (code, path) = match e.name {
         _ if e.unknown_game => (ErrorCode::UnknownGame, "game".to_owned()),
         Some(name) => (ErrorCode::BadParams, format!("params.{}", shortened(&name))),
@@ -29,7 +29,7 @@ pub fn refusal(e: ParamError) -> Box<ErrorMessage> {
         other if other.to_string().len() > 256 => serde_json::Value::Null,
         other => other,
     };
-    let mut error = ErrorMessage::new(code, shortened_sentence(&e.message)).path(path);
+    let mut error = Refusal::new(code, shortened_sentence(&e.message)).path(path);
     if !got.is_null() {
         error = error.got(got);
     }
@@ -91,7 +91,7 @@ fn matches(f: &GameFilter, e: &GameEntry) -> bool {
 ///
 /// # Errors
 /// As [`load`].
-pub fn describe(request: &Describe) -> Result<ServerMessage, Box<ErrorMessage>> {
+pub fn describe(request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
     let game = load(&request.game, &request.params)?;
     let mut spec = game.spec().clone();
     spec.text = request.rules_text.then(|| game.page().to_owned());
