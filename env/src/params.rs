@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use ludex_protocol::error::{nearest, shortened};
 use ludex_protocol::spec::Params;
-use ludex_protocol::{ErrorCode, ErrorMessage};
+use ludex_protocol::{ErrorCode, Refusal};
 
 /// A game or parameter that is not what it should be. Every field is for programs; `message` is for people.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -26,8 +26,8 @@ pub struct ParamError {
 }
 
 /// The error that a client is told: what it sent is shortened.
-impl From<ParamError> for ErrorMessage {
-    fn from(e: ParamError) -> ErrorMessage {
+impl From<ParamError> for Refusal {
+    fn from(e: ParamError) -> Refusal {
         let (code, path) = match e.name {
             _ if e.unknown_game => (ErrorCode::UnknownGame, "game".to_owned()),
             Some(name) => (ErrorCode::BadParams, format!("params.{}", shortened(&name))),
@@ -38,7 +38,7 @@ impl From<ParamError> for ErrorMessage {
             other if other.to_string().len() > 256 => Value::Null,
             other => other,
         };
-        let mut error = ErrorMessage::new(code, shortened_sentence(&e.message)).path(path);
+        let mut error = Refusal::new(code, shortened_sentence(&e.message)).path(path);
         if !got.is_null() {
             error = error.got(got);
         }

@@ -20,7 +20,7 @@ use ludex_env::batch::Layout;
 use ludex_env::present::view_of;
 use ludex_env::{Attempt, Draw, DynState, Outcomes, Seat};
 use ludex_protocol::client::MatchView;
-use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
 use ludex_protocol::server::{
     EventKind, HeldMatch, MatchFrame, MatchStart, Resync, SeatInfo, SeatView, ServerMessage, Turn as TurnFrame,
@@ -307,7 +307,7 @@ impl Match {
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {
-                ErrorMessage::new(ErrorCode::MatchOver, "the match is over").into()
+                Refusal::new(ErrorCode::MatchOver, "the match is over").into()
             } else {
                 ServerMessage::Ok(Default::default())
             };

@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::fields::{is_default, is_one, one, or_default, or_else, or_one};
 pub use crate::gym::{
-    Autoreset, ChanceBy, CloneEnvs, Close, GymView, MaskForm, Move, Observer, OnIllegal, Open, Reset, Restore, Rotate,
-    Seed, Snapshot, Step, View,
+    Autoreset, ChanceBy, CloneEnvs, Close, GymView, MaskForm, Observer, OnIllegal, Open, Reset, Restore, Rotate, Seed,
+    Snapshot, Step, View,
 };
+use crate::moves::Move;
 use crate::record::{AgentKind, Clock, Notes};
 use crate::spec::{ChanceMode, Dynamics, Information, Params};
 
@@ -360,7 +361,7 @@ impl Act {
         match (self.action, &self.text, &self.proposal) {
             (Some(id), None, None) => Some(Move::Id(id)),
             (None, Some(text), None) => Some(Move::Text(text.clone())),
-            (None, None, Some(document)) => Some(Move::Proposal(document.clone())),
+            (None, None, Some(document)) => Some(Move::Document(document.clone())),
             _ => None,
         }
     }

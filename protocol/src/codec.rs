@@ -13,7 +13,7 @@ use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny};
 
 use crate::client::ClientMessage;
 use crate::envelope::Envelope;
-use crate::error::{ErrorCode, ErrorMessage, shortened};
+use crate::error::{ErrorCode, Refusal, shortened};
 use crate::explain::{self, Node};
 use crate::fields::MAX_INT;
 use crate::head::{Head, Scalar};
@@ -55,7 +55,7 @@ pub struct Rejected {
     /// The `id` (or `re`) of the frame, if it could be read.
     pub id: Option<Id>,
     /// What is wrong.
-    pub error: Box<ErrorMessage>,
+    pub error: Box<Refusal>,
 }
 
 impl fmt::Display for Rejected {
@@ -154,16 +154,15 @@ impl Encoding {
         };
         if message.is_request() && reader.id.is_none() {
             let text = format!("a {kind:?} needs an `id`, an integer of your choice that its reply carries as `re`");
-            return Err(reader.reject(ErrorMessage::new(ErrorCode::BadMessage, text).path("id")));
+            return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path("id")));
         }
         match &message {
             M::Act(act) if !act.is_whole() => Err(reader.reject(
-                ErrorMessage::new(ErrorCode::BadField, "an act has exactly one of `action`, `text` and `proposal`")
+                Refusal::new(ErrorCode::BadField, "an act has exactly one of `action`, `text` and `proposal`")
                     .path("action"),
             )),
-            M::Step(step) if !step.is_whole() => Err(reader.reject(
-                ErrorMessage::new(ErrorCode::BadField, "a step has either `actions` or `moves`").path("actions"),
-            )),
+            M::Step(step) if !step.is_whole() => Err(reader
+                .reject(Refusal::new(ErrorCode::BadField, "a step has either `actions` or `moves`").path("actions"))),
             _ => Ok((reader.id, message)),
         }
     }
@@ -219,17 +218,17 @@ impl Encoding {
         };
         // A head that is complete stopped in the middle of the map, which the decoders report as an error.
         if !read && !head.is_complete() {
-            let error = ErrorMessage::new(ErrorCode::BadMessage, "a message is a map with a `type`");
+            let error = Refusal::new(ErrorCode::BadMessage, "a message is a map with a `type`");
             return Err(reader.explain::<IgnoredAny>(error));
         }
         if head.id.is_some() && reader.id.is_none() {
             let text = format!("`{id}` is an integer between -{MAX_INT} and {MAX_INT}");
-            return Err(reader.reject(ErrorMessage::new(ErrorCode::BadMessage, text).path(id)));
+            return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path(id)));
         }
         match head.kind {
             Some(Scalar::Text(kind)) => Ok((kind, reader)),
             _ => {
-                let error = ErrorMessage::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
+                let error = Refusal::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
                 Err(reader.reject(error.path("type")))
             }
         }
@@ -254,7 +253,7 @@ impl<'a> Reader<'a> {
 
     /// The second pass: the message itself, and nothing after it.
     fn read<T: DeserializeOwned>(&self) -> Result<T, Rejected> {
-        self.value().map_err(|reason| self.explain::<T>(ErrorMessage::new(ErrorCode::BadField, shortened(&reason))))
+        self.value().map_err(|reason| self.explain::<T>(Refusal::new(ErrorCode::BadField, shortened(&reason))))
     }
 
     /// The whole frame as a `T`, or why not.
@@ -281,10 +280,10 @@ impl<'a> Reader<'a> {
     /// Says why a frame is no `T`, in the order of importance: too deep, no value of the encoding, a field; `otherwise`
     /// if none of them is found.
     #[cold]
-    fn explain<T: DeserializeOwned>(&self, otherwise: ErrorMessage) -> Rejected {
+    fn explain<T: DeserializeOwned>(&self, otherwise: Refusal) -> Rejected {
         if self.is_too_deep() {
             let text = format!("maps and lists are nested deeper than {}", self.depth);
-            return self.reject(ErrorMessage::new(ErrorCode::TooDeep, text).allowed(self.depth));
+            return self.reject(Refusal::new(ErrorCode::TooDeep, text).allowed(self.depth));
         }
         let short = self.frame.len() <= EXPLAINED_BYTES;
         let problem = if short {
@@ -299,7 +298,7 @@ impl<'a> Reader<'a> {
                     Encoding::Json => "JSON",
                 };
                 let text = format!("the frame is not one whole {name} value: {reason}");
-                self.reject(ErrorMessage::new(ErrorCode::BadFrame, text))
+                self.reject(Refusal::new(ErrorCode::BadFrame, text))
             }
             Ok(Some(problem)) => self.reject(problem.into_error()),
             Ok(None) => self.reject(otherwise),
@@ -317,11 +316,11 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown_type(&self, kind: &str, types: &[&'static str]) -> Rejected {
-        let error = ErrorMessage::unknown(ErrorCode::UnknownType, "message", kind, types.iter().copied());
+        let error = Refusal::unknown(ErrorCode::UnknownType, "message", kind, types.iter().copied());
         self.reject(error.path("type"))
     }
 
-    fn reject(&self, error: ErrorMessage) -> Rejected {
+    fn reject(&self, error: Refusal) -> Rejected {
         Rejected { id: self.id, error: Box::new(error) }
     }
 }

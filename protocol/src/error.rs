@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::fields::or_default;
+
 /// What went wrong, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -180,12 +182,12 @@ pub enum Fault {
     Server,
 }
 
-/// The `error` message (its `re` travels in the envelope).
+/// Why something was refused. The `error` message is a refusal in the envelope of its request.
 ///
-/// Small (below 128 bytes), so that it can be the error of any `Result`.
+/// It is small (below 128 bytes), so that it can be the error of any `Result`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ErrorMessage {
+pub struct Refusal {
     /// What went wrong, for programs.
     pub code: ErrorCode,
     /// One sentence for people.
@@ -212,12 +214,31 @@ pub struct ErrorMessage {
     /// The allowed word that is most like what was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nearest: Option<Box<str>>,
+    /// What is wrong with a document.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Issue>,
 }
 
-impl ErrorMessage {
+/// What is wrong with one place of a document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Issue {
+    /// Where in the document.
+    pub path: String,
+    /// The value there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub got: Option<Value>,
+    /// The values that are allowed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<Value>,
+    /// One sentence for people.
+    pub message: String,
+}
+
+impl Refusal {
     /// An error with the code's own fault and retry.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        ErrorMessage {
+        Refusal {
             code,
             message: message.into(),
             fault: code.fault(),
@@ -228,6 +249,7 @@ impl ErrorMessage {
             got: None,
             allowed: None,
             nearest: None,
+            issues: Vec::new(),
         }
     }
 
@@ -237,7 +259,7 @@ impl ErrorMessage {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
         let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
-        let mut error = ErrorMessage::new(code, format!("there is no {what} {:?}{hint}", shortened(got)))
+        let mut error = Refusal::new(code, format!("there is no {what} {:?}{hint}", shortened(got)))
             .got(shortened(got))
             .allowed(allowed.as_slice());
         error.nearest = near.map(Into::into);
@@ -274,6 +296,12 @@ impl ErrorMessage {
         self
     }
 
+    /// Lists what is wrong with a document.
+    pub fn issues(mut self, issues: Vec<Issue>) -> Self {
+        self.issues = issues;
+        self
+    }
+
     /// Says when to try again; implies that it may succeed then.
     pub fn after_ms(mut self, ms: u32) -> Self {
         self.after_ms = Some(ms);
@@ -288,13 +316,13 @@ impl ErrorMessage {
     }
 }
 
-impl fmt::Display for ErrorMessage {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {}", self.code, self.message)
     }
 }
 
-impl std::error::Error for ErrorMessage {}
+impl std::error::Error for Refusal {}
 
 /// The candidate most like `word`, if it is like it at all: by what both have in common (Jaro-Winkler), or but one slip
 /// away (neighbouring letters swapped are one), as in a short word a slip weighs more than that score allows for.
@@ -408,7 +436,7 @@ mod tests {
 
     #[test]
     fn the_message_is_small_enough_for_any_result() {
-        assert!(size_of::<ErrorMessage>() < 128, "{}", size_of::<ErrorMessage>());
+        assert!(size_of::<Refusal>() < 128, "{}", size_of::<Refusal>());
     }
 
     #[test]
@@ -426,7 +454,7 @@ mod tests {
 
     #[test]
     fn an_unknown_word_tells_all() {
-        let error = ErrorMessage::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"]).path("game");
+        let error = Refusal::unknown(ErrorCode::UnknownGame, "game", "ches", ["chess", "go"]).path("game");
         let value = serde_json::to_value(&error).unwrap();
         assert_eq!(
             value,
@@ -440,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_long_word_is_not_echoed() {
-        let error = ErrorMessage::unknown(ErrorCode::UnknownType, "message", &"ä".repeat(1_000_000), ["act"]);
+        let error = Refusal::unknown(ErrorCode::UnknownType, "message", &"ä".repeat(1_000_000), ["act"]);
         assert!(serde_json::to_string(&error).unwrap().len() < 1_500);
     }
 

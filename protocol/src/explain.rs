@@ -14,7 +14,7 @@ use serde::de::{
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use serde_json::Value;
 
-use crate::error::{ErrorCode, ErrorMessage, nearest, shortened};
+use crate::error::{ErrorCode, Refusal, nearest, shortened};
 
 /// Any value of either encoding.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Problem {
     }
 
     /// The answer: `bad_field` (`bad_seed` for a seed) with the path; the position apart if the way ends in a list.
-    pub fn into_error(self) -> ErrorMessage {
+    pub fn into_error(self) -> Refusal {
         let mut way = self.way;
         way.reverse();
         let at = match way.last() {
@@ -170,7 +170,7 @@ impl Problem {
             true => shortened(&self.message),
             false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&self.message)),
         };
-        let mut error = ErrorMessage::new(code, text);
+        let mut error = Refusal::new(code, text);
         if !path.is_empty() {
             error = error.path(shortened(&path));
         }

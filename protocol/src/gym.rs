@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 use crate::bytes::Bytes;
 use crate::column::Column;
 use crate::fields::{is_default, is_one, one, or_default, or_one};
+use crate::moves::Move;
 use crate::spec::Params;
 
 /// How seats change from episode to episode.
@@ -209,93 +208,15 @@ pub struct Step {
     /// Action ids, R or R x P entries; -1 for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Column<i32>>,
-    /// The same as ids, texts and proposals.
+    /// The same as ids, texts and documents; `null` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moves: Option<Vec<Move>>,
+    pub moves: Option<Vec<Option<Move>>>,
 }
 
 impl Step {
     /// Whether there are either `actions` or `moves`. What was decoded has one of them.
     pub fn is_whole(&self) -> bool {
         self.actions.is_some() != self.moves.is_some()
-    }
-}
-
-/// One entry of `step.moves`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Move {
-    /// None (`null`), like -1 in `actions`.
-    None,
-    /// An action id.
-    Id(i64),
-    /// The move as text.
-    Text(String),
-    /// The move as a document.
-    Proposal(Value),
-}
-
-impl Serialize for Move {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Move::None => serializer.serialize_unit(),
-            Move::Id(id) => serializer.serialize_i64(*id),
-            Move::Text(text) => serializer.serialize_str(text),
-            Move::Proposal(document) => document.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Move {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(MoveVisitor)
-    }
-}
-
-struct MoveVisitor;
-
-impl<'de> Visitor<'de> for MoveVisitor {
-    type Value = Move;
-
-    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("an action id, a text, a document or null")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Move, E> {
-        Ok(Move::None)
-    }
-
-    fn visit_i64<E: Error>(self, id: i64) -> Result<Move, E> {
-        Ok(Move::Id(id))
-    }
-
-    fn visit_u64<E: Error>(self, id: u64) -> Result<Move, E> {
-        i64::try_from(id).map(Move::Id).map_err(|_| E::custom(format_args!("{id} is no action id")))
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Move, E> {
-        Ok(Move::Text(text.to_owned()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Move, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(map)).map(Move::Proposal)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Move, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(list)).map(Move::Proposal)
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Move {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Move".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "An action id, a text, a document, or null for none.",
-            "type": ["integer", "string", "object", "array", "null"]
-        })
     }
 }
 

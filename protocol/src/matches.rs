@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::error::ErrorCode;
+use crate::error::{ErrorCode, Issue};
 use crate::fields::{is_default, numbers, or_default};
 use crate::record::{AgentKind, Clock, Illegal, IllegalPolicy, Outcome, Reason};
 use crate::spec::Params;
@@ -175,22 +175,6 @@ pub struct Accepted {
     /// The seat's bank.
     #[serde(default, deserialize_with = "or_default")]
     pub bank_ms: u64,
-}
-
-/// What is wrong with a proposal.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Issue {
-    /// Where in the document.
-    pub path: String,
-    /// What stands there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub got: Option<Value>,
-    /// What may stand there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub allowed: Option<Value>,
-    /// One sentence for people.
-    pub message: String,
 }
 
 /// `refused`: the act was not legal; the state is as it was.

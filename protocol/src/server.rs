@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Viewed};
 use crate::bytes::Bytes;
-use crate::error::ErrorMessage;
+pub use crate::error::Issue;
+use crate::error::Refusal;
 use crate::fields::or_default;
 use crate::limits::Limits;
 pub use crate::matches::{
-    Accepted, Event, EventKind, Issue, Legal, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo, SeatView,
-    Turn,
+    Accepted, Event, EventKind, Legal, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo, SeatView, Turn,
 };
 use crate::spec::{ChanceMode, Dynamics, Information, Spec};
 
@@ -63,7 +63,7 @@ pub enum ServerMessage {
     /// The server goes down.
     Draining(Draining),
     /// Answers a request that was not carried out, or a frame that was not understood.
-    Error(Box<ErrorMessage>),
+    Error(Box<Refusal>),
 }
 
 impl ServerMessage {
@@ -105,8 +105,8 @@ impl ServerMessage {
     }
 }
 
-impl From<ErrorMessage> for ServerMessage {
-    fn from(error: ErrorMessage) -> Self {
+impl From<Refusal> for ServerMessage {
+    fn from(error: Refusal) -> Self {
         ServerMessage::Error(Box::new(error))
     }
 }

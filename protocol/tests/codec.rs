@@ -1,6 +1,7 @@
 //! What the codec takes, what it refuses and with which answer, in both encodings.
 
-use ludex_protocol::client::{Ack, Act, ClientMessage, Join, Move, Open, Ping, Pong, Reset, Seed, Step};
+use ludex_protocol::Move;
+use ludex_protocol::client::{Ack, Act, ClientMessage, Join, Open, Ping, Pong, Reset, Seed, Step};
 use ludex_protocol::record::Clock;
 use ludex_protocol::server::{Event, EventKind, MatchFrame, MatchStart, Resync, ServerMessage, Turn};
 use ludex_protocol::{Column, Encoding, ErrorCode, Id, MAX_INT, Rejected};
@@ -66,7 +67,7 @@ fn an_act_is_read_in_each_of_its_forms() {
     assert_eq!(chosen(json!({"action": 4})), Move::Id(4));
     assert_eq!(chosen(json!({"action": -4, "text": null})), Move::Id(-4));
     assert_eq!(chosen(json!({"text": "e4"})), Move::Text("e4".into()));
-    assert_eq!(chosen(json!({"proposal": {"a": [1]}})), Move::Proposal(json!({"a": [1]})));
+    assert_eq!(chosen(json!({"proposal": {"a": [1]}})), Move::Document(json!({"a": [1]})));
     for wrong in [json!({}), json!({"action": 1, "text": "e4"}), json!({"action": null})] {
         let rejected = act(wrong).unwrap_err();
         assert_eq!((rejected.id, rejected.error.code), (Some(3), ErrorCode::BadField));
@@ -82,7 +83,7 @@ fn columns_come_packed_or_plain() {
     assert!(packed.windows(10).any(|bytes| bytes == [0xc4, 8, 3, 0, 0, 0, 255, 255, 255, 255]));
     assert_eq!(Encoding::MsgPack.decode_client(&packed, DEPTH).unwrap(), (Some(1), wanted));
     let moves = both(json!({"type": "step", "id": 1, "env": 1, "moves": [3, "e4", {"a": 1}, null]})).unwrap();
-    let list = vec![Move::Id(3), Move::Text("e4".into()), Move::Proposal(json!({"a": 1})), Move::None];
+    let list = vec![Some(Move::Id(3)), Some(Move::Text("e4".into())), Some(Move::Document(json!({"a": 1}))), None];
     assert_eq!(moves.1, ClientMessage::Step(Step { env: 1, moves: Some(list), ..Step::default() }));
     let neither = both(json!({"type": "step", "id": 1, "env": 1})).unwrap_err();
     assert_eq!(neither.error.code, ErrorCode::BadField);

@@ -6,13 +6,13 @@ use ludex_env::GameRef;
 use ludex_protocol::client::{Describe, GameFilter, ListGames};
 use ludex_protocol::server::{GameEntry, Games, SpecReply};
 use ludex_protocol::spec::Params;
-use ludex_protocol::{ErrorMessage, ServerMessage};
+use ludex_protocol::{Refusal, ServerMessage};
 
 /// A game from its id or game string and parameters.
 ///
 /// # Errors
 /// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
-pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<ErrorMessage>> {
+pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<Refusal>> {
     ludex_env::load_with(game, params).map_err(|e| Box::new(e.into()))
 }
 
@@ -57,7 +57,7 @@ fn matches(f: &GameFilter, e: &GameEntry) -> bool {
 ///
 /// # Errors
 /// As [`load`].
-pub fn describe(request: &Describe) -> Result<ServerMessage, Box<ErrorMessage>> {
+pub fn describe(request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
     let game = load(&request.game, &request.params)?;
     let mut spec = game.spec().clone();
     spec.text = request.rules_text.then(|| game.page().to_owned());

@@ -22,7 +22,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use ludex_protocol::client::ListMatches;
-use ludex_protocol::{Encoding, ErrorCode, ErrorMessage};
+use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -195,12 +195,12 @@ fn pages(shared: Arc<Shared>, peer: Peer) -> Router {
         .route("/ratings", get(ratings))
         .route("/episodes/{id}", get(episode))
         .fallback(|| async {
-            failed(StatusCode::NOT_FOUND, ErrorMessage::new(ErrorCode::BadMessage, "there is no such page"))
+            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
         })
         .with_state((shared, peer))
 }
 
-fn failed(status: StatusCode, error: ErrorMessage) -> Answer {
+fn failed(status: StatusCode, error: Refusal) -> Answer {
     (status, Json(error)).into_response()
 }
 
@@ -210,7 +210,7 @@ async fn granted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap) -> R
     match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
         Ok(grant) => Ok(grant.scopes),
         Err(e) => {
-            let error = ErrorMessage::new(ErrorCode::Unauthorized, e.to_string());
+            let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
             Err(Box::new(failed(StatusCode::UNAUTHORIZED, error)))
         }
     }
@@ -251,7 +251,7 @@ struct MatchQuery {
 type Asked<T> = Result<Query<T>, QueryRejection>;
 
 fn misunderstood(e: &QueryRejection) -> Answer {
-    failed(StatusCode::BAD_REQUEST, ErrorMessage::new(ErrorCode::BadField, e.body_text()))
+    failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, e.body_text()))
 }
 
 async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
@@ -288,7 +288,7 @@ async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>)
         Ok(table) => Json(table).into_response(),
         Err(error) => {
             tracing::error!("ratings: {error:#}");
-            let error = ErrorMessage::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
+            let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }
     }
@@ -299,7 +299,7 @@ async fn episode(State(app): App, Path(id): Path<String>) -> Answer {
     match app.0.hub.episode(&id).await {
         Some(record) => Json(record).into_response(),
         None => {
-            let error = ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such episode");
+            let error = Refusal::new(ErrorCode::UnknownMatch, "there is no such episode");
             failed(StatusCode::NOT_FOUND, error)
         }
     }

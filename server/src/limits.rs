@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
-use ludex_protocol::client::{Act, Move};
+use ludex_protocol::Move;
+use ludex_protocol::client::Act;
 use ludex_protocol::record::Notes;
-use ludex_protocol::{ClientMessage, ErrorCode, ErrorMessage, Limits};
+use ludex_protocol::{ClientMessage, ErrorCode, Limits, Refusal};
 use serde_json::Value;
 
 /// The rate is an average over so many seconds.
@@ -20,7 +21,7 @@ const SWEEP: usize = 1024;
 ///
 /// # Errors
 /// `too_large` with the path of the field.
-pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<ErrorMessage>> {
+pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<Refusal>> {
     use ClientMessage as M;
     let most = limits.text_bytes as usize;
     let text = |path: &str, text: &str| measure(path, text.len(), most);
@@ -38,9 +39,9 @@ pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<ErrorMe
         M::Reset(r) => texts("seats", r.seats.as_deref()),
         M::Step(s) => s.moves.iter().flatten().enumerate().try_for_each(|(at, m)| {
             let fits = match m {
-                Move::None | Move::Id(_) => Ok(()),
-                Move::Text(t) => text("moves", t),
-                Move::Proposal(p) => document("moves", p, most),
+                None | Some(Move::Id(_)) => Ok(()),
+                Some(Move::Text(t)) => text("moves", t),
+                Some(Move::Document(p)) => document("moves", p, most),
             };
             fits.map_err(|e| Box::new(e.at(at)))
         }),
@@ -56,7 +57,7 @@ pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<ErrorMe
     }
 }
 
-fn act_fits(act: &Act, limits: &Limits) -> Result<(), Box<ErrorMessage>> {
+fn act_fits(act: &Act, limits: &Limits) -> Result<(), Box<Refusal>> {
     let most = limits.text_bytes as usize;
     if let Some(text) = &act.text {
         measure("text", text.len(), most)?;
@@ -70,20 +71,20 @@ fn act_fits(act: &Act, limits: &Limits) -> Result<(), Box<ErrorMessage>> {
     }
 }
 
-fn noted(notes: &Notes, most: usize) -> Result<(), Box<ErrorMessage>> {
+fn noted(notes: &Notes, most: usize) -> Result<(), Box<Refusal>> {
     measure("notes", serde_json::to_vec(notes).map_or(usize::MAX, |bytes| bytes.len()), most)
 }
 
-fn document<T: serde::Serialize>(path: &str, document: &T, most: usize) -> Result<(), Box<ErrorMessage>> {
+fn document<T: serde::Serialize>(path: &str, document: &T, most: usize) -> Result<(), Box<Refusal>> {
     measure(path, serde_json::to_vec(document).map_or(usize::MAX, |bytes| bytes.len()), most)
 }
 
-fn measure(path: &str, bytes: usize, most: usize) -> Result<(), Box<ErrorMessage>> {
+fn measure(path: &str, bytes: usize, most: usize) -> Result<(), Box<Refusal>> {
     if bytes <= most {
         return Ok(());
     }
     let message = format!("{path} has {bytes} bytes, {most} are allowed");
-    Err(Box::new(ErrorMessage::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most as u64)))
+    Err(Box::new(Refusal::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most as u64)))
 }
 
 /// The allowance of one address, shared by its connections.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, Kind};
 use ludex_env::GameRef;
 use ludex_protocol::error::shortened;
-use ludex_protocol::{ErrorCode, ErrorMessage};
+use ludex_protocol::{ErrorCode, Refusal};
 
 /// How much an agent that a client names may search for one move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Opponents {
     /// # Errors
     /// `unknown_agent` with the nearest name, `forbidden` for agents that only the operator may offer and for peeking
     /// in rated matches, `limit` for too much search.
-    pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<ErrorMessage>> {
+    pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let spec = AgentSpec::parse(offered.map_or(text, String::as_str)).map_err(|e| self.unknown(e))?;
         let resolved = spec.resolve(game).map_err(|e| self.unknown(e))?;
@@ -67,14 +67,14 @@ impl Opponents {
         }
         if rated && resolved.peeks() {
             let message = "an agent that looks at hidden information cannot play a rated match";
-            return Err(Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).got(shortened(text))));
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
         }
         let agent = spec.build(game).map_err(|e| self.unknown(e))?;
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent })
     }
 
-    fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<ErrorMessage>> {
+    fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {
         let (budget, most) = (spec.budget(), self.search);
         let bounds = [
             ("sims", budget.sims, most.sims),
@@ -85,21 +85,21 @@ impl Opponents {
         for (name, wanted, most) in bounds {
             if let Some(wanted) = wanted.filter(|&wanted| wanted > most) {
                 let message = format!("{name}={wanted} is more search than this server gives: {most} at most");
-                return Err(Box::new(ErrorMessage::new(ErrorCode::Limit, message).got(wanted).allowed(most)));
+                return Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(wanted).allowed(most)));
             }
         }
         Ok(())
     }
 
-    fn not_offered(&self, agent: &str) -> Box<ErrorMessage> {
+    fn not_offered(&self, agent: &str) -> Box<Refusal> {
         let offered: Vec<&str> = self.named.keys().map(String::as_str).collect();
         let message =
             format!("{agent} agents play here only by a name that the operator gives (serve --agent NAME=SPEC)");
-        Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
+        Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
-    fn unknown(&self, e: AgentError) -> Box<ErrorMessage> {
-        let mut error = ErrorMessage::new(ErrorCode::UnknownAgent, e.message);
+    fn unknown(&self, e: AgentError) -> Box<Refusal> {
+        let mut error = Refusal::new(ErrorCode::UnknownAgent, e.message);
         if !e.got.is_empty() {
             error = error.got(shortened(&e.got));
         }

@@ -1,6 +1,6 @@
 //! What can go wrong on the client's side.
 
-use ludex_protocol::{EncodeError, ErrorCode, ErrorMessage, Rejected};
+use ludex_protocol::{EncodeError, ErrorCode, Refusal, Rejected};
 
 /// Why something did not work. Cheap to clone: one lost connection fails everything that waits for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum Error {
     },
     /// The server answered a request with an error.
     #[error("{0}")]
-    Refused(Box<ErrorMessage>),
+    Refused(Box<Refusal>),
     /// The server closed the connection and the session cannot be resumed.
     #[error("the server closed the connection: {code} {reason}")]
     Closed {
@@ -70,8 +70,8 @@ impl Error {
     }
 }
 
-impl From<ErrorMessage> for Error {
-    fn from(message: ErrorMessage) -> Self {
+impl From<Refusal> for Error {
+    fn from(message: Refusal) -> Self {
         Error::Refused(Box::new(message))
     }
 }

@@ -4,7 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_protocol::client::{Act, Move};
+use ludex_protocol::Move;
+use ludex_protocol::client::Act;
 use ludex_protocol::record::Notes;
 use ludex_protocol::server::{Event, Legal, MatchEnd, MatchStart, Refused, Resync, SeatView};
 use serde_json::Value;
@@ -79,7 +80,7 @@ impl Answer {
 
     /// A document.
     pub fn proposal(document: Value) -> Self {
-        Answer { mv: Some(Move::Proposal(document)), notes: None }
+        Answer { mv: Some(Move::Document(document)), notes: None }
     }
 
     /// Gives the match up.
@@ -97,10 +98,9 @@ impl Answer {
     pub(crate) fn act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
         let mut act = Act { match_id: match_id.to_owned(), turn, attempt, notes: self.notes, ..Act::default() };
         match self.mv? {
-            Move::None => return None,
             Move::Id(id) => act.action = Some(id),
             Move::Text(text) => act.text = Some(text),
-            Move::Proposal(document) => act.proposal = Some(document),
+            Move::Document(document) => act.proposal = Some(document),
         }
         Some(act)
     }

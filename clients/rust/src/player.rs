@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::client::{Act, Join, Leave, Ping, Resign};
-use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::server::{Draining, Legal, MatchEnd, MatchStart, Refused, Resync, Turn, Welcome};
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::task::{JoinError, JoinSet};
@@ -464,7 +464,7 @@ impl<H: Handler> Player<H> {
         self.turn(again, Some(refused)).await
     }
 
-    fn not_acted(&mut self, id: &str, key: Key, error: ErrorMessage) -> Result<(), Error> {
+    fn not_acted(&mut self, id: &str, key: Key, error: Refusal) -> Result<(), Error> {
         match error.code {
             // Too late, or known already: nothing is lost.
             ErrorCode::StaleTurn | ErrorCode::Conflict | ErrorCode::NotYourTurn | ErrorCode::MatchOver => Ok(()),
@@ -499,7 +499,7 @@ fn key_of(act: &Act) -> Key {
     (act.turn, act.attempt)
 }
 
-fn pause(error: &ErrorMessage) -> Duration {
+fn pause(error: &Refusal) -> Duration {
     error.after_ms.map_or(AGAIN, |ms| Duration::from_millis(ms.into()))
 }
 

@@ -1,8 +1,9 @@
 //! What seats answer: keys, refusals, acceptance.
 
-use ludex_env::{Attempt, DynState, Given, Heard, Refusal, Seat, Stream, Viewer};
-use ludex_protocol::client::{Act, Move};
-use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_env::{Attempt, DynState, Given, Heard, Seat, Stream, Viewer};
+use ludex_protocol::Move;
+use ludex_protocol::client::Act;
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::record::{IllegalPolicy, Notes, Reason, Try};
 use ludex_protocol::server::{Accepted, Issue, Refused, ServerMessage};
 
@@ -24,7 +25,7 @@ impl Match {
     /// another move: conflict; a higher turn or try: not yet. None of these costs a try.
     pub(super) fn act(&mut self, now: u64, seat: Seat, re: i64, act: Act) {
         let Some(chosen) = act.chosen() else {
-            let e = ErrorMessage::new(ErrorCode::BadField, "an act has exactly one of action, text and proposal");
+            let e = Refusal::new(ErrorCode::BadField, "an act has exactly one of action, text and proposal");
             return self.reply(seat, re, e.path("action").into());
         };
         let key = (act.turn, act.attempt);
@@ -37,23 +38,23 @@ impl Match {
             }
             let code = if current.is_some_and(|c| act.turn < c) { ErrorCode::StaleTurn } else { ErrorCode::Conflict };
             let text = format!("turn {} try {} was answered with another move", act.turn, act.attempt);
-            return self.reply(seat, re, ErrorMessage::new(code, text).into());
+            return self.reply(seat, re, Refusal::new(code, text).into());
         }
         let open = current.filter(|_| place.open.is_some());
         let tries = place.tries.len() as u32;
         let e = match (open, current) {
-            _ if self.over() => ErrorMessage::new(ErrorCode::MatchOver, "the match is over"),
+            _ if self.over() => Refusal::new(ErrorCode::MatchOver, "the match is over"),
             (_, Some(c)) if act.turn < c => {
-                ErrorMessage::new(ErrorCode::StaleTurn, format!("turn {} is past; this seat is at turn {c}", act.turn))
+                Refusal::new(ErrorCode::StaleTurn, format!("turn {} is past; this seat is at turn {c}", act.turn))
             }
             (Some(c), _) if act.turn == c && act.attempt == tries => {
                 return self.play(now, seat, re, chosen, act.notes);
             }
-            (Some(c), _) => ErrorMessage::new(
+            (Some(c), _) => Refusal::new(
                 ErrorCode::NotYourTurn,
                 format!("this seat is at turn {c} try {tries}, not at turn {} try {}", act.turn, act.attempt),
             ),
-            _ => ErrorMessage::new(ErrorCode::NotYourTurn, "this seat is not to move"),
+            _ => Refusal::new(ErrorCode::NotYourTurn, "this seat is not to move"),
         };
         self.reply(seat, re, e.into());
     }
@@ -113,14 +114,22 @@ impl Match {
     }
 
     /// Counts a refusal and says what follows; `re` is the request of a client, which an in-process agent has not.
-    fn refuse(&mut self, now: u64, seat: Seat, re: Option<i64>, chosen: Move, why: Refusal, notes: Option<Notes>) {
+    fn refuse(
+        &mut self,
+        now: u64,
+        seat: Seat,
+        re: Option<i64>,
+        chosen: Move,
+        why: ludex_env::Refusal,
+        notes: Option<Notes>,
+    ) {
         let policy = self.setup.header.illegal;
         let ms = self.clocks.used(seat, now);
         let place = &mut self.places[seat];
         let tried = Try {
             action: if let Move::Id(id) = chosen { Some(id) } else { None },
             text: if let Move::Text(t) = &chosen { Some(t.clone()) } else { None },
-            proposal: if let Move::Proposal(p) = &chosen { Some(p.clone()) } else { None },
+            proposal: if let Move::Document(p) = &chosen { Some(p.clone()) } else { None },
             code: ErrorCode::IllegalAction,
             ms,
             notes,
@@ -201,7 +210,7 @@ impl Match {
                 let chosen = match given {
                     Given::Id(id) => Move::Id(id),
                     Given::Text(text) => Move::Text(text),
-                    Given::Proposal(document) => Move::Proposal(document),
+                    Given::Proposal(document) => Move::Document(document),
                 };
                 self.refuse(now, seat, None, chosen, refusal, notes);
             }
@@ -220,7 +229,6 @@ fn given_of(m: &Move) -> Given {
     match m {
         Move::Id(id) => Given::Id(*id),
         Move::Text(t) => Given::Text(t.clone()),
-        Move::Proposal(p) => Given::Proposal(p.clone()),
-        Move::None => Given::Id(-1),
+        Move::Document(p) => Given::Proposal(p.clone()),
     }
 }

@@ -1,7 +1,7 @@
 //! A match brought back from its rows.
 
 use ludex_env::{Heard, Seat};
-use ludex_protocol::client::Move;
+use ludex_protocol::Move;
 use ludex_protocol::record::{Reason, Record, Try};
 use ludex_protocol::server::ServerMessage;
 
@@ -71,7 +71,7 @@ impl Match {
                 self.clocks.set_bank(seat, act.bank_ms);
                 let given = match &heard {
                     Heard::Action(a) => Move::Id(i64::from(*a)),
-                    Heard::Said(v) => Move::Proposal(v.clone()),
+                    Heard::Said(v) => Move::Document(v.clone()),
                 };
                 self.places[seat].acted = true;
                 self.remember(seat, given, &heard, &act);
@@ -100,7 +100,8 @@ fn given_of_try(t: &Try) -> Move {
     match (t.action, &t.text, &t.proposal) {
         (Some(id), ..) => Move::Id(id),
         (_, Some(text), _) => Move::Text(text.clone()),
-        (_, _, Some(p)) => Move::Proposal(p.clone()),
-        _ => Move::None,
+        (_, _, Some(p)) => Move::Document(p.clone()),
+        // No client can send this one, so nothing counts as a repetition of it.
+        _ => Move::Document(serde_json::Value::Null),
     }
 }

@@ -4,9 +4,9 @@ use ludex_env::batch::{BatchCode, Snapshot};
 use ludex_env::columns::Columns;
 use ludex_env::erased::Given;
 use ludex_env::{Actions, BatchError, DynBatch, GameRef, Seeds};
-use ludex_protocol::client::{self, Move};
 use ludex_protocol::server::{Done, Opened, Snapshots};
-use ludex_protocol::{Bytes, Column, ErrorCode, ErrorMessage, ServerMessage};
+use ludex_protocol::{Bytes, Column, ErrorCode, Refusal, ServerMessage};
+use ludex_protocol::{Move, client};
 
 use super::columns::{Shape, recycle};
 use super::open::Table;
@@ -68,7 +68,7 @@ pub(super) enum Born {
     Handle(Box<Handle>),
 }
 
-type Answer = Result<ServerMessage, Box<ErrorMessage>>;
+type Answer = Result<ServerMessage, Box<Refusal>>;
 
 impl Handle {
     pub(super) fn new(
@@ -209,7 +209,7 @@ impl Handle {
         self.answer(done, s.envs)
     }
 
-    fn fork(&self, c: client::CloneEnvs, env: u32) -> Result<Handle, Box<ErrorMessage>> {
+    fn fork(&self, c: client::CloneEnvs, env: u32) -> Result<Handle, Box<Refusal>> {
         let rows = c.envs.as_ref().map(Column::to_vec);
         if rows.as_ref().is_some_and(Vec::is_empty) {
             return Err(field("envs", "a clone needs at least one environment"));
@@ -224,7 +224,7 @@ impl Handle {
         let items = self.batch.snapshot(rows.as_deref(), &self.seats).map_err(refusal)?;
         let pack = |item: &Snapshot| rmp_serde::to_vec_named(item).map(Bytes);
         let items: Result<Vec<Bytes>, _> = items.iter().map(pack).collect();
-        let items = items.map_err(|e| Box::new(ErrorMessage::new(ErrorCode::Internal, e.to_string())))?;
+        let items = items.map_err(|e| Box::new(Refusal::new(ErrorCode::Internal, e.to_string())))?;
         Ok(ServerMessage::Snapshots(Snapshots { hash: self.batch.spec().hash.clone(), items }))
     }
 
@@ -234,7 +234,7 @@ impl Handle {
         for (at, item) in r.items.iter().enumerate() {
             items.push(unpack(item).map_err(|why| {
                 let message = format!("snapshot {at} is not understood: {why}");
-                Box::new(ErrorMessage::new(ErrorCode::BadSnapshot, message).path("items").at(at))
+                Box::new(Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at))
             })?);
         }
         let done = self.batch.restore(rows.as_deref(), &items, &mut self.columns);
@@ -248,22 +248,21 @@ fn unpack(item: &Bytes) -> Result<Snapshot, String> {
     serde::Deserialize::deserialize(&mut reader).map_err(|e| ludex_protocol::error::shortened(&e.to_string()))
 }
 
-fn given(m: Move) -> Option<Given> {
-    match m {
-        Move::None => None,
+fn given(m: Option<Move>) -> Option<Given> {
+    match m? {
         Move::Id(-1) => None,
         Move::Id(id) => Some(Given::Id(id)),
         Move::Text(text) => Some(Given::Text(text)),
-        Move::Proposal(document) => Some(Given::Proposal(document)),
+        Move::Document(document) => Some(Given::Proposal(document)),
     }
 }
 
-pub(super) fn field(path: &str, message: impl Into<String>) -> Box<ErrorMessage> {
-    Box::new(ErrorMessage::new(ErrorCode::BadField, message).path(path))
+pub(super) fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
+    Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
 /// A refusal of the batch in the protocol's words.
-pub(super) fn refusal(e: BatchError) -> Box<ErrorMessage> {
+pub(super) fn refusal(e: BatchError) -> Box<Refusal> {
     let code = match e.code {
         BatchCode::BadShape => ErrorCode::BadShape,
         BatchCode::BadField => ErrorCode::BadField,
@@ -272,7 +271,7 @@ pub(super) fn refusal(e: BatchError) -> Box<ErrorMessage> {
         BatchCode::BadSnapshot => ErrorCode::BadSnapshot,
         BatchCode::Limit => ErrorCode::Limit,
     };
-    let mut error = ErrorMessage::new(code, e.message).path(e.path);
+    let mut error = Refusal::new(code, e.message).path(e.path);
     if let Some(at) = e.at {
         error = error.at(at);
     }

@@ -18,7 +18,7 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use ludex_protocol::client;
 use ludex_protocol::record::RecordSeat;
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, Limits, ServerMessage};
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, ServerMessage};
 
 use crate::auth;
 use crate::compute::{Compute, Panicked, caught};
@@ -67,7 +67,7 @@ pub struct Written {
 }
 
 impl Written {
-    fn error(id: Id, env: Option<u32>, encoding: Encoding, error: ErrorMessage) -> Self {
+    fn error(id: Id, env: Option<u32>, encoding: Encoding, error: Refusal) -> Self {
         let code = error.code;
         let frame = frame(encoding, id, error.into());
         Written { id, env, frame, encoding, error: Some(code), records: Vec::new() }
@@ -233,7 +233,7 @@ impl Gym {
         }
     }
 
-    fn open(&mut self, id: Id, open: client::Open, encoding: Encoding) -> Result<Vec<u8>, Box<ErrorMessage>> {
+    fn open(&mut self, id: Id, open: client::Open, encoding: Encoding) -> Result<Vec<u8>, Box<Refusal>> {
         self.room()?;
         self.last += 1;
         let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {
@@ -250,13 +250,13 @@ impl Gym {
     }
 
     /// Whether another handle may be opened.
-    fn room(&self) -> Result<(), Box<ErrorMessage>> {
+    fn room(&self) -> Result<(), Box<Refusal>> {
         let most = self.means.limits.envs as usize;
         if self.places.len() < most {
             return Ok(());
         }
         let message = format!("{most} environment handles are open, this server allows no more: close one");
-        Err(Box::new(ErrorMessage::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
+        Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
     fn adopt(&mut self, born: Born) {
@@ -334,19 +334,19 @@ fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec
 }
 
 /// The error for what went wrong in the server.
-pub fn internal() -> Box<ErrorMessage> {
-    Box::new(ErrorMessage::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
+pub fn internal() -> Box<Refusal> {
+    Box::new(Refusal::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
 }
 
 fn failed(id: Id, env: u32, encoding: Encoding) -> Written {
     let message = format!("the server failed at this request and closed environment {env}; its log says more");
-    let error = ErrorMessage::new(ErrorCode::Internal, message);
+    let error = Refusal::new(ErrorCode::Internal, message);
     Written::error(id, None, encoding, error)
 }
 
 fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Written {
     let message = format!("this session has no environment {env}: it was closed or never opened");
-    let error = ErrorMessage::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
+    let error = Refusal::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
     Written::error(id, None, encoding, error)
 }
 

@@ -7,7 +7,7 @@ use ludex_env::batch::{self, BatchConfig, Player, ViewSet};
 use ludex_env::{GameRef, MaskForm};
 use ludex_protocol::client::{self, Autoreset, ChanceBy, GymView, Observer, OnIllegal, Open, Rotate};
 use ludex_protocol::record::RecordSeat;
-use ludex_protocol::{ErrorCode, ErrorMessage, Limits};
+use ludex_protocol::{ErrorCode, Limits, Refusal};
 
 use super::handle::{Handle, field, refusal};
 use super::records::Recorder;
@@ -23,14 +23,14 @@ pub(super) struct Table(pub Arc<Opponents>);
 
 impl Table {
     /// The players of a list of seats; `"agent"` is the client.
-    pub(super) fn players(&self, seats: &[String], game: &GameRef) -> Result<Vec<Player>, Box<ErrorMessage>> {
+    pub(super) fn players(&self, seats: &[String], game: &GameRef) -> Result<Vec<Player>, Box<Refusal>> {
         let spec = game.spec();
         if seats.len() != spec.players as usize {
             let message = format!("{} seats were given, {} has {}", seats.len(), spec.game, spec.players);
-            let error = ErrorMessage::new(ErrorCode::BadShape, message).path("seats");
+            let error = Refusal::new(ErrorCode::BadShape, message).path("seats");
             return Err(Box::new(error.got(seats.len()).allowed(spec.players)));
         }
-        let player = |(at, seat): (usize, &String)| -> Result<Player, Box<ErrorMessage>> {
+        let player = |(at, seat): (usize, &String)| -> Result<Player, Box<Refusal>> {
             if seat == "agent" {
                 return Ok(None);
             }
@@ -49,7 +49,7 @@ pub(super) fn open(
     limits: &Limits,
     client: &RecordSeat,
     seed: u64,
-) -> Result<Handle, Box<ErrorMessage>> {
+) -> Result<Handle, Box<Refusal>> {
     let game = catalogue::load(&o.game, &o.params)?;
     if o.count > limits.batch {
         return Err(limit("count", u64::from(o.count), u64::from(limits.batch), "environments in one handle"));
@@ -102,9 +102,9 @@ pub(super) fn open(
     Ok(handle)
 }
 
-fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<ErrorMessage> {
+fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
     let message = format!("{got} {what} are more than this server allows: {most}");
-    Box::new(ErrorMessage::new(ErrorCode::Limit, message).path(path).got(got).allowed(most))
+    Box::new(Refusal::new(ErrorCode::Limit, message).path(path).got(got).allowed(most))
 }
 
 fn views(wanted: Option<&[GymView]>, game: &GameRef) -> ViewSet {
@@ -120,7 +120,7 @@ fn views(wanted: Option<&[GymView]>, game: &GameRef) -> ViewSet {
     }
 }
 
-fn layout(wanted: Option<&str>, game: &GameRef) -> Result<batch::Layout, Box<ErrorMessage>> {
+fn layout(wanted: Option<&str>, game: &GameRef) -> Result<batch::Layout, Box<Refusal>> {
     match wanted {
         None | Some("ludex") => Ok(batch::Layout::Ludex),
         Some("openspiel") => Ok(batch::Layout::OpenSpiel),

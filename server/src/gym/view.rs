@@ -5,25 +5,25 @@ use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
 use ludex_protocol::batch::Viewed;
 use ludex_protocol::client::{GymView, View};
 use ludex_protocol::spec::TensorSpec;
-use ludex_protocol::{ErrorCode, ErrorMessage, Tensor, Tensors};
+use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
 use super::handle::field;
 
 /// The answer of `view`. The gym plane keeps no secret from its owner: any seat may be asked for.
-pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<ErrorMessage>> {
+pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal>> {
     let i = v.i as usize;
     if i >= batch.count() {
-        let error = ErrorMessage::new(ErrorCode::BadField, format!("there is no environment {i}")).path("i");
+        let error = Refusal::new(ErrorCode::BadField, format!("there is no environment {i}")).path("i");
         return Err(Box::new(error.got(v.i).allowed(format!("0..{}", batch.count()))));
     }
     let state = batch.state(i).ok_or_else(|| {
         let message = format!("environment {i} was never reset: reset it first");
-        Box::new(ErrorMessage::new(ErrorCode::EnvOver, message).path("i"))
+        Box::new(Refusal::new(ErrorCode::EnvOver, message).path("i"))
     })?;
     let spec = batch.spec();
     let seat = match (v.seat, state.turn()) {
         (Some(seat), _) if seat >= spec.players => {
-            let error = ErrorMessage::new(ErrorCode::BadField, format!("there is no seat {seat}")).path("seat");
+            let error = Refusal::new(ErrorCode::BadField, format!("there is no seat {seat}")).path("seat");
             return Err(Box::new(error.got(seat).allowed(format!("0..{}", spec.players))));
         }
         (Some(seat), _) => seat as Seat,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use ludex_agents::Agent;
 use ludex_env::{GameRef, Seat};
 use ludex_protocol::client::ListMatches;
-use ludex_protocol::error::{ErrorCode, ErrorMessage};
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, RecordSeat};
 use ludex_protocol::server::{MatchEntry, Matches, SeatInfo};
@@ -119,15 +119,15 @@ pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Random bytes of the system's.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<ErrorMessage>> {
+pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
     random_bytes::<N>().map_err(|error| {
         tracing::error!(%error, "the system gives no random numbers");
-        Box::new(ErrorMessage::new(ErrorCode::Internal, "the server has no random numbers; try again later"))
+        Box::new(Refusal::new(ErrorCode::Internal, "the server has no random numbers; try again later"))
     })
 }
 
 /// A fresh id: a letter, `_` and 12 random hex digits.
-pub(super) fn fresh_id(letter: char) -> Result<String, Box<ErrorMessage>> {
+pub(super) fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
     Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
 }
 
@@ -204,10 +204,10 @@ impl Hub {
     // ---- matches --------------------------------------------------------------------------------------------------
 
     /// Begins a match: its row is kept before anybody hears of it.
-    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<ErrorMessage>> {
+    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<Refusal>> {
         let internal = |e: StoreError| {
             tracing::error!(error = %e, "a match could not be kept");
-            Box::new(ErrorMessage::new(ErrorCode::Internal, "the match could not be kept; try again later"))
+            Box::new(Refusal::new(ErrorCode::Internal, "the match could not be kept; try again later"))
         };
         let id = fresh_id('m')?;
         let salt = random::<16>()?;

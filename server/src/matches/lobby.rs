@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ludex_env::{GameRef, Stream};
 use ludex_protocol::client::{Join, MatchView};
-use ludex_protocol::error::{ErrorCode, ErrorMessage, shortened};
+use ludex_protocol::error::{ErrorCode, Refusal, shortened};
 use ludex_protocol::record::{AgentKind, Clock, Illegal};
 use ludex_protocol::server::{Joined, Queued, ServerMessage};
 use serde::{Deserialize, Serialize};
@@ -385,14 +385,14 @@ impl Hub {
         entrant: &Arc<Entrant>,
         re: i64,
         mut request: Join,
-    ) -> Result<String, Box<ErrorMessage>> {
+    ) -> Result<String, Box<Refusal>> {
         // A request that was carried out is repeated only where its answer was lost in a crash.
         let same = |w: &&Waiting| w.entrant.session == entrant.session && w.re == re;
         if let Some(id) = lock(&self.lobby).joins.values().find(same).map(|w| w.id.clone()) {
             return Ok(id);
         }
         if self.draining() {
-            return Err(Box::new(ErrorMessage::new(
+            return Err(Box::new(Refusal::new(
                 ErrorCode::Draining,
                 "the server takes no new joins: it is about to stop",
             )));
@@ -400,7 +400,7 @@ impl Hub {
         if let Some(ticket) = request.ticket.clone() {
             let row = self.store.ticket(&ticket).await.map_err(|e| internal(&e))?;
             let row = row.filter(|r| r.agent == entrant.agent).ok_or_else(|| {
-                let e = ErrorMessage::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
+                let e = Refusal::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
                 Box::new(e.path("ticket"))
             })?;
             let id = fresh_id('j')?;
@@ -422,11 +422,7 @@ impl Hub {
     }
 
     /// A join from before a restart.
-    pub(super) async fn rejoin(
-        self: &Arc<Self>,
-        entrant: &Arc<Entrant>,
-        join: KeptJoin,
-    ) -> Result<(), Box<ErrorMessage>> {
+    pub(super) async fn rejoin(self: &Arc<Self>, entrant: &Arc<Entrant>, join: KeptJoin) -> Result<(), Box<Refusal>> {
         let id = self.wait(entrant, join)?;
         if let Some(w) = lock(&self.lobby).joins.get_mut(&id) {
             w.ready = true;
@@ -434,18 +430,18 @@ impl Hub {
         Ok(())
     }
 
-    fn wait(&self, entrant: &Arc<Entrant>, join: KeptJoin) -> Result<String, Box<ErrorMessage>> {
+    fn wait(&self, entrant: &Arc<Entrant>, join: KeptJoin) -> Result<String, Box<Refusal>> {
         let r = &join.request;
         let game = crate::catalogue::load(&r.game, &r.params)?;
         let spec = game.spec();
-        let bad = |path: &str, message: String| Box::new(ErrorMessage::new(ErrorCode::BadField, message).path(path));
+        let bad = |path: &str, message: String| Box::new(Refusal::new(ErrorCode::BadField, message).path(path));
         if r.seat.is_some_and(|s| s >= spec.players) {
             return Err(Box::new(
                 bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat),
             ));
         }
         if r.slots == 0 || r.slots > self.config.limits.matches {
-            let e = ErrorMessage::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
+            let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
             return Err(Box::new(e.allowed(format!("1 to {}", self.config.limits.matches))));
         }
         if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
@@ -457,7 +453,7 @@ impl Hub {
             return Err(bad("views", format!("{} lacks a view that was asked for", spec.game)));
         }
         if entrant.running() + r.slots as usize > self.config.limits.matches as usize {
-            let e = ErrorMessage::new(ErrorCode::Limit, "this session plays as many matches as it may");
+            let e = Refusal::new(ErrorCode::Limit, "this session plays as many matches as it may");
             return Err(Box::new(e.allowed(self.config.limits.matches)));
         }
         let against = self.against(r, &game)?;
@@ -481,12 +477,11 @@ impl Hub {
         Ok(id)
     }
 
-    fn against(&self, r: &Join, game: &GameRef) -> Result<Vec<Opponent>, Box<ErrorMessage>> {
+    fn against(&self, r: &Join, game: &GameRef) -> Result<Vec<Opponent>, Box<Refusal>> {
         let Some(specs) = r.against.as_ref().filter(|_| r.ticket.is_none()) else { return Ok(Vec::new()) };
         let others = game.spec().players as usize - 1;
         if specs.len() != others && specs.len() != 1 {
-            let e =
-                ErrorMessage::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
+            let e = Refusal::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
             return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
         }
         (0..others)
@@ -644,7 +639,7 @@ struct TicketBody {
     slots: Option<u32>,
 }
 
-fn internal(e: &crate::store::StoreError) -> Box<ErrorMessage> {
+fn internal(e: &crate::store::StoreError) -> Box<Refusal> {
     tracing::error!(error = %e, "the store failed");
-    Box::new(ErrorMessage::new(ErrorCode::Internal, "the store failed; try again later"))
+    Box::new(Refusal::new(ErrorCode::Internal, "the store failed; try again later"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ludex_protocol::Id;
 use ludex_protocol::client::{Act, ClientMessage, ListMatches, Spectate, SpectatorView};
-use ludex_protocol::error::{ErrorCode, ErrorMessage, close};
+use ludex_protocol::error::{ErrorCode, Refusal, close};
 use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 
@@ -137,7 +137,7 @@ impl Player {
                 } else {
                     self.reply(
                         re,
-                        ErrorMessage::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
+                        Refusal::new(ErrorCode::UnknownJoin, "this session has no such join").got(leave.join),
                     );
                 }
             }
@@ -153,7 +153,7 @@ impl Player {
                 self.unwatch(&un.match_id);
                 self.reply(re, ServerMessage::Ok(Default::default()));
             }
-            _ => self.reply(re, ErrorMessage::new(ErrorCode::Internal, "this is no request of the match plane")),
+            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "this is no request of the match plane")),
         }
     }
 
@@ -164,14 +164,14 @@ impl Player {
     /// Hands a request to a match, which answers it.
     fn tell(&self, re: Id, handle: &Handle, cmd: Cmd) {
         if !handle.send(cmd) {
-            self.reply(re, ErrorMessage::new(ErrorCode::MatchOver, "the match is over"));
+            self.reply(re, Refusal::new(ErrorCode::MatchOver, "the match is over"));
         }
     }
 
-    fn no_seat(&self, id: &str) -> ErrorMessage {
+    fn no_seat(&self, id: &str) -> Refusal {
         match self.hub.handle(id) {
-            Some(_) => ErrorMessage::new(ErrorCode::NotYourSeat, "this session has no seat in that match").got(id),
-            None => ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(id),
+            Some(_) => Refusal::new(ErrorCode::NotYourSeat, "this session has no seat in that match").got(id),
+            None => Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(id),
         }
     }
 
@@ -188,8 +188,7 @@ impl Player {
 
     fn spectate(&mut self, re: Id, watch: Spectate) {
         let Some(handle) = self.hub.handle(&watch.match_id) else {
-            return self
-                .reply(re, ErrorMessage::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
+            return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
         };
         let full = watch.view == SpectatorView::Full;
         let seated = handle.seated.iter().flatten().any(|s| *s == self.entrant.session)
@@ -200,12 +199,12 @@ impl Player {
             } else {
                 "view = full needs the scope admin until every match of the seed is over"
             };
-            return self.reply(re, ErrorMessage::new(ErrorCode::Forbidden, why).path("view"));
+            return self.reply(re, Refusal::new(ErrorCode::Forbidden, why).path("view"));
         }
         self.watching.retain(|id| *id != watch.match_id && self.hub.handle(id).is_some());
         let most = self.hub.config.limits.matches as usize;
         if self.watching.len() >= most {
-            let e = ErrorMessage::new(ErrorCode::Limit, "this session watches as many matches as it may");
+            let e = Refusal::new(ErrorCode::Limit, "this session watches as many matches as it may");
             return self.reply(re, e.allowed(most));
         }
         self.watching.push(watch.match_id);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use ludex_protocol::error::{Close, Resume, close};
 use ludex_protocol::server::Pong;
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, ErrorMessage, Id, ServerMessage};
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
@@ -168,7 +168,7 @@ impl<S: Io> Connection<S> {
         if bytes.len() as u64 > limits.message_bytes {
             let id = read.map_or_else(|rejected| rejected.id, |(id, _)| id);
             let message = format!("a message has at most {} bytes", limits.message_bytes);
-            let error = ErrorMessage::new(ErrorCode::TooLarge, message).got(bytes.len()).allowed(limits.message_bytes);
+            let error = Refusal::new(ErrorCode::TooLarge, message).got(bytes.len()).allowed(limits.message_bytes);
             return self.refuse(id, error).await;
         }
         let (id, message) = match read {
@@ -195,7 +195,7 @@ impl<S: Io> Connection<S> {
             let Some(id) = id else { return Ok(()) };
             self.session.replies.postpone(id);
             let message = format!("more than {} requests a second; go on in {wait} ms", limits.requests_per_s);
-            return self.refuse(Some(id), ErrorMessage::new(ErrorCode::RateLimited, message).after_ms(wait)).await;
+            return self.refuse(Some(id), Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)).await;
         }
         self.limited = 0;
         match id {
@@ -216,7 +216,7 @@ impl<S: Io> Connection<S> {
         if replies.unanswered() >= window && replies.is_new(id) {
             replies.postpone(id);
             let message = format!("{window} requests wait for their replies: read some first");
-            return self.refuse(Some(id), ErrorMessage::new(ErrorCode::WindowFull, message).allowed(window)).await;
+            return self.refuse(Some(id), Refusal::new(ErrorCode::WindowFull, message).allowed(window)).await;
         }
         match replies.admit(id, kind) {
             Admitted::New => {}
@@ -224,7 +224,7 @@ impl<S: Io> Connection<S> {
             Admitted::Answered(frame) => return self.send(frame.speaking(encoding, self.shared.limits.depth)).await,
             Admitted::Conflict => {
                 let message = format!("id {id} was used before: ids rise, and a request is repeated as it was");
-                return self.refuse(Some(id), ErrorMessage::new(ErrorCode::Conflict, message).path("id").got(id)).await;
+                return self.refuse(Some(id), Refusal::new(ErrorCode::Conflict, message).path("id").got(id)).await;
             }
         }
         self.shared.metrics.request(kind);
@@ -233,7 +233,7 @@ impl<S: Io> Connection<S> {
         }
         match message {
             ClientMessage::Hello(_) => {
-                let error = ErrorMessage::new(ErrorCode::BadMessage, "hello was said already").path("type");
+                let error = Refusal::new(ErrorCode::BadMessage, "hello was said already").path("type");
                 self.answer(id, kind, error.into()).await
             }
             ClientMessage::Ping(_) => {
@@ -288,7 +288,7 @@ impl<S: Io> Connection<S> {
     }
 
     /// Whether the message is within scopes and limits, and welcome at this time.
-    fn allowed(&self, message: &ClientMessage) -> Result<(), Box<ErrorMessage>> {
+    fn allowed(&self, message: &ClientMessage) -> Result<(), Box<Refusal>> {
         use ClientMessage as M;
         let scope = match message {
             M::Open(_) | M::Reset(_) | M::Step(_) | M::View(_) | M::Clone(_) => Some((Scopes::GYM, "gym")),
@@ -301,11 +301,11 @@ impl<S: Io> Connection<S> {
             && !self.session.who.may(scope)
         {
             let message = format!("this needs the scope {name:?}, which your token does not grant");
-            return Err(Box::new(ErrorMessage::new(ErrorCode::Forbidden, message).allowed(name)));
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
         }
         if matches!(message, M::Open(_) | M::Clone(_) | M::Join(_)) && self.shared.is_draining() {
             let message = "the server goes down and takes nothing new; come back after the restart";
-            return Err(Box::new(ErrorMessage::new(ErrorCode::Draining, message)));
+            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
         limits::check(message, &self.shared.limits)
     }
@@ -387,7 +387,7 @@ impl<S: Io> Connection<S> {
     }
 
     /// An error that is not kept: the request was not carried out.
-    async fn refuse(&mut self, id: Option<Id>, error: ErrorMessage) -> Result<(), End> {
+    async fn refuse(&mut self, id: Option<Id>, error: Refusal) -> Result<(), End> {
         self.shared.metrics.error(error.code);
         let frame = self.encode(id, &error.into());
         self.send(frame).await

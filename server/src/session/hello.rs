@@ -7,7 +7,7 @@ use ludex_protocol::client::{AgentId, Hello, Resume};
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::record::{AgentKind, RecordSeat};
 use ludex_protocol::server::{Scope, Welcome};
-use ludex_protocol::{ClientMessage, ErrorCode, ErrorMessage, Id, VERSION};
+use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, VERSION};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
@@ -38,11 +38,11 @@ pub(super) struct Welcomed {
 }
 
 /// A refusal: what is said, and how the connection ends.
-struct Turned(ErrorMessage, Close);
+struct Turned(Refusal, Close);
 
 impl Turned {
     fn away(code: ErrorCode, message: impl Into<String>) -> Self {
-        Turned(ErrorMessage::new(code, message), close::PROTOCOL)
+        Turned(Refusal::new(code, message), close::PROTOCOL)
     }
 }
 
@@ -215,14 +215,14 @@ fn stored(shared: &Shared, resume: &Resume, owner: Option<&str>) -> Option<Arc<E
 fn refused(e: AuthError) -> Turned {
     match e {
         AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired => {
-            Turned(ErrorMessage::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
+            Turned(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
         }
         AuthError::Name { ref name, ref allowed } => {
-            let error = ErrorMessage::new(ErrorCode::Forbidden, e.to_string()).path("agent.name");
+            let error = Refusal::new(ErrorCode::Forbidden, e.to_string()).path("agent.name");
             Turned(error.got(name.as_str()).allowed(allowed.clone()), close::PROTOCOL)
         }
         AuthError::BadName { ref got } => {
-            let error = ErrorMessage::new(ErrorCode::BadField, e.to_string()).path("agent.name");
+            let error = Refusal::new(ErrorCode::BadField, e.to_string()).path("agent.name");
             Turned(error.got(ludex_protocol::error::shortened(got)), close::PROTOCOL)
         }
         other => {

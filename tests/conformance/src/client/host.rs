@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ludex_protocol::client::{Act, ClientMessage, Hello, Join, Move};
-use ludex_protocol::error::{Close, ErrorCode, ErrorMessage, close};
+use ludex_protocol::Move;
+use ludex_protocol::client::{Act, ClientMessage, Hello, Join};
+use ludex_protocol::error::{Close, ErrorCode, Refusal, close};
 use ludex_protocol::record::Reason;
 use ludex_protocol::server::{
     Draining, EventKind, GameEntry, Games, Joined, MatchFrame, Matches, Ping, Pong, Scope, ServerMessage, SpecReply,
@@ -588,7 +589,7 @@ impl<'a> Host<'a> {
             },
             other => {
                 let text = format!("this server only plays {GAME}, and has no use for `{}`", kind(&other));
-                ErrorMessage::new(ErrorCode::Forbidden, text).into()
+                Refusal::new(ErrorCode::Forbidden, text).into()
             }
         })
     }
@@ -650,7 +651,7 @@ impl<'a> Host<'a> {
 }
 
 fn over() -> ServerMessage {
-    ErrorMessage::new(ErrorCode::MatchOver, "the match is over").into()
+    Refusal::new(ErrorCode::MatchOver, "the match is over").into()
 }
 
 fn games() -> Vec<GameEntry> {

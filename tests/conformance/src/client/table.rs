@@ -3,7 +3,8 @@
 use ludex_env::batch::{Layout, forfeit};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, DynState, GameRef, Given, Heard, Mover, Seat, Turn as ToMove, Viewer};
-use ludex_protocol::client::{Join, Move};
+use ludex_protocol::Move;
+use ludex_protocol::client::Join;
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
 use ludex_protocol::server::{
@@ -163,10 +164,9 @@ impl Table {
     /// The action that a move means here, or why it is none.
     pub fn read(&self, given: &Move) -> Result<Action, String> {
         let given = match given {
-            Move::None => return Err("no move is given".into()),
             Move::Id(id) => Given::Id(*id),
             Move::Text(text) => Given::Text(text.clone()),
-            Move::Proposal(document) => Given::Proposal(document.clone()),
+            Move::Document(document) => Given::Proposal(document.clone()),
         };
         match self.state.read(self.seat, &given) {
             Ok(Heard::Action(action)) => Ok(action),

@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use ludex_protocol::client::{ClientMessage, Describe, GameFilter, ListGames};
 use ludex_protocol::server::GameEntry;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Params, Spec};
-use ludex_protocol::{ErrorCode, ErrorMessage};
+use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::{Value, json};
 
 use super::bench::Bench;
@@ -196,7 +196,7 @@ async fn pages(link: &mut Link, spec: &Spec) -> Done {
 }
 
 /// Looks whether an error about a name says what it was, what there is, and what is most like it.
-fn instead(error: &ErrorMessage, got: &str, nearest: &str) -> Done {
+fn instead(error: &Refusal, got: &str, nearest: &str) -> Done {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
     law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?} in it"))?;

@@ -4,7 +4,7 @@ use ludex_protocol::batch::{Batch, Viewed};
 use ludex_protocol::error::shortened;
 use ludex_protocol::server::{Accepted, GameEntry, MatchEntry, Opened, Refused, Snapshots, Welcome};
 use ludex_protocol::spec::Spec;
-use ludex_protocol::{ErrorCode, ErrorMessage, Id, ServerMessage};
+use ludex_protocol::{ErrorCode, Id, Refusal, ServerMessage};
 use serde_json::Value;
 
 use super::{Done, Stop, wrong};
@@ -94,7 +94,7 @@ impl Heard {
     }
 
     /// An error of one of these codes.
-    pub fn refused(self, codes: &[ErrorCode]) -> Done<Box<ErrorMessage>> {
+    pub fn refused(self, codes: &[ErrorCode]) -> Done<Box<Refusal>> {
         let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
         let name = format!("error {}", names.join(" or "));
         let pick = |m| if let ServerMessage::Error(m) = m { Some(m).filter(|m| codes.contains(&m.code)) } else { None };
@@ -102,12 +102,12 @@ impl Heard {
     }
 
     /// An error of this code.
-    pub fn error(self, code: ErrorCode) -> Done<Box<ErrorMessage>> {
+    pub fn error(self, code: ErrorCode) -> Done<Box<Refusal>> {
         self.refused(&[code])
     }
 
     /// An error of this code about this field.
-    pub fn error_at(self, code: ErrorCode, path: &str) -> Done<Box<ErrorMessage>> {
+    pub fn error_at(self, code: ErrorCode, path: &str) -> Done<Box<Refusal>> {
         let otherwise = self.not(&format!("error {code} with path {path:?}"));
         match self.error(code) {
             Ok(error) if error.path.as_deref() == Some(path) => Ok(error),

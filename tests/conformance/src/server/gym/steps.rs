@@ -1,7 +1,8 @@
 //! Laws of single steps: shapes, masks, refusals, seeds.
 
+use ludex_protocol::Move;
 use ludex_protocol::batch::Batch;
-use ludex_protocol::client::{Autoreset, ClientMessage, MaskForm, Move, Observer, Open, Reset, Seed, Step};
+use ludex_protocol::client::{Autoreset, ClientMessage, MaskForm, Observer, Open, Reset, Seed, Step};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Column, ErrorCode};
 
@@ -127,7 +128,7 @@ pub(super) async fn illegal(link: &mut Link, spec: &Spec) -> Done {
 
 pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
     let h = Handle::open(link, Open { autoreset: Autoreset::Disabled, max_steps: Some(1), ..plain(spec, 3) }).await?;
-    let step = |envs: Option<Vec<u32>>, actions: Option<Vec<i32>>, moves: Option<Vec<Move>>| {
+    let step = |envs: Option<Vec<u32>>, actions: Option<Vec<i32>>, moves: Option<Vec<Option<Move>>>| {
         let (envs, actions) = (envs.map(Column::from_iter), actions.map(Column::from_iter));
         ClientMessage::Step(Step { env: h.env, envs, actions, moves })
     };
@@ -147,7 +148,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
         (step(Some(vec![0, 3]), Some(two()), None), &unknown[..]),
         (step(Some(vec![1, 1]), Some(two()), None), &unknown[..]),
         (step(None, None, None), &unknown[..1]),
-        (step(None, Some(actions.clone()), Some(vec![Move::None; zeros.len()])), &unknown[..1]),
+        (step(None, Some(actions.clone()), Some(vec![None; zeros.len()])), &unknown[..1]),
         (
             ClientMessage::Reset(Reset { env: h.env, seeds: Some(vec![Seed(1)]), ..Reset::default() }),
             &[ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSeed][..],

@@ -1,7 +1,8 @@
 //! Laws of `view`: names, texts, and any seat's sight.
 
 use ludex_protocol::ErrorCode;
-use ludex_protocol::client::{Autoreset, ClientMessage, GymView, Move, Observer, Open, Step, View};
+use ludex_protocol::Move;
+use ludex_protocol::client::{Autoreset, ClientMessage, GymView, Observer, Open, Step, View};
 use ludex_protocol::spec::Spec;
 
 use super::super::link::Link;
@@ -19,7 +20,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
     twin.reset(link, SEED).await?;
     for ply in 0..plies(spec).min(12) {
         let Some(actions) = h.choose(&batch, SEED) else { break };
-        let mut moves = vec![Move::None; actions.len()];
+        let mut moves = vec![None; actions.len()];
         for (seat, legal) in h.acting(&batch, 0) {
             let column = if moves.len() == 1 { 0 } else { seat };
             let skip = (legal.len() / NAMES).max(1);
@@ -44,7 +45,7 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
             let none = link.call(ask(Some(none.into()), Some(vec!["\u{0} no move".into()]))).await?.viewed()?;
             same(&none.names.map(|names| names.len()), &Some(3), || "number of names of ids that are none".into())?;
             same(&none.parsed, &Some(vec![None]), || "the id of a text that is no move".into())?;
-            moves[column] = Move::Text(names.last().cloned().unwrap_or_default());
+            moves[column] = Some(Move::Text(names.last().cloned().unwrap_or_default()));
         }
         // Words move like ids.
         batch = h.step(link, &actions).await?;
