@@ -17,10 +17,11 @@ from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
-from .match import MatchResult, Refusal, Turn, play
+from .match import Refusal, Turn, play
 from .process import Server, serve
 from .rating import AnchorScore, Rating, as_agent, rate
 from .registration import register
+from .result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv

@@ -21,9 +21,9 @@ from .client import Client
 from .columns import TENSOR_TYPES, Array, dense, mask_form
 from .episodes import draws
 from .errors import LudexError
+from .opening import Opening
 from .others import Ours, Served
 from .sharded import ShardedVecEnv
-from .shared import connect
 from .spec import Spec
 from .vec import Batch, VecEnv
 
@@ -105,10 +105,9 @@ class Arena:
     def __init__(
         self,
         client: Client,
-        game: str,
+        spec: Spec,
         num_envs: int,
         *,
-        params: Any = None,
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         max_steps: int | None = None,
@@ -120,7 +119,7 @@ class Arena:
             TypeError: there is no such form of opponent.
             ValueError: there is no such seat.
         """
-        self.spec: Spec = client.describe(game, params)
+        self.spec = spec
         self.num_envs = num_envs
         self.skipped = 0
         self._client = client
@@ -427,32 +426,17 @@ class Arena:
 
 
 def open_arena(
-    game: str,
-    num_envs: int,
-    *,
-    url: str | Sequence[str] | None,
-    token: str | None,
-    rules: int | None = None,
-    **options: Any,
+    opening: Opening, num_envs: int, opponent: Opponent | Sequence[Opponent], seat: SeatChoice
 ) -> Arena:
     """Connect and open environments for one learner.
 
     Raises:
-        LudexError: ``bad_params`` when the server has another version of the rules than ``rules``;
-            and what :class:`Arena` raises.
+        LudexError: as :meth:`Opening.describe` and :class:`Arena`.
+        TypeError: as :class:`Arena`.
+        ValueError: as :class:`Arena`.
     """
-    client = connect(url, token)
-    try:
-        arena = Arena(client, game, num_envs, **options)
-        if rules is not None and arena.spec.rules != rules:
-            raise LudexError(
-                "bad_params",
-                f"version {rules} of the rules of {game} is wanted, the server has "
-                f"{arena.spec.rules}",
-                got=rules,
-                allowed=[arena.spec.rules],
-            )
-    except BaseException:
-        client.close()
-        raise
-    return arena
+    with opening.client() as client:
+        spec = opening.describe(client)
+        return Arena(
+            client, spec, num_envs, opponent=opponent, seat=seat, max_steps=opening.max_steps
+        )

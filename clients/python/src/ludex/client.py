@@ -126,9 +126,7 @@ class Client:
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
-            "game": game,
-            "params": dict(params) if params else None,
-            "seats": list(seats) if seats is not None else None,
+            **_game(game, params, seats),
             "chance": chance,
             "autoreset": "disabled",
             "views": ["returns", *views],
@@ -187,9 +185,7 @@ class Client:
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
-            "game": game,
-            "params": dict(params) if params else None,
-            "seats": list(seats) if seats is not None else None,
+            **_game(game, params, seats),
             "rotate": rotate,
             "chance": chance,
             "autoreset": autoreset,
@@ -228,6 +224,17 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _game(
+    game: str, params: Mapping[str, Any] | None, seats: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the fields of ``open`` that say what is played, and by whom."""
+    return {
+        "game": game,
+        "params": dict(params) if params else None,
+        "seats": list(seats) if seats is not None else None,
+    }
 
 
 def _sessions(urls: list[str], token: str | None, patience: float | None) -> list[Session]:
