@@ -1,4 +1,4 @@
-# What run.sh and peers.sh have in common: sourced by both.
+# The common part of run.sh and peers.sh; both source it.
 
 profile="${LUDEX_BENCH_PROFILE:-bench}"
 target="${CARGO_TARGET_DIR:-target}"
@@ -11,10 +11,10 @@ esac
 # Where raw outputs go.
 out="docs/benchmarks/raw/${RUN:-$(date -u +%Y-%m-%d)}"
 
-# The same packages each time: another choice of packages is another choice of features, and a build of its own.
+# Always the same packages: other packages would select other features and cause another build.
 packages=(-p ludex-protocol -p ludex-env -p ludex-agents -p ludex-server -p ludex-cli)
 
-# Everything is built before anything is measured: a machine that has just compiled is a warm one.
+# Build everything before the first measurement, because a machine that has just compiled runs slower.
 build() {
     printf '==> building (profile %s)\n' "$profile"
     cargo build --profile "$profile" "${packages[@]}" --bin ludex \

@@ -1,11 +1,11 @@
-"""Ludex beside OpenSpiel and PettingZoo, each pair in one run: `docs/benchmarks/peers.sh` runs it.
+"""Compares Ludex with OpenSpiel, RLCard and PettingZoo, each pair in one run; started by `docs/benchmarks/peers.sh`.
 
 mcts: simulations per second of one decision in the first position, one random rollout each, no solver; pyspiel.MCTSBot
 (its C++ bot) and our `mcts` (`agents/benches/search.rs`) in turns.
-play: decisions per second of random play in one process, legal actions listed for each: ours through the erased, checked
-interface (`env/benches/steps.rs`), the others as their users write the loop in Python.
-steps: connect_four, random legal actions: PettingZoo's environment in its own process, ours from Python over a loopback
-socket, in turns; and leduc_poker.
+play: decisions per second of random play in one process, with a list of legal actions for each: ours through the erased,
+checked interface (`env/benches/steps.rs`), the others with the loop that their users write in Python.
+steps: connect_four and leduc_poker with random legal actions: PettingZoo's environment in its own process and ours from
+Python over a loopback socket, in turns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 
 SIMULATIONS = 1_000
-# Ours, OpenSpiel's, and how many times as fast ours is to be.
+# Our name, OpenSpiel's name, and the ratio of speeds that is the target.
 MCTS = [
     ("tic_tac_toe", "tic_tac_toe", 2),
     ("connect_four", "connect_four", 4),
@@ -37,7 +37,7 @@ MCTS = [
     ("gomoku", "gomoku", 4),
 ]
 
-# Ours; OpenSpiel's string or how to make it; RLCard's and PettingZoo's names; how many times as fast as the fastest of them.
+# Our name; OpenSpiel's string or a key for it; RLCard's and PettingZoo's names; the target ratio to the fastest of them.
 PLAY = [
     ("texas_holdem", "hunl fcpa", "no-limit-holdem", "texas_holdem_no_limit_v6", 10),
     ("hanabi", "hanabi", None, "hanabi_v5", 10),
@@ -65,7 +65,7 @@ def openspiel_mcts(name: str, seconds: float) -> float:
 
 
 def measured(executable: str, bench: str) -> tuple[float, int]:
-    """Seconds (the median) and elements of one iteration of one of our benchmarks."""
+    """Run one of our benchmarks; return the median seconds and the number of elements of one iteration."""
     subprocess.run([executable, "--bench", "--exact", bench], check=True, capture_output=True)
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "criterion"
     for file in target.glob("*/*/*/new/benchmark.json"):
@@ -133,7 +133,7 @@ def pettingzoo_play(module: str, seconds: float) -> float:
 
 
 def in_turns(rounds: int, *measures: Callable[[], float]) -> list[float]:
-    """The median of each."""
+    """Run the measures in turns and return the median of each."""
     found = [[measure() for measure in measures] for _ in range(rounds)]
     return [statistics.median(column) for column in zip(*found, strict=True)]
 
@@ -190,7 +190,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=["mcts", "play", "steps"], help="one part; all by default")
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--rounds", type=int, default=3, help="how often each pair takes turns; medians are printed")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds in which the programs take turns; medians are printed")
     options = parser.parse_args()
     versions = [f"{name} {importlib.metadata.version(name)}" for name in ("open_spiel", "pettingzoo", "rlcard", "numpy")]
     now = datetime.datetime.now(datetime.timezone.utc)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Ludex beside OpenSpiel, RLCard and PettingZoo, each in one run; the table also goes to docs/benchmarks/raw/<date>/peers.txt.
+# Compares Ludex with OpenSpiel, RLCard and PettingZoo in one run; the table also goes to docs/benchmarks/raw/<date>/peers.txt.
 #
 #   docs/benchmarks/peers.sh [ARGUMENTS of peers.py]
 #
-# They are installed into an environment of their own, target/venv/peers.
+# Installs them into a separate environment, target/venv/peers.
 set -eu
 cd "$(dirname "$0")/../.."
 source docs/benchmarks/build.sh
@@ -11,7 +11,7 @@ venv="$target/venv/peers"
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check open_spiel 'pettingzoo[classic]' msgpack websockets
 build
-# executable NAME: the program of a benchmark.
+# executable NAME: prints the path of a benchmark's program.
 executable() {
     cargo bench --no-run --profile "$profile" "${packages[@]}" --bench "$1" 2>&1 | sed -n 's/^ *Executable.*(\(.*\))$/\1/p'
 }

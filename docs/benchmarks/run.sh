@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# All benchmarks, one after the other; raw outputs and the machine go to docs/benchmarks/raw/<date>/.
+# Runs the benchmarks one after the other; raw outputs and a description of the machine go to docs/benchmarks/raw/<date>/.
 #
-#   docs/benchmarks/run.sh [PART...]    steps poker mcts codec store wire python; all of them without a name
+#   docs/benchmarks/run.sh [PART...]    steps poker mcts codec store wire python; without a name all of them
 #
 #   RUN                   another name for the folder of raw outputs
-#   LUDEX_BENCH_PROFILE   the build profile [bench: what is shipped]
+#   LUDEX_BENCH_PROFILE   the build profile [bench: that of releases]
 #   PYTHON                a Python with numpy, msgpack and websockets [python3]
-#   SECONDS_EACH          how long each figure of wire and python is measured [5]
+#   SECONDS_EACH          how many seconds each figure of wire and python is measured [5]
 #
-# Nothing else should run meanwhile: the load before and after is written down with the machine.
+# Run nothing else meanwhile. The outputs name the load before and after each part.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 source docs/benchmarks/build.sh
@@ -19,7 +19,7 @@ parts=("$@")
 for part in "${parts[@]}"; do
     case "$part" in
         steps | poker | mcts | codec | store | wire | python) ;;
-        *) echo "$part is none of: steps poker mcts codec store wire python" >&2; exit 2 ;;
+        *) echo "unknown part $part; parts are: steps poker mcts codec store wire python" >&2; exit 2 ;;
     esac
 done
 mkdir -p "$out" || exit 1
@@ -27,7 +27,7 @@ failed=0
 
 load() { uptime | sed 's/.*load average/load average/'; }
 
-# run NAME COMMAND...: the output goes to the screen and to NAME.txt, the command before it, without this machine's paths.
+# run NAME COMMAND...: shows the output and writes it to NAME.txt, after the command without this machine's paths.
 run() {
     local name=$1 said
     shift

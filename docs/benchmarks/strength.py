@@ -1,11 +1,12 @@
-"""The top levels of fight_the_landlord and of limit hold'em against RLCard's rule models.
+"""Plays the top levels of fight_the_landlord and of limit hold'em against RLCard's rule models.
 
     LUDEX_BIN=target/release/ludex python docs/benchmarks/strength.py [--seeds 100] [--landlord SPEC] [--holdem SPEC]
 
-Needs `pip install rlcard` and the Python client. Every seed is played with the sides exchanged. RLCard's landlord game has no
-bids and fours with wings, as `botzone` has; Botzone's shuttles are unknown to the rule model, which then passes. Its limit
-game has blinds 1 and 2 and four raises in every round, ours 5 and 10 and three before the flop; in big blinds they are alike.
-A choice of a rule model that is not legal here is replaced (by a pass, a check or the first legal action) and counted.
+Needs `pip install rlcard` and the Python client. Every seed is played with the sides exchanged. RLCard's landlord game has,
+like our `botzone` rules, no bids, and fours with wings. The rule model does not know Botzone's shuttles and passes on them.
+RLCard's limit game has blinds 1 and 2 and four raises in every round; ours has blinds 5 and 10 and three raises before the
+flop. Counted in big blinds, results are comparable. If a rule model chooses an action that is not legal here, it is replaced
+(by a pass, a check or the first legal action) and counted.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def rank(card: int) -> str:
 
 
 def landlord_state(env: Any, view: dict[str, Any], legal: list[int]) -> tuple[dict[str, Any], dict[str, int]]:
-    """The view as RLCard's rule model reads it, and the ids of the actions that it may name."""
+    """Return the view in the form that RLCard's rule model reads, and the ids of the actions that it may name."""
     names = dict(zip((n.replace("Pass", "pass") for n in env.action_texts(legal)), legal, strict=True))
     names = {name: a for name, a in names.items() if name == "pass" or name in CARD_TYPE[0]}
     plays = view.get("plays", [])
@@ -70,7 +71,7 @@ def holdem_move(model: Any, env: Any, view: dict[str, Any], legal: list[int]) ->
 
 
 def episode(env: Any, seats: Sequence[str], seed: int, move: Callable[..., int]) -> list[float]:
-    """The returns of one episode in which the rule model moves the seats called `agent`."""
+    """Play one episode in which the rule model moves the seats called `agent`; return the returns."""
     t = env.reset(seed=seed, seats=seats)
     while not (t.terminated or t.truncated):
         t = env.step(move(env, env.struct(t.to_move), list(t.legal)))

@@ -343,7 +343,7 @@ def test_what_is_wrong_is_said(url: str) -> None:
     with pytest.raises(ludex.LudexError) as caught:
         LudexEnv("tic_tac_toe", url=url, opponent="randon")
     assert caught.value.code == "unknown_agent"
-    with pytest.raises(ValueError, match=r"seat is 0..1, 'alternate' or 'random', not 2"):
+    with pytest.raises(ValueError, match=r"seat must be 0..1, 'alternate' or 'random', not 2"):
         LudexEnv("tic_tac_toe", url=url, seat=2)
     for nobody in (3, [], [3]):
         with pytest.raises(TypeError, match="opponent"):

@@ -12,8 +12,8 @@ import pytest
 import ludex
 from ludex.columns import Array
 from ludex.likelihood import estimate
-from ludex.match import MatchResult
 from ludex.rating import AnchorScore, Rating, _blocks, _compared, _wilson
+from ludex.result import MatchResult
 
 
 @pytest.fixture(scope="module")

@@ -236,7 +236,7 @@ def test_a_refusal_names_the_row_of_the_whole(together: ludex.Client) -> None:
 
 def test_a_server_that_does_not_answer_is_left_out(urls: list[str]) -> None:
     nobody = "ws://127.0.0.1:1"
-    with pytest.warns(UserWarning, match="the other servers do its share"):
+    with pytest.warns(UserWarning, match="the other servers take over its share"):
         client = ludex.Client([urls[0], nobody, urls[1]], patience=0.1)
     with client:
         vec = client.open_vec("tic_tac_toe", 3)

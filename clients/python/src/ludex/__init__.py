@@ -1,11 +1,11 @@
 """Ludex: games as environments, over one WebSocket.
 
-Environments of one's own, one at a time (:meth:`Client.open`) or thousands per message
-(:meth:`Client.open_vec`); and matches against others, with a callback (:func:`play`).
+:meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
+one message. :func:`play` plays matches against other agents, with a callback.
 
 For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and :mod:`ludex.rl_environment`; each
-needs its library only when it is used.
+:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and :mod:`ludex.rl_environment`. Each
+needs its library only when you use it.
 """
 
 import contextlib
@@ -17,10 +17,11 @@ from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
-from .match import MatchResult, Refusal, Turn, play
+from .match import Refusal, Turn, play
 from .process import Server, serve
 from .rating import AnchorScore, Rating, as_agent, rate
 from .registration import register
+from .result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
 from .vec import Batch, Chance, Final, Skipped, VecEnv
@@ -65,6 +66,6 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# So that gymnasium.make finds the ids whichever of the two is imported first.
+# Registered here, so that gymnasium.make finds the ids regardless of the order of imports.
 with contextlib.suppress(ModuleNotFoundError):
     register()

@@ -1,10 +1,10 @@
-"""One learner's seat in every environment of a batch, and whoever plays the other seats.
+"""A batch of environments with one learner's seat in each, and the players of the other seats.
 
-What the adapters for learning libraries have in common. An environment can have another opponent
-in every episode: each agent of the server that is an opponent has environments of its own there,
-and so have all callables together (others.py). An episode begins in one of them by a snapshot
-without moves, which is a seed and an episode number. So what happens in an episode depends on its
-seed and number alone, not on the batch or on what else is played.
+The adapters with one learner are built on this. An environment can have another opponent in every
+episode. Each opponent that is an agent of the server has its own environments there, and all
+callables share one more group (others.py). An episode begins in one of these groups from a
+snapshot without moves, which is a seed and an episode number. So an episode depends only on its
+seed and number, not on the batch or on the other episodes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .client import Client
 from .columns import TENSOR_TYPES, Array, dense, mask_form
 from .episodes import draws
 from .errors import LudexError
+from .opening import Opening
 from .others import Ours, Served
 from .sharded import ShardedVecEnv
-from .shared import connect
 from .spec import Spec
 from .vec import Batch, VecEnv
 
 Policy = Callable[[Array, Array], Any]
-"""Called with observations ``[k, ...]`` and masks ``int8 [k, A]``; returns k actions."""
+"""A function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k actions."""
 
 Opponent = str | Policy
 SeatChoice = int | Literal["alternate", "random"]
@@ -38,16 +38,16 @@ SKIP_LIMIT = 1_000
 
 @dataclass
 class Rows:
-    """Where a learner stands in each of n environments.
+    """The learner's situation in each of n environments.
 
     Attributes:
         obs: the learner's views, ``[n, ...]``.
-        mask: its legal actions, ``int8 [n, A]``; zeros where the episode is over.
+        mask: its legal actions, ``int8 [n, A]``; zeros if the episode is over.
         seat: its seat in this episode, ``int8 [n]``.
         reward: its reward since its last action, ``float64 [n]``.
         terminated: ``bool [n]``.
         truncated: ``bool [n]``.
-        illegal: ``bool [n]``: the episode ended by an illegal action of the learner.
+        illegal: ``bool [n]``: whether an illegal action of the learner ended the episode.
         length: moves of all seats so far, ``int64 [n]``.
         opponent: position in the list of opponents, ``int64 [n]``.
     """
@@ -64,19 +64,19 @@ class Rows:
 
     @property
     def over(self) -> Array:
-        """``bool [n]``: the episode has ended, either way."""
+        """``bool [n]``: the episode has terminated or was truncated."""
         return self.terminated | self.truncated
 
     def copy(self, rows: Any = slice(None)) -> Rows:
-        """Return a fresh copy (of ``rows``)."""
+        """Return a new copy, of all rows or of ``rows``."""
         return Rows(**{name: np.array(array[rows]) for name, array in vars(self).items()})
 
 
 def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
-    """List the opponents, of whom one is drawn per episode.
+    """Return the list of opponents; one is drawn for each episode.
 
     Raises:
-        TypeError: one is neither an agent's spec nor callable, or the list is empty.
+        TypeError: an opponent is neither an agent's spec nor callable, or the list is empty.
     """
     if isinstance(opponent, Sequence) and not isinstance(opponent, str):
         listed = list(opponent)
@@ -93,46 +93,48 @@ def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
 
 
 class Arena:
-    """A batch of environments in which one seat is ours.
+    """A batch of environments in which the learner has one seat.
 
     Attributes:
         spec: the game.
         num_envs: how many environments.
-        rows: where they stand; overwritten by every call, so take copies.
-        skipped: episodes that ended before the learner could act.
+        rows: the situation in each; every call overwrites it, so take copies.
+        skipped: how many episodes ended before the learner could act.
     """
 
     def __init__(
         self,
         client: Client,
-        game: str,
+        spec: Spec,
         num_envs: int,
         *,
-        params: Any = None,
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         max_steps: int | None = None,
     ) -> None:
-        """Open what is needed; the first episodes begin with :meth:`reset`.
+        """Open the environments; the first episodes begin with :meth:`reset`.
 
         Raises:
-            LudexError: what the server refused, e.g. ``unknown_game``, ``unknown_agent``.
-            TypeError: there is no such form of opponent.
-            ValueError: there is no such seat.
+            LudexError: an error of the server, e.g. ``unknown_agent``.
+            TypeError: an opponent is neither an agent's spec nor callable.
+            ValueError: the seat does not exist.
         """
-        self.spec: Spec = client.describe(game, params)
+        self.spec = spec
         self.num_envs = num_envs
         self.skipped = 0
         self._client = client
         self._options = {"max_steps": max_steps, "on_illegal": "lose"}
         players = self.spec.players
         if seat not in ("alternate", "random") and seat not in range(players):
-            raise ValueError(f"seat is 0..{players - 1}, 'alternate' or 'random', not {seat!r}")
+            raise ValueError(
+                f"seat must be 0..{players - 1}, 'alternate' or 'random', not {seat!r}"
+            )
         self._seat = seat
         self._seeds = [0] * num_envs
         self._episodes = np.full(num_envs, -1, np.int64)
-        # By the spec of the agent, the callables' under None; and the same as a list that only
-        # grows, so that an index says which of them an environment's episode is in; -1: none yet.
+        # The groups by the spec of their agent, that of the callables under None. `_members` has
+        # the same groups in a list that only grows: `_in` is the index of the group in which an
+        # environment's episode is played, -1 before the first.
         self._groups: dict[str | None, Served | Ours] = {}
         self._members: list[Served | Ours] = []
         self._in = np.full(num_envs, -1, np.int64)
@@ -158,15 +160,15 @@ class Arena:
     # Opponents.
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents, in every environment from its next episode on.
+        """Replace the opponents; each environment uses the new ones from its next episode on.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
+            TypeError: an opponent is neither an agent's spec nor callable.
         """
         pool = opponents(opponent)
         if self.spec.players == 1:
-            pool = ["random"]  # who has no seat
+            pool = ["random"]  # has no seat
         for entry in pool:
             self._group(entry)
         self._pool = pool
@@ -181,7 +183,7 @@ class Arena:
         return self._groups[name]
 
     def _forget(self) -> None:
-        """Close environments of opponents who play nothing and will not."""
+        """Close the groups of opponents that are no longer needed and play no episode."""
         needed = {entry if isinstance(entry, str) else None for entry in self._pool}
         for name, group in list(self._groups.items()):
             if name not in needed and not (self._in == self._members.index(group)).any():
@@ -195,12 +197,13 @@ class Arena:
 
         Args:
             seed: environment i gets ``seed + i`` modulo 2^64, or the i-th of a list, and its
-                episodes count from 0. Without one each series goes on, or begins by a drawn seed.
+                episodes count from 0. Without a seed each series of episodes continues; if there
+                is none yet, it begins with a random seed.
             envs: indices; by default all.
 
         Raises:
             LudexError: ``session_lost``, ...
-            ValueError: not one seed for each environment.
+            ValueError: the number of seeds is not that of the environments.
         """
         chosen = np.arange(self.num_envs) if envs is None else np.asarray(envs, np.int64)
         if seed is None:
@@ -225,7 +228,7 @@ class Arena:
             self._seeds[index] = int(seed) % 2**64
 
     def _begin(self, envs: Array, *, seeded: bool = False) -> None:
-        """Begin the episodes whose numbers stand in ``_episodes``, each against its opponent."""
+        """Begin the episodes with the numbers in ``_episodes``, each against its opponent."""
         for _ in range(SKIP_LIMIT):
             if not envs.size:
                 self._forget()
@@ -244,7 +247,7 @@ class Arena:
                 mine = now == index
                 stays = len(self._pool) == 1 and not seeded and bool((before == index).all())
                 self._members[index].begin(envs[mine], stays=stays)
-            # The server's own resets pass over such episodes by themselves.
+            # The server's own resets already skip such episodes.
             ended = envs[self.rows.over[envs]]
             self.skipped += len(ended)
             self._episodes[ended] += 1
@@ -261,7 +264,7 @@ class Arena:
         return draws(purpose, self.spec.game, episodes, n)
 
     def snapshots(self, envs: Array) -> list[bytes]:
-        """Snapshots without moves: the beginnings of the current episodes of ``envs``."""
+        """Return snapshots without moves: the beginnings of the current episodes of ``envs``."""
         spec, pack = self.spec, msgpack.packb
         return [
             pack(
@@ -281,25 +284,25 @@ class Arena:
     # Steps.
 
     def step(self, actions: Any, envs: Array | None = None) -> None:
-        """Play the learner's actions until it is to act again, or the episode is over.
+        """Play the learner's actions, until the learner must act again or the episode is over.
 
-        An illegal action ends the episode with the learner's least return.
+        An illegal action ends the episode with the lowest return for the learner.
 
         Args:
             actions: one for each of ``envs``.
             envs: indices; by default all.
 
         Raises:
-            LudexError: ``env_over`` for an episode that has ended; ``session_lost``, ...
-            ValueError: not one integer for each environment, or an opponent that chose an illegal
-                action.
+            LudexError: ``env_over`` if an episode has ended; ``session_lost``, ...
+            ValueError: ``actions`` is not one integer for each environment, or an opponent chose
+                an illegal action.
         """
         chosen = np.arange(self.num_envs) if envs is None else envs
         self._check_live(chosen)
         wanted = self._actions(actions, len(chosen))
         self.rows.reward[chosen] = 0.0
         where = self._in[chosen]
-        # The server's share of the work is under way while our own opponents think.
+        # The server's groups first: they work while our own opponents think.
         groups = [(self._members[index], where == index) for index in np.unique(where)]
         groups.sort(key=lambda entry: isinstance(entry[0], Ours))
         for group, mine in groups:
@@ -308,7 +311,7 @@ class Arena:
             group.receive(chosen[mine])
 
     def step_or_begin(self, actions: Any) -> None:
-        """Step where an episode goes on; begin the next, with reward 0, where it was over.
+        """Step the running episodes; where one was over, begin the next one, with reward 0.
 
         Raises:
             LudexError: as :meth:`step` and :meth:`reset`.
@@ -322,7 +325,7 @@ class Arena:
         everyone = np.arange(self.num_envs)
         alone = len(self._pool) == 1 and (self._in == self._members.index(group)).all()
         if alone and isinstance(group, Served):
-            # One message does both; an action of an episode that is over is ignored.
+            # One message does both: the server ignores the action of an episode that is over.
             wanted[over] = 0
             self.rows.illegal[over] = False
             group.send(everyone, wanted)
@@ -341,13 +344,13 @@ class Arena:
             raise ValueError(
                 f"{count} integers are needed as actions, not {wanted.dtype} {list(wanted.shape)}"
             )
-        # On the wire -1 means no action, and every number that is none is as illegal as any other.
+        # -1 means no action in a message, so every invalid number becomes one that is illegal.
         none = (wanted < 0) | (wanted >= self.spec.actions)
         return np.where(none, self.spec.actions, wanted).astype(np.int32)
 
     def _check_begun(self, envs: Array) -> None:
         if (self._episodes[envs] < 0).any():
-            raise LudexError("env_over", "there is no episode yet: reset first")
+            raise LudexError("env_over", "there is no episode yet: call reset() first")
 
     def _check_live(self, envs: Array) -> None:
         self._check_begun(envs)
@@ -355,14 +358,16 @@ class Arena:
         if over.any():
             index = int(envs[over.argmax()])
             raise LudexError(
-                "env_over", f"the episode of environment {index} is over: reset first", got=index
+                "env_over",
+                f"the episode of environment {index} is over: call reset() first",
+                got=index,
             )
 
     def text(self, index: int) -> str:
         """Return the learner's view of one environment as text; a round trip.
 
         Raises:
-            LudexError: the game has no text.
+            LudexError: the game has no text view.
         """
         self._check_begun(np.asarray([index]))
         group = self._members[int(self._in[index])]
@@ -372,10 +377,10 @@ class Arena:
         """Close the environments and the connection. May be called twice."""
         self._client.close()
 
-    # For the groups.
+    # For the groups in others.py.
 
     def open(self, **options: Any) -> VecEnv | ShardedVecEnv:
-        """Open all environments with the arena's own settings and these."""
+        """Open all environments with the arena's settings and ``options``."""
         return self._client.open_vec(
             self.spec.game,
             self.num_envs,
@@ -390,7 +395,7 @@ class Arena:
         return dense(mask, self.spec.actions)
 
     def named(self, envs: Array) -> Array | None:
-        """Return what a request names: nothing when it is about all."""
+        """Return the environments that a request must name: ``None`` for all of them."""
         return None if len(envs) == self.num_envs else envs
 
     def seats(self, envs: Array) -> Array:
@@ -408,7 +413,7 @@ class Arena:
         return [player for player in found if not isinstance(player, str)]
 
     def count(self, envs: Array, batch: Batch) -> None:
-        """Take note of episode numbers that the server counted on."""
+        """Take over the episode numbers and skipped episodes that the server counted."""
         self._episodes[envs] = batch.episode
         if batch.skipped is not None:
             self.skipped += len(batch.skipped.at)
@@ -427,32 +432,17 @@ class Arena:
 
 
 def open_arena(
-    game: str,
-    num_envs: int,
-    *,
-    url: str | Sequence[str] | None,
-    token: str | None,
-    rules: int | None = None,
-    **options: Any,
+    opening: Opening, num_envs: int, opponent: Opponent | Sequence[Opponent], seat: SeatChoice
 ) -> Arena:
     """Connect and open environments for one learner.
 
     Raises:
-        LudexError: ``bad_params`` when the server has another version of the rules than ``rules``;
-            and what :class:`Arena` raises.
+        LudexError: as :meth:`Opening.describe` and :class:`Arena`.
+        TypeError: as :class:`Arena`.
+        ValueError: as :class:`Arena`.
     """
-    client = connect(url, token)
-    try:
-        arena = Arena(client, game, num_envs, **options)
-        if rules is not None and arena.spec.rules != rules:
-            raise LudexError(
-                "bad_params",
-                f"version {rules} of the rules of {game} is wanted, the server has "
-                f"{arena.spec.rules}",
-                got=rules,
-                allowed=[arena.spec.rules],
-            )
-    except BaseException:
-        client.close()
-        raise
-    return arena
+    with opening.client() as client:
+        spec = opening.describe(client)
+        return Arena(
+            client, spec, num_envs, opponent=opponent, seat=seat, max_steps=opening.max_steps
+        )

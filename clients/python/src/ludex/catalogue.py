@@ -1,4 +1,4 @@
-"""The games and their rules versions when this file was made; a test says when it is old.
+"""The games and their rules versions when this file was written; a test fails if it is outdated.
 
 Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 """

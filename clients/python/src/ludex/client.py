@@ -1,4 +1,4 @@
-"""The entry to the gym plane: a connection, or one to each of several servers."""
+"""The entry to the gym plane: a connection to one server or to several."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Mask = Literal["u1", "bits", "ids", "none"]
 
 
 class Client:
-    """A connection to a Ludex server that survives being cut.
+    """A connection to a Ludex server that resumes after it is lost.
 
-    A client is for one thread: open one for each. Use it as a context manager, or :meth:`close`
-    it; the server then frees its environments.
+    A client is for one thread; open one for each thread. Use it as a context manager or call
+    :meth:`close`, so that the server frees its environments.
     """
 
     def __init__(
@@ -36,16 +36,16 @@ class Client:
         """Connect.
 
         Args:
-            url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list, over
-                whose servers the environments of :meth:`open_vec` are spread. Everything else is
-                asked of the first. Servers that do not answer are left out, with a warning.
+            url: ``"ws://127.0.0.1:7878"`` (also ``wss://``, or only host and port); or a list of
+                servers, over which :meth:`open_vec` spreads its environments. All other requests
+                go to the first. Servers that do not answer are left out, with a warning.
             token: access token; not needed on a server that listens on loopback without tokens.
-            patience: seconds to try again when the connection is lost; by default for as long
-                as the server keeps the session.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
 
         Raises:
-            LudexError: ``connection_lost`` when nobody answers, ``unauthorized``, or what else
-                the server refused.
+            LudexError: ``connection_lost`` if no server answers, ``unauthorized``, or another
+                error of the server.
         """
         self._sessions = _sessions([url] if isinstance(url, str) else list(url), token, patience)
         self._session = self._sessions[0]
@@ -57,12 +57,12 @@ class Client:
 
     @property
     def scopes(self) -> list[str]:
-        """What the token allows: of ``gym, play, spectate, admin``."""
+        """The scopes of the token: some of ``gym, play, spectate, admin``."""
         return list(self._session.welcome.get("scopes") or [])
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The server's limits, e.g. ``limits["batch"]`` environments per handle."""
+        """The server's limits; ``limits["batch"]`` is the number of environments per handle."""
         return dict(self._session.limits)
 
     def games(self, **filters: Any) -> list[GameEntry]:
@@ -84,7 +84,7 @@ class Client:
         """Return the spec of a game; ``game`` may also be ``"breakthrough(rows=8,columns=3)"``.
 
         Raises:
-            LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` has the likeliest).
+            LudexError: ``unknown_game``, ``bad_params`` (``.nearest`` has the most similar name).
         """
         reply = self._session.call(
             "describe",
@@ -112,23 +112,21 @@ class Client:
         Args:
             game: id of the game, or its whole string with parameters.
             params: parameters.
-            seats: who plays each seat, ``"agent"`` (we) or an agent of the server such as
-                ``"mcts sims=500"``; by default every seat is ours.
+            seats: the player of each seat: ``"agent"`` (this client) or an agent of the server
+                such as ``"mcts sims=500"``; by default this client plays every seat.
             chance: ``"client"``: we choose the outcomes at chance nodes.
-            views: views that come with every state at no further round trip: of ``tensor, info,
-                struct, text``; per seat.
-            layout: another layout of tensors, where the spec lists it.
-            max_steps: truncate episodes after so many moves.
+            views: views that come with every state, without another round trip: some of
+                ``tensor, info, struct, text``; per seat.
+            layout: another layout of tensors, if the spec lists it.
+            max_steps: truncate an episode after this many moves.
             record: keep the episodes on the server.
 
         Raises:
-            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
-            "game": game,
-            "params": dict(params) if params else None,
-            "seats": list(seats) if seats is not None else None,
+            **_game(game, params, seats),
             "chance": chance,
             "autoreset": "disabled",
             "views": ["returns", *views],
@@ -160,36 +158,34 @@ class Client:
     ) -> VecEnv | ShardedVecEnv:
         """Open ``num_envs`` environments that are stepped together, as arrays.
 
-        With several servers they are spread evenly, in order; the results are the same.
+        With several servers they are spread evenly, in order; this does not change the results.
 
         Args:
             game: id of the game, or its whole string with parameters.
             num_envs: how many, at most ``limits["batch"]`` on each server.
             params: parameters.
-            seats: who plays each seat, ``"agent"`` (we) or an agent of the server; by default
-                every seat is ours.
+            seats: the player of each seat: ``"agent"`` (this client) or an agent of the server;
+                by default this client plays every seat.
             rotate: ``"cycle"``: in episode e seat k is played by ``seats[(k + e) % P]``;
-                ``"random"``: the shift is drawn per episode.
+                ``"random"``: the shift is drawn for each episode.
             chance: ``"client"``: the actions at chance nodes are outcome ids.
             autoreset: Gymnasium's modes: ``"next_step"``, ``"same_step"`` (the last view of an
                 ended episode is in ``batch.final``), ``"disabled"``.
-            views: of ``tensor, info, struct, text, returns``; by default the tensor.
-            layout: another layout of tensors, where the spec lists it.
+            views: some of ``tensor, info, struct, text, returns``; by default the tensor.
+            layout: another layout of tensors, if the spec lists it.
             mask: form of the legal actions: ``"u1"`` bytes, ``"bits"``, ``"ids"`` or ``"none"``;
                 by default bytes up to 512 actions, else ids.
-            observer: ``"all"`` shows every seat's view, ``"acting"`` the one that is to move.
-            on_illegal: ``"lose"``: an illegal action loses the episode instead of being refused.
-            max_steps: truncate episodes after so many moves.
+            observer: ``"all"`` shows every seat's view, ``"acting"`` that of the seat to move.
+            on_illegal: ``"lose"``: an illegal action loses the episode; by default it is refused.
+            max_steps: truncate an episode after this many moves.
             record: keep the episodes on the server.
 
         Raises:
-            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ``limit``, ...
         """
         request: dict[str, Any] = {
-            "game": game,
-            "params": dict(params) if params else None,
-            "seats": list(seats) if seats is not None else None,
+            **_game(game, params, seats),
             "rotate": rotate,
             "chance": chance,
             "autoreset": autoreset,
@@ -230,11 +226,22 @@ class Client:
         self.close()
 
 
+def _game(
+    game: str, params: Mapping[str, Any] | None, seats: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return the fields of ``open`` that say what is played, and by whom."""
+    return {
+        "game": game,
+        "params": dict(params) if params else None,
+        "seats": list(seats) if seats is not None else None,
+    }
+
+
 def _sessions(urls: list[str], token: str | None, patience: float | None) -> list[Session]:
     """Connect to each server that answers.
 
     Raises:
-        LudexError: ``connection_lost`` when none does, or what one of them refused.
+        LudexError: ``connection_lost`` if none answers, or an error of one of them.
     """
     if len(urls) < 2:
         return [Session(urls, token=token, patience=patience)]
@@ -255,12 +262,12 @@ def _sessions(urls: list[str], token: str | None, patience: float | None) -> lis
             session.close()
         raise
     for lost in silent:
-        warnings.warn(f"{lost.message}; the other servers do its share", stacklevel=3)
+        warnings.warn(f"{lost.message}; the other servers take over its share", stacklevel=3)
     return sessions
 
 
 def _shares(sessions: list[Session], num_envs: int) -> list[tuple[Session, int]]:
-    """Divide ``num_envs`` evenly; what is left over goes to the first servers."""
+    """Divide ``num_envs`` evenly; the first servers take the remainder."""
     each, more = divmod(num_envs, len(sessions))
     counts = [each + (index < more) for index in range(len(sessions))]
     return [

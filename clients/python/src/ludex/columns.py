@@ -1,6 +1,6 @@
-"""Columns and tensors: how arrays travel (notation of section 1 of docs/protocol.md).
+"""Columns and tensors: arrays in messages (notation of section 1 of docs/protocol.md).
 
-What is decoded here is a read-only view of the bytes that the server sent, never a copy.
+Decoded arrays are read-only views of the bytes that the server sent, never copies.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ BOOL = np.dtype("?")
 I2 = np.dtype("<i2")
 
 TENSOR_TYPES: dict[str, np.dtype[Any]] = {"u1": U1, "i1": I1, "i2": I2, "i4": I4, "f4": F4}
-"""By their names on the wire."""
+"""The types by their names in messages."""
 
 DENSE_ACTIONS = 512
-"""With more actions than these, a mask travels as bits."""
+"""With more actions than this, a mask is sent as bits."""
 
 Array = npt.NDArray[Any]
 Views = Array | dict[str, Array]
@@ -47,7 +47,7 @@ class Ragged(NamedTuple):
         """Return row ``index`` as a view.
 
         Raises:
-            IndexError: there is no such row.
+            IndexError: the row does not exist.
         """
         if not 0 <= index < len(self.at) - 1:
             raise IndexError(index)
@@ -58,7 +58,7 @@ def column(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None = Non
     """Decode a column that holds ``dtype``, in ``shape`` if given.
 
     Raises:
-        LudexError: ``protocol``, when the bytes do not fit type and shape.
+        LudexError: ``protocol`` if the bytes do not fit type and shape.
     """
     try:
         if isinstance(value, bytes):
@@ -77,7 +77,7 @@ def tensor(value: Any) -> Array:
     """Decode ``{d, s, b}``.
 
     Raises:
-        LudexError: ``protocol``, when it is none.
+        LudexError: ``protocol`` if it is not a tensor.
     """
     try:
         dtype = TENSOR_TYPES[value["d"]]
@@ -103,12 +103,12 @@ def ragged(value: Any) -> Ragged:
 
 
 def mask_form(actions: int) -> Literal["u1", "bits"]:
-    """Return the form in which the adapters ask for masks of so many actions; see :func:`dense`."""
+    """Return the form in which the adapters request masks of ``actions`` actions."""
     return "u1" if actions <= DENSE_ACTIONS else "bits"
 
 
 def dense(mask: Array, actions: int) -> Array:
-    """Write a mask of either :func:`mask_form` out as ``int8 [..., A]``."""
+    """Convert a mask in either :func:`mask_form` to ``int8 [..., A]``."""
     if mask.shape[-1] != actions:
         mask = np.unpackbits(mask, axis=-1, count=actions, bitorder="little")
     return mask.view(np.int8)
@@ -123,7 +123,7 @@ def packed(values: Any, dtype: np.dtype[Any]) -> bytes:
     array = np.asarray(values)
     if array.dtype != dtype and array.size:
         if array.dtype.kind not in "iub":
-            raise ValueError(f"{array.dtype} values where integers are needed")
+            raise ValueError(f"integers are needed, not values of type {array.dtype}")
         bounds = np.iinfo(dtype)
         if array.min() < bounds.min or array.max() > bounds.max:
             raise ValueError(f"numbers outside {bounds.min}..{bounds.max}")

@@ -1,4 +1,4 @@
-"""One environment, with plain Python values."""
+"""A single environment whose states are plain Python values."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Move = int | str | Mapping[str, Any] | None
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where an environment stands.
+    """The state of an environment as we see it.
 
     Attributes:
         to_move: the seat to move, or ``CHANCE`` -1, ``SIMULTANEOUS`` -2, ``OVER`` -4.
         legal: ascending ids for the seat to move; at a chance node the outcomes; in a
-            simultaneous state one list per seat, empty for those who do not act; else empty.
+            simultaneous state one list per seat, empty for seats that do not act; else empty.
         chance: ``[(id, probability)]`` at a chance node of an environment opened with
             ``chance="client"``, else empty.
         rewards: per seat, since our previous action.
-        returns: per seat, sum over the episode so far.
-        terminated: over by the rules.
-        truncated: cut off by ``max_steps``.
-        seat: our seat, when we have exactly one.
+        returns: per seat, the sum over the episode so far.
+        terminated: whether the episode ended by the rules.
+        truncated: whether ``max_steps`` cut the episode off.
+        seat: our seat, if we have exactly one.
         length: moves so far.
         episode: number of the episode since the last seed.
         obs: tensors, first axis the seats; with ``views=["tensor"]``.
@@ -58,7 +58,7 @@ class State:
 
     @property
     def over(self) -> bool:
-        """Whether the episode has ended, either way."""
+        """Whether the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
 
@@ -73,8 +73,8 @@ class Env(Handle):
         """Begin an episode.
 
         Args:
-            seed: 0..2^64; without one the series of episodes goes on.
-            seats: replaces the opponents from now on.
+            seed: 0..2^64; without a seed the series of episodes continues.
+            seats: replaces the opponents, from this episode on.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
@@ -91,13 +91,13 @@ class Env(Handle):
 
         Args:
             move: an action id (an outcome id at a chance node); or text, as people write the
-                move; or a dict, a proposal. In a simultaneous state a list with one of these per
-                seat, -1 or ``None`` for a seat that does not act.
+                move; or a dict, a proposal. In a simultaneous state, a list with one of these per
+                seat, and -1 or ``None`` for a seat that does not act.
 
         Raises:
-            LudexError: ``illegal_action`` (``.allowed`` has the legal ids; nothing has moved),
-                ``env_over``, ``bad_shape``.
-            TypeError: the move is none of these.
+            LudexError: ``illegal_action`` (``.allowed`` has the legal ids; the state is
+                unchanged), ``env_over``, ``bad_shape``.
+            TypeError: the move has another type.
         """
         return self._state(self._call("step", **self._moves(move)))
 
@@ -105,7 +105,7 @@ class Env(Handle):
         """Return the name of an action id, e.g. ``"x(1,1)"``; a round trip.
 
         Raises:
-            LudexError: no such id.
+            LudexError: the id does not exist.
         """
         return self.action_texts([action], seat)[0]
 
@@ -113,7 +113,7 @@ class Env(Handle):
         """Return the names of several action ids in one round trip.
 
         Raises:
-            LudexError: no such id.
+            LudexError: an id does not exist.
         """
         ids = [operator.index(action) for action in actions]
         return list(self._view(0, seat, names=ids)["names"])
@@ -127,7 +127,7 @@ class Env(Handle):
         """Return a seat's view as text (by default of the seat to move); a round trip.
 
         Raises:
-            LudexError: the game has no text, or no such seat.
+            LudexError: the game has no text view, or the seat does not exist.
         """
         return str(self._view(0, seat, views=["text"])["text"])
 
@@ -135,7 +135,7 @@ class Env(Handle):
         """Return a seat's structured view; a round trip.
 
         Raises:
-            LudexError: no such seat.
+            LudexError: the seat does not exist.
         """
         return self._view(0, seat, views=["struct"])["struct"]
 
@@ -143,7 +143,7 @@ class Env(Handle):
         """Return a seat's tensor: the array if the game has one, else a dict; a round trip.
 
         Raises:
-            LudexError: the game has no tensor, or no such seat.
+            LudexError: the game has no tensor, or the seat does not exist.
         """
         return tensors(self._view(0, seat, views=["tensor"])["tensor"])
 
@@ -151,7 +151,7 @@ class Env(Handle):
         """Return a seat's perfect-recall tensor; a round trip.
 
         Raises:
-            LudexError: the game has none, or no such seat.
+            LudexError: the game has no such tensor, or the seat does not exist.
         """
         return tensors(self._view(0, seat, views=["info"])["info"])
 
@@ -164,12 +164,15 @@ class Env(Handle):
         """Put a snapshot back.
 
         Raises:
-            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
+            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
         """
         return self._state(self._call("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
-        """Return a new environment in an equal state, with the same chance or a fresh one.
+        """Return a new environment in an equal state, with the same future chance events.
+
+        Args:
+            seed: new chance events, from this seed.
 
         Raises:
             LudexError: ``limit``.
@@ -191,7 +194,7 @@ class Env(Handle):
         return {"actions": packed([-1 if e is None else operator.index(e) for e in row], I4)}
 
     def _joint(self) -> bool:
-        """Whether a move is a row with a column per seat."""
+        """Whether a move has a column for each seat."""
         ours = sum(seat == "agent" for seat in self.seats)
         return self.spec.dynamics != "sequential" and ours > 1
 
@@ -253,7 +256,7 @@ def _first(views: Views | None) -> Views | None:
 
 
 def _per_seat(views: list[Any] | None) -> list[Any] | None:
-    """Unwrap the one row of a view that has an entry per seat."""
+    """Return the entries per seat of a view's only row."""
     if views and len(views) == 1 and isinstance(views[0], list):
         return list(views[0])
     return views

@@ -1,6 +1,6 @@
-"""What belongs to an episode by its seed and number: draws that anybody can make again.
+"""Draws that depend only on an episode's seed and number, so that anybody can repeat them.
 
-The same derivation as the server's (section 10 of docs/protocol.md): the first eight bytes of
+They are derived as on the server (section 10 of docs/protocol.md): the first eight bytes of
 ChaCha8 block 0 under the key SHA-256 of ``ludex.v1:<purpose>:<game>:<seed>:<episode>``, scaled to
 ``0..n``.
 """
@@ -25,15 +25,15 @@ def draws(purpose: str, game: str, episodes: Iterable[tuple[int, int]], n: int) 
     """Draw a number in ``0..n`` for each pair of seed and episode number: ``int64``.
 
     Args:
-        purpose: what it is for; ``rotate`` is the server's own, for the rotation of seats.
+        purpose: the use of the number; the server uses ``rotate`` for the rotation of seats.
         game: id of the game.
         episodes: pairs of seed and episode number.
-        n: how many numbers to choose from, below 2^32.
+        n: how many numbers there are to choose from, below 2^32.
     """
     keys = b"".join(key(purpose, game, seed, episode) for seed, episode in episodes)
     words = _first_words(np.frombuffer(keys, "<u4").reshape(-1, 8))
     low, high = words[:, 0].astype(np.uint64), words[:, 1].astype(np.uint64)
-    # The high half of the 128-bit product, in parts that fit 64 bits.
+    # The upper half of the 128-bit product, computed in parts that fit into 64 bits.
     many, half = np.uint64(n), np.uint64(32)
     drawn: Array = ((high * many + (low * many >> half)) >> half).astype(np.int64)
     return drawn
@@ -45,7 +45,7 @@ def key(purpose: str, game: str, seed: int, episode: int) -> bytes:
 
 
 def _first_words(keys: Array) -> Array:
-    """Words 0 and 1 of ChaCha8 block 0 under each of ``keys`` (``uint32 [k, 8]``), nonce 0."""
+    """Return words 0 and 1 of ChaCha8 block 0 under each of ``keys`` (``uint32 [k, 8]``)."""
     state = np.zeros((16, len(keys)), np.uint32)
     state[:4] = _CONSTANTS[:, None]
     state[4:12] = keys.T

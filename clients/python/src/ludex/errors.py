@@ -1,16 +1,15 @@
-"""The one exception that users of this package meet."""
+"""The exception that users of this package see."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .match import MatchResult
+from .result import MatchResult
 
 
 class LudexError(Exception):
-    """What the server refused, or a connection that could not be kept.
+    """The server refused a request, or the connection was lost for good.
 
     Attributes:
         code: the protocol's error code, e.g. ``"illegal_action"``, ``"unknown_game"``; or one of
@@ -20,14 +19,14 @@ class LudexError(Exception):
             ``"protocol"`` (the server sent something that the protocol does not allow).
         message: one sentence for people.
         fault: ``"client"``, ``"agent"`` or ``"server"``.
-        retry: the same request may succeed later.
-        after_ms: milliseconds to wait before that, where known.
-        path: the offending field, e.g. ``"params.rows"``.
-        at: position of the offending entry in a batch.
-        got: the offending value.
-        allowed: values that would be accepted, where they can be listed.
-        nearest: the accepted value most like ``got``.
-        results: what :func:`ludex.play` had finished before it failed.
+        retry: whether the same request may succeed later.
+        after_ms: milliseconds to wait before that, if known.
+        path: the wrong field, e.g. ``"params.rows"``.
+        at: position of the wrong entry in a batch.
+        got: the wrong value.
+        allowed: values that would be accepted, if they can be listed.
+        nearest: the accepted value that is most similar to ``got``.
+        results: the matches that :func:`ludex.play` had finished before it failed.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class LudexError(Exception):
 
     @classmethod
     def from_wire(cls, frame: Mapping[str, Any]) -> LudexError:
-        """Make the exception of an ``error`` message."""
+        """Make the exception from an ``error`` message."""
         return cls(
             str(frame.get("code", "internal")),
             str(frame.get("message", "the server gave no reason")),
@@ -81,11 +80,11 @@ class LudexError(Exception):
 
 
 class ConnectionLost(Exception):
-    """A connection ended; inside the package only, a session resumes or turns it into an error.
+    """A connection ended. Used only inside the package: a session resumes, or raises an error.
 
     Attributes:
-        close_code: the WebSocket close code, ``None`` when the line was simply cut.
-        reason: the text that came with it.
+        close_code: the WebSocket close code; ``None`` if the connection ended without one.
+        reason: the text that came with the code.
     """
 
     def __init__(self, close_code: int | None, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Libraries that are used where they are installed, and not needed otherwise."""
+"""Optional libraries, which only the adapters need."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def wanted(module: str, extra: str) -> Any:
-    """Import a library that an adapter is for.
+    """Import the library of an adapter.
 
     Raises:
-        ModuleNotFoundError: it is not installed; the message says what to do.
+        ModuleNotFoundError: it is not installed; the message says how to install it.
     """
     try:
         return importlib.import_module(module)

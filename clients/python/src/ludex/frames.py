@@ -1,9 +1,8 @@
-"""WebSocket frames out of a stream of bytes, without copying what they carry.
+"""Reads WebSocket frames from a stream of bytes, without copying their payload.
 
-The ``websockets`` library gathers what it reads in a buffer that grows from nothing for every
-message, and copies each payload out of it. For a batch of thousands of environments, which has
-hundreds of kilobytes, that took more time than everything else in the client together. Here one
-buffer stays and is read in place.
+The ``websockets`` library collects every message in a new buffer that grows, and copies the
+payload out of it. A batch of thousands of environments has hundreds of kilobytes; for such a batch
+the copying took more time than the rest of the client. Here one buffer is kept and read in place.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ _HEAD, _HEAD_16, _HEAD_64 = 2, 4, 10
 
 
 class BadFrame(Exception):
-    """What came is no frame of a server, or too long.
+    """The data is not a valid frame of a server, or the frame is too long.
 
     Attributes:
-        code: the close code that says so.
-        reason: in words.
+        code: the WebSocket close code for this fault.
+        reason: the fault in words.
     """
 
     def __init__(self, code: int, reason: str) -> None:
@@ -35,10 +34,10 @@ class Frame(NamedTuple):
     """One frame.
 
     Attributes:
-        opcode: what it is: ``CONT``, ``TEXT``, ``BINARY``, or a control frame (8 and above).
-        fin: whether it ends its message.
-        payload: what it carries.
-        whole: the frame as it came.
+        opcode: its kind: ``CONT``, ``TEXT``, ``BINARY``, or a control frame (8 and above).
+        fin: whether it is the last frame of its message.
+        payload: its content.
+        whole: the whole frame as it arrived.
     """
 
     opcode: int
@@ -48,10 +47,10 @@ class Frame(NamedTuple):
 
 
 class FrameReader:
-    """Takes bytes as they come, gives frames.
+    """Takes bytes in pieces of any size and returns frames.
 
-    Bytes are written to where :meth:`room` says, then :meth:`wrote` is called, then :meth:`next`
-    until it has no more.
+    Write bytes into the memory that :meth:`room` returns, then call :meth:`wrote`, then call
+    :meth:`next` until it returns ``None``.
     """
 
     def __init__(self, max_size: int) -> None:
@@ -59,20 +58,19 @@ class FrameReader:
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._from = 0
         self._to = 0
-        # Bytes that the frame at hand has at the least.
+        # The current frame has at least this many bytes.
         self._least = _HEAD
 
     @property
     def begun(self) -> bool:
-        """Whether there are bytes that were not given out."""
+        """Whether there are bytes that were not returned yet."""
         return self._from != self._to
 
     def room(self, keep: bool) -> memoryview:
-        """Return where the next bytes go: room for the rest of the frame at hand, and more.
+        """Return memory for the next bytes: at least the rest of the current frame.
 
         Args:
-            keep: frames that were given out are still in use: what they show stays as it is.
-                Otherwise it may be overwritten.
+            keep: whether returned frames are still in use; otherwise they may be overwritten.
         """
         have = self._to - self._from
         if not (have or keep):
@@ -88,21 +86,21 @@ class FrameReader:
         return self._buffer[self._to :]
 
     def wrote(self, count: int) -> None:
-        """Say that the next ``count`` bytes are in their place."""
+        """Report that ``count`` bytes were written into :meth:`room`."""
         self._to += count
 
     def raw(self, most: int | None = None) -> memoryview:
-        """Take bytes that belong to no frame, at the most so many; empty when none are here."""
+        """Take at most ``most`` bytes that do not belong to a frame; empty if none are left."""
         end = self._to if most is None else min(self._to, self._from + most)
         taken = self._buffer[self._from : end]
         self._from, self._least = end, _HEAD
         return taken
 
     def next(self) -> Frame | None:
-        """Return the next frame, or ``None`` until more of it has come.
+        """Return the next frame, or ``None`` if it is not complete yet.
 
         Raises:
-            BadFrame: there is none, nor will there ever be.
+            BadFrame: the bytes are not a valid frame.
         """
         have = self._to - self._from
         if have < self._least:
@@ -110,7 +108,7 @@ class FrameReader:
         buffer, at = self._buffer, self._from
         first, size = buffer[at], buffer[at + 1]
         if first & 0x70 or size & 0x80:
-            raise BadFrame(PROTOCOL_ERROR, "a frame is masked, or has bits set that mean nothing")
+            raise BadFrame(PROTOCOL_ERROR, "a frame is masked, or has reserved bits set")
         head = _HEAD
         if size > 125:
             head = _HEAD_16 if size == 126 else _HEAD_64
@@ -119,7 +117,7 @@ class FrameReader:
                 return None
             size = int.from_bytes(buffer[at + _HEAD : at + head], "big")
             if size > self._max_size:
-                raise BadFrame(MESSAGE_TOO_BIG, f"a frame of {size} bytes")
+                raise BadFrame(MESSAGE_TOO_BIG, f"a frame of {size} bytes is too long")
         whole = head + size
         if have < whole:
             self._least = whole

@@ -18,6 +18,7 @@ import numpy as np
 from .arena import Arena, Opponent, Rows, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
+from .opening import Opening
 
 wanted("gymnasium", "gymnasium")
 
@@ -96,17 +97,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             ValueError: there is no such seat.
         """
         self.render_mode = render_mode
-        self._arena = open_arena(
-            game,
-            1,
-            rules=rules,
-            url=url,
-            token=token,
-            params=params,
-            opponent=opponent,
-            seat=seat,
-            max_steps=max_steps,
-        )
+        opening = Opening(game, params, url, token, max_steps, rules)
+        self._arena = open_arena(opening, 1, opponent, seat)
         self.game = self._arena.spec
         self.observation_space = observation_space(self.game)
         self.action_space = spaces.Discrete(self.game.actions)
@@ -218,17 +210,8 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         self._mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self._mode}
         self.num_envs = num_envs
-        self._arena = open_arena(
-            game,
-            num_envs,
-            rules=rules,
-            url=url,
-            token=token,
-            params=params,
-            opponent=opponent,
-            seat=seat,
-            max_steps=max_steps,
-        )
+        opening = Opening(game, params, url, token, max_steps, rules)
+        self._arena = open_arena(opening, num_envs, opponent, seat)
         self.game = self._arena.spec
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = spaces.Discrete(self.game.actions)

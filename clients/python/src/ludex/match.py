@@ -11,6 +11,7 @@ from typing import Any
 
 from .columns import tensors
 from .errors import LudexError
+from .result import MatchResult
 from .session import Session
 from .wire import Message
 
@@ -77,46 +78,6 @@ class Turn:
     start: Message
     refusal: Refusal | None = None
     notes: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class MatchResult:
-    """How a match ended.
-
-    Attributes:
-        match: its id.
-        game: id of the game.
-        seat: our seat.
-        seats: names of the agents, in seat order.
-        returns: per seat; empty when the server no longer knew the match.
-        outcome: per seat: ``win``, ``loss``, ``draw`` or ``none``.
-        reason: ``finished``, ``illegal``, ``timeout``, ``disconnect``, ``resign``, ...; or
-            ``unknown_match``, when the server no longer knew it.
-        at_fault: the seat that forfeited, if one did.
-        rated: whether it counts.
-        record: path of the episode over HTTP.
-    """
-
-    match: str
-    game: str
-    seat: int
-    seats: list[str]
-    returns: list[float]
-    outcome: list[str]
-    reason: str
-    at_fault: int | None = None
-    rated: bool = False
-    record: str | None = None
-
-    @property
-    def my_return(self) -> float | None:
-        """Our seat's return."""
-        return self.returns[self.seat] if self.returns else None
-
-    @property
-    def my_outcome(self) -> str | None:
-        """Our seat's outcome."""
-        return self.outcome[self.seat] if self.outcome else None
 
 
 Agent = Callable[[Turn], "int | str | Mapping[str, Any]"]

@@ -17,6 +17,7 @@ from typing import Any
 
 from .errors import LudexError
 from .extras import wanted
+from .opening import Opening
 from .table import Table
 
 wanted("pettingzoo", "pettingzoo")
@@ -56,7 +57,7 @@ def aec(
     Raises:
         LudexError: what the server refused: ``unknown_game``, ``bad_params``, ...
     """
-    table = Table(game, params=params, url=url, token=token, max_steps=max_steps)
+    table = Table(Opening(game, params, url, token, max_steps))
     return OrderEnforcingWrapper(LudexAEC(table, render_mode))
 
 
@@ -77,7 +78,7 @@ def parallel(
     Raises:
         LudexError: as :func:`aec`.
     """
-    table = Table(game, params=params, url=url, token=token, max_steps=max_steps)
+    table = Table(Opening(game, params, url, token, max_steps))
     return LudexParallel(table, render_mode)
 
 

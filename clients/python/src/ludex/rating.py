@@ -12,7 +12,8 @@ import numpy as np
 from .arena import Policy
 from .client import Client
 from .likelihood import Estimate, estimate
-from .match import Agent, MatchResult, Turn, play
+from .match import Agent, Turn, play
+from .result import MatchResult
 from .shared import shared_url
 from .spec import Spec
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
+from .opening import Opening
 from .table import Table
 
 SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
@@ -127,15 +128,8 @@ class Environment:
         recall = None if layout is None else False
         if observation_type is not None:
             recall = observation_type is ObservationType.INFORMATION_STATE
-        self._table = Table(
-            game,
-            params=params,
-            url=url,
-            token=token,
-            max_steps=max_steps,
-            layout=layout,
-            recall=recall,
-        )
+        opening = Opening(game, params, url, token, max_steps)
+        self._table = Table(opening, layout=layout, recall=recall)
         self._discount = discount
         self._ended = True
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .extras import wanted
+from .opening import Opening
 from .table import Table
 
 wanted("ray", "rllib")
@@ -52,9 +53,9 @@ class LudexMultiAgentEnv(MultiAgentEnv):
             raise TypeError(
                 f"env_config has {', '.join(OPTIONS)}, not {', '.join(unknown) or '{}'}"
             )
-        options = {key: config[key] for key in config if key not in ("game", "flatten")}
+        opening = Opening(**{key: config[key] for key in config if key != "flatten"})
         self._flatten = bool(config.get("flatten", True))
-        self._table = Table(config["game"], **options)
+        self._table = Table(opening)
         spec = self._table.spec
         box = observation_space(spec)
         if self._flatten:

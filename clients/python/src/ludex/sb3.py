@@ -18,6 +18,7 @@ import numpy as np
 from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
+from .opening import Opening
 
 wanted("stable_baselines3", "sb3")
 
@@ -57,16 +58,8 @@ class LudexVecEnv(VecEnv):
             TypeError: there is no such form of opponent.
             ValueError: there is no such seat.
         """
-        self.arena = open_arena(
-            game,
-            num_envs,
-            url=url,
-            token=token,
-            params=params,
-            opponent=opponent,
-            seat=seat,
-            max_steps=max_steps,
-        )
+        opening = Opening(game, params, url, token, max_steps)
+        self.arena = open_arena(opening, num_envs, opponent, seat)
         self.game = self.arena.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._actions: Array | None = None

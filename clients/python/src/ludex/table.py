@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .columns import Array, dense, mask_form
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
-from .shared import connect
+from .opening import Opening
 from .spec import Spec
 from .vec import Batch
 
@@ -29,51 +29,40 @@ class Table:
 
     def __init__(
         self,
-        game: str,
+        opening: Opening,
         *,
-        params: Mapping[str, Any] | None = None,
-        url: str | Sequence[str] | None = None,
-        token: str | None = None,
-        max_steps: int | None = None,
         layout: str | None = None,
         recall: bool | None = False,
     ) -> None:
         """Connect and open the environment.
 
         Args:
-            game: id of the game, or its whole string with parameters.
-            params: parameters.
-            url: the server; by default a local one that all environments of this process share.
-            token: access token.
-            max_steps: truncate episodes after so many moves.
-            layout: another layout of observations, where the spec lists it.
-            recall: :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
+            opening: the game, and where it is opened.
+            layout: another layout of observations, if the spec lists it.
+            recall: whether :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
 
         Raises:
             LudexError: ``bad_field``: the game has no such array; or what the server refused:
                 ``unknown_game``, ``bad_params``, ...
         """
-        self._client = connect(url, token)
-        try:
-            spec = self._client.describe(game, params)
+        with opening.client() as client:
+            spec = opening.describe(client)
             self._recall = bool(spec.views.get("info")) if recall is None else recall
             view = "info" if self._recall else "tensor"
-            spec.array(view)  # refuses a game without
-            self._vec = self._client.open_vec(
-                game,
+            spec.array(view)  # raises an error if the game has none
+            self._vec = client.open_vec(
+                opening.game,
                 1,
-                params,
+                opening.params,
                 autoreset="disabled",
                 observer="all",
                 views=[view],
                 layout=layout,
                 mask=mask_form(spec.actions),
                 on_illegal="lose",
-                max_steps=max_steps,
+                max_steps=opening.max_steps,
             )
-        except BaseException:
-            self._client.close()
-            raise
+        self._client = client
         self.spec: Spec = self._vec.spec
         self.acting: list[int] = []
         self.rewards = [0.0] * spec.players
