@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-use ludex_env::draw::Key;
-use ludex_env::{Action, AgentKey, Ask, Policy};
+use ludex_env::{Action, Ask, Policy};
 
 use crate::error::AgentError;
 
@@ -59,10 +58,13 @@ impl Answer {
 /// The two exceptions are told: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
 /// an answer that a deadline cut short carries the note `cut: true`.
 pub trait Agent: Send + Sync {
-    /// The move for this question, by `deadline` if there is one.
+    /// The move for this question. With a deadline it returns by then, with an answer or an error; only a person is not
+    /// hurried.
     ///
     /// # Errors
     /// [`ErrorKind::Failed`](crate::ErrorKind::Failed) when the agent cannot answer: the fault is the agent's.
+    /// [`ErrorKind::Late`](crate::ErrorKind::Late) when the deadline comes before its answer.
+    /// [`ErrorKind::Infrastructure`](crate::ErrorKind::Infrastructure) when what it needs (an endpoint, a network) fails.
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError>;
 
     /// Whether it looks at the true state ([`Ask::peek`]), which hosts allow in unrated episodes only.
@@ -75,10 +77,23 @@ pub trait Agent: Send + Sync {
         true
     }
 
-    /// A match begins in which it has a seat. Hosts that say so say it for every seat, and [`Agent::leave`] at the end.
+    /// Whether [`Agent::act`] waits for something other than its own computing: a program, an endpoint, a person. Hosts
+    /// give such an agent a thread of its own, never one of a pool that computes.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Whether it reads [`Ask::past`]. A host need not keep the moves of an episode for agents that do not.
+    fn reads_past(&self) -> bool {
+        false
+    }
+
+    /// Called when a match with this agent begins. A host that calls `enter` calls it once for each seat of the agent,
+    /// and [`Agent::leave`] once for each of these seats at the end.
     fn enter(&self) {}
 
-    /// A match ended in which it had a seat: when all are over, what it kept for their next turns may go.
+    /// Called when a match with this agent ends, once for each seat that [`Agent::enter`] was called for. After the last
+    /// one the agent may drop what it keeps for later turns.
     fn leave(&self) {}
 }
 
@@ -102,15 +117,37 @@ impl Policy for InProcess {
     }
 }
 
-/// An agent with a key of its own, whatever the host's: the argument `seed` of every spec.
-pub(crate) struct Keyed {
-    pub(crate) agent: Arc<dyn Agent>,
-    pub(crate) key: Key,
+/// An agent whose questions and answers pass through `act`, which may ask the agent itself. In everything else the new
+/// agent is as the old one: wrappers are made by this function, so that none forgets to pass on what it does not change.
+pub fn wrap<F>(agent: Arc<dyn Agent>, act: F) -> Wrapped<F>
+where
+    F: Fn(&dyn Agent, &Ask<'_>, Option<Instant>) -> Result<Answer, AgentError> + Send + Sync,
+{
+    Wrapped { reads_past: agent.reads_past(), agent, act }
 }
 
-impl Agent for Keyed {
+/// What [`wrap`] makes.
+pub struct Wrapped<F> {
+    agent: Arc<dyn Agent>,
+    act: F,
+    reads_past: bool,
+}
+
+impl<F> Wrapped<F> {
+    /// The same for an `act` that reads [`Ask::past`] itself.
+    pub fn reading_past(self) -> Self {
+        Wrapped { reads_past: true, ..self }
+    }
+}
+
+// A method that is added to the trait must be passed on here too.
+#[warn(clippy::missing_trait_methods)]
+impl<F> Agent for Wrapped<F>
+where
+    F: Fn(&dyn Agent, &Ask<'_>, Option<Instant>) -> Result<Answer, AgentError> + Send + Sync,
+{
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        self.agent.act(&ask.keyed(AgentKey::Own(&self.key)), deadline)
+        (self.act)(&*self.agent, ask, deadline)
     }
 
     fn peeks(&self) -> bool {
@@ -119,6 +156,14 @@ impl Agent for Keyed {
 
     fn reproducible(&self) -> bool {
         self.agent.reproducible()
+    }
+
+    fn waits(&self) -> bool {
+        self.agent.waits()
+    }
+
+    fn reads_past(&self) -> bool {
+        self.reads_past
     }
 
     fn enter(&self) {

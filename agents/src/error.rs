@@ -62,6 +62,11 @@ impl AgentError {
         Self::new(ErrorKind::Failed, message)
     }
 
+    /// The deadline came before the answer.
+    pub fn late(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Late, message)
+    }
+
     /// What the agent stands on failed.
     pub fn infrastructure(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Infrastructure, message)

@@ -77,6 +77,10 @@ impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     fn reproducible(&self) -> bool {
         false
     }
+
+    fn waits(&self) -> bool {
+        true
+    }
 }
 
 fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {

@@ -22,7 +22,7 @@ pub mod search;
 pub mod solve;
 pub mod spec;
 
-pub use agent::{Agent, Answer, InProcess, Move};
+pub use agent::{Agent, Answer, InProcess, Move, Wrapped, wrap};
 pub use error::{AgentError, ErrorKind};
 pub use roster::{Entry, Kind, list};
 pub use spec::{AgentSpec, ArgDef, ArgKind, ArgValue, Budget, build};

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ludex_env::GameRef;
 use ludex_env::draw::{Key, key};
+use ludex_env::{AgentKey, Ask, GameRef};
 
-use crate::agent::{Agent, Keyed};
+use crate::agent::{Agent, wrap};
 use crate::anchor;
 use crate::error::{AgentError, ErrorKind};
 use crate::roster::{Entry, Kind, SEED, list};
@@ -331,7 +331,12 @@ impl AgentSpec {
     pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
         let agent = (self.entry.build)(self, game)?;
         Ok(match self.key() {
-            Some(key) => Arc::new(Keyed { agent, key }),
+            Some(key) => {
+                let keyed = move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+                    agent.act(&ask.keyed(AgentKey::Own(&key)), deadline)
+                };
+                Arc::new(wrap(agent, keyed))
+            }
             None => agent,
         })
     }

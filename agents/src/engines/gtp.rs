@@ -13,11 +13,11 @@ use ludex_env::games::go::View;
 use ludex_env::{Action, Ask, GameRef, Viewer};
 
 use super::pool::Pool;
-use super::program::{self, failed, name, start};
+use super::program::{self, Patience, name, start};
 use crate::agent::{Agent, Answer, Move};
 use crate::bots::{plays_only, view};
 use crate::error::AgentError;
-use crate::process::{Allowance, Process, Program};
+use crate::process::{Process, Program};
 use crate::roster::{Entry, Kind};
 use crate::spec::AgentSpec;
 
@@ -80,12 +80,10 @@ impl Agent for Gtp {
         let color = COLORS[(self.first + seen.moves.len()) & 1];
         // As much as every engine takes: GNU Go reads a signed number of 32 bits.
         let seed = ask.stream().bits() >> 33;
-        let ceiling = Instant::now() + CEILING;
-        let until = deadline.map_or(ceiling, |t| t.min(ceiling));
         let said = self.engines.ask(
-            |engine| engine.all("clear_board\n", Instant::now() + PATIENCE).is_ok(),
-            || Engine::start(&self.program),
-            |engine| engine.genmove(&game, color, seed, until),
+            |engine| engine.all("clear_board\n", Patience::new(PATIENCE, deadline)).is_ok(),
+            || Engine::start(&self.program, deadline),
+            |engine| engine.genmove(&game, color, seed, deadline),
         )?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
@@ -100,6 +98,10 @@ impl Agent for Gtp {
     /// As far as the program goes, which an engine without `set_random_seed` may not promise.
     fn reproducible(&self) -> bool {
         false
+    }
+
+    fn waits(&self) -> bool {
+        true
     }
 }
 
@@ -128,9 +130,9 @@ struct Engine {
 }
 
 impl Engine {
-    fn start(program: &Program) -> Result<Self, AgentError> {
+    fn start(program: &Program, deadline: Option<Instant>) -> Result<Self, AgentError> {
         let mut engine = Engine { process: start(program)?, genmove: "genmove", seeded: false };
-        let known = engine.all("list_commands\n", Instant::now() + PATIENCE)?;
+        let known = engine.all("list_commands\n", Patience::new(PATIENCE, deadline))?;
         let knows = |command: &str| known.lines().any(|line| line.trim() == command);
         engine.seeded = knows("set_random_seed");
         if knows("kgs-genmove_cleanup") {
@@ -139,28 +141,21 @@ impl Engine {
         Ok(engine)
     }
 
-    fn genmove(&mut self, game: &str, color: &str, seed: u64, until: Instant) -> Result<String, AgentError> {
-        self.all(game, Instant::now() + PATIENCE)?;
+    fn genmove(&mut self, game: &str, color: &str, seed: u64, deadline: Option<Instant>) -> Result<String, AgentError> {
+        self.all(game, Patience::new(PATIENCE, deadline))?;
         if self.seeded {
-            self.all(&format!("set_random_seed {seed}\n"), until)?;
+            self.all(&format!("set_random_seed {seed}\n"), Patience::new(PATIENCE, deadline))?;
         }
-        self.all(&format!("{} {color}\n", self.genmove), until)
+        self.all(&format!("{} {color}\n", self.genmove), Patience::new(CEILING, deadline))
     }
 
     /// Sends commands, one a line, and gives what was said to the last.
-    fn all(&mut self, commands: &str, until: Instant) -> Result<String, AgentError> {
+    fn all(&mut self, commands: &str, patience: Patience) -> Result<String, AgentError> {
         self.process.send(commands);
         let mut last = String::new();
         for command in commands.lines() {
-            let line = || {
-                let left = until.saturating_duration_since(Instant::now());
-                self.process.line(&Allowance::wall(left))
-            };
-            last = match response(line) {
-                Ok(Ok(said)) => said,
-                Ok(Err(why)) => return Err(AgentError::failed(format!("the engine refuses {command:?}: {why}"))),
-                Err(fault) => return Err(failed(fault, &mut self.process)),
-            };
+            last = response(|| patience.line(&mut self.process))?
+                .map_err(|why| AgentError::failed(format!("the engine refuses {command:?}: {why}")))?;
         }
         Ok(last)
     }

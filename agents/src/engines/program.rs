@@ -1,7 +1,9 @@
 //! What the specs of all engines say about their program, and how its faults are told.
 
+use std::time::{Duration, Instant};
+
 use crate::error::AgentError;
-use crate::process::{Fault, Process, Program};
+use crate::process::{Allowance, Fault, Process, Program};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 pub(super) const CMD: ArgDef = ArgDef::new("cmd", ArgKind::Text, "the command line").required();
@@ -33,9 +35,46 @@ pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
     })
 }
 
-/// A fault with the last lines that the program wrote to its standard error.
-pub(super) fn failed(fault: Fault, process: &mut Process) -> AgentError {
-    AgentError::failed(format!("{fault}{}", last_words(&process.errors())))
+/// Until when a program is waited for: as long as the agent itself allows, or until the host's deadline if that is earlier.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    until: Instant,
+    /// Whether `until` is the host's deadline.
+    deadline: bool,
+}
+
+impl Patience {
+    pub fn new(own: Duration, deadline: Option<Instant>) -> Self {
+        let until = Instant::now() + own;
+        match deadline.filter(|deadline| *deadline < until) {
+            Some(deadline) => Patience { until: deadline, deadline: true },
+            None => Patience { until, deadline: false },
+        }
+    }
+
+    /// What is left of it.
+    pub fn allowance(self) -> Allowance {
+        Allowance::wall(self.until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether this fault of a program is that the host's deadline came.
+    pub fn is_late(self, fault: &Fault) -> bool {
+        self.deadline && matches!(fault, Fault::Wall { .. })
+    }
+
+    /// The program's next line.
+    pub fn line(self, process: &mut Process) -> Result<String, AgentError> {
+        process.line(&self.allowance()).map_err(|fault| self.error(&fault, process))
+    }
+
+    /// A fault with the last lines that the program wrote to its standard error.
+    fn error(self, fault: &Fault, process: &mut Process) -> AgentError {
+        let last_words = last_words(&process.errors());
+        if self.is_late(fault) {
+            return AgentError::late(format!("the program gave no answer before the deadline{last_words}"));
+        }
+        AgentError::failed(format!("{fault}{last_words}"))
+    }
 }
 
 /// The last lines of standard error, as the end of a sentence; nothing if there are none.

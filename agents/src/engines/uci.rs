@@ -16,11 +16,11 @@ use ludex_env::games::chess::View;
 use ludex_env::{Ask, GameRef, Stream};
 
 use super::pool::Pool;
-use super::program::{self, failed, name, start};
+use super::program::{self, Patience, name, start};
 use crate::agent::{Agent, Answer, Move};
 use crate::bots::{plays_only, view};
 use crate::error::{AgentError, ErrorKind};
-use crate::process::{Allowance, Process, Program};
+use crate::process::{Process, Program};
 use crate::roster::{Entry, Kind};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
@@ -58,10 +58,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CEILING: Duration = Duration::from_secs(120);
 /// The least time that an engine is given.
 const MOMENT: Duration = Duration::from_millis(1);
-/// How long it may take to end a search that a deadline cuts short.
-const GRACE: Duration = Duration::from_secs(2);
-/// How long before a deadline the engine is to answer.
-const MARGIN: Duration = Duration::from_millis(50);
+/// How long before a deadline the engine is to answer: a tenth of the time that is left, within these bounds.
+const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only("chess", spec, game)?;
@@ -115,13 +113,16 @@ impl Agent for Uci {
         if !seen.moves.is_empty() {
             position = format!("{position} moves {}", seen.moves.join(" "));
         }
-        let left = deadline.map(|t| t.saturating_duration_since(Instant::now()).saturating_sub(MARGIN).max(MOMENT));
+        let left = deadline.map(|t| {
+            let left = t.saturating_duration_since(Instant::now());
+            left.saturating_sub((left / 10).clamp(MARGIN[0], MARGIN[1])).max(MOMENT)
+        });
         let time = self.time.into_iter().chain(left).min();
         let begun = Instant::now();
         let found = self.engines.ask(
-            |engine| engine.begin().is_ok(),
-            || Engine::start(&self.program, &self.options),
-            |engine| engine.search(&position, &self.go, time, if left.is_some() { GRACE } else { CEILING }),
+            |engine| engine.begin(deadline).is_ok(),
+            || Engine::start(&self.program, &self.options, deadline),
+            |engine| engine.search(&position, &self.go, time, deadline),
         )?;
         // An engine that was let go for all of the time that a deadline left may have had more to look at.
         let cut = left.is_some_and(|left| self.time.is_none_or(|own| left < own) && begun.elapsed() >= left);
@@ -151,6 +152,10 @@ impl Agent for Uci {
     fn reproducible(&self) -> bool {
         self.reproducible
     }
+
+    fn waits(&self) -> bool {
+        true
+    }
 }
 
 /// What a search came to.
@@ -166,11 +171,11 @@ struct Engine {
 }
 
 impl Engine {
-    fn start(program: &Program, options: &[(String, String)]) -> Result<Self, AgentError> {
+    fn start(program: &Program, options: &[(String, String)], deadline: Option<Instant>) -> Result<Self, AgentError> {
         let mut engine = Engine { process: start(program)? };
         engine.process.send("uci\n");
         let (mut name, mut listed) = (program.argv[0].clone(), Vec::new());
-        engine.until("uciok", |line| {
+        engine.until("uciok", deadline, |line| {
             if let Some(rest) = line.strip_prefix("id name ") {
                 name = rest.to_owned();
             }
@@ -187,21 +192,21 @@ impl Engine {
             };
             engine.process.send(&format!("setoption name {own} value {value}\n"));
         }
-        engine.begin()?;
+        engine.begin(deadline)?;
         Ok(engine)
     }
 
     /// Makes it forget what it was asked before.
-    fn begin(&mut self) -> Result<(), AgentError> {
+    fn begin(&mut self, deadline: Option<Instant>) -> Result<(), AgentError> {
         self.process.send("ucinewgame\nisready\n");
-        self.until("readyok", |_| {})
+        self.until("readyok", deadline, |_| {})
     }
 
     /// Hands all lines before `end` to `heed`.
-    fn until(&mut self, end: &str, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
-        let patience = Instant::now() + PATIENCE;
+    fn until(&mut self, end: &str, deadline: Option<Instant>, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
+        let patience = Patience::new(PATIENCE, deadline);
         loop {
-            let line = self.line(patience)?;
+            let line = patience.line(&mut self.process)?;
             match line.trim() {
                 line if line == end => return Ok(()),
                 line => heed(line),
@@ -209,24 +214,19 @@ impl Engine {
         }
     }
 
-    fn line(&mut self, end: Instant) -> Result<String, AgentError> {
-        let left = end.saturating_duration_since(Instant::now());
-        self.process.line(&Allowance::wall(left)).map_err(|fault| failed(fault, &mut self.process))
-    }
-
     fn search(
         &mut self,
         position: &str,
         go: &str,
         time: Option<Duration>,
-        patience: Duration,
+        deadline: Option<Instant>,
     ) -> Result<Found, AgentError> {
         let time_of = |time: Duration| format!(" movetime {}", time.as_millis());
         self.process.send(&format!("{position}\n{go}{}\n", time.map(time_of).unwrap_or_default()));
-        let end = Instant::now() + time.unwrap_or_default() + patience;
+        let patience = Patience::new(time.unwrap_or_default() + CEILING, deadline);
         let mut lines = Lines::default();
         loop {
-            let line = self.line(end)?;
+            let line = patience.line(&mut self.process)?;
             let mut words = line.split_whitespace();
             match words.next() {
                 Some("info") => lines.read(words),

@@ -12,7 +12,7 @@ use ureq::{Body, Timeout};
 use super::api::{Reply, Request};
 use super::gate::Gate;
 use super::settings::{Settings, is_local};
-use crate::error::{AgentError, ErrorKind};
+use crate::error::AgentError;
 
 /// Connections are kept and shared by all agents.
 static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
@@ -98,8 +98,13 @@ impl Endpoint {
     ) -> Result<Sent, Failure> {
         let settings = &self.settings;
         let body = settings.api.body(settings, request).to_string();
+        let late = || Failure::Agent(AgentError::late(format!("{} did not answer in time", settings.model)));
         let mut retries = 0;
         loop {
+            // Earlier calls of the same move may have used the time up, which is not the gate's fault.
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return Err(late());
+            }
             let Some(pass) = self.gate.enter(settings.concurrency, settings.rpm, deadline) else {
                 return Err(self.infra("no call was free before the time was up: raise rpm, concurrency or the limit"));
             };
@@ -110,10 +115,7 @@ impl Endpoint {
                 Outcome::Answered(reply) => {
                     return Ok(Sent { reply, ms: begun.elapsed().as_millis() as u64, retries });
                 }
-                Outcome::Late => {
-                    let message = format!("{} did not answer in time", settings.model);
-                    return Err(Failure::Agent(AgentError::new(ErrorKind::Late, message)));
-                }
+                Outcome::Late => return Err(late()),
                 Outcome::Never(why) => return Err(self.infra(&why)),
                 Outcome::SchemaRefused(why) => return Err(Failure::Schema(self.error(&why))),
                 Outcome::Later(why, asked) => (why, asked),

@@ -97,6 +97,14 @@ impl Agent for Llm {
     fn reproducible(&self) -> bool {
         false
     }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn reads_past(&self) -> bool {
+        self.prompts.wording.history > 0 || self.endpoint.settings.stub
+    }
 }
 
 /// The messages of the first call that `spec` would make on `ask`, for estimates that call nothing. JSON is asked for

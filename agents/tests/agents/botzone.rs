@@ -153,7 +153,7 @@ fn failures_have_botzone_s_names() {
     let fails = |text: &str, more: &str, wait: Option<u64>| {
         let spec = script(&folder, "bad.py", text, more);
         let error = first(&spec, "gomoku", wait.map(Duration::from_millis)).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Failed);
+        assert_eq!(error.kind, if wait.is_some() { ErrorKind::Late } else { ErrorKind::Failed });
         error.message
     };
     let crash = fails("import sys\nprint('{\"x\":1,\"y\":1}')\nsys.exit('no idea')", "", None);
@@ -199,6 +199,10 @@ fn hold_em_goes_on_with_a_fold() {
     folds("print('{\"response\": 1}')", "botzone answered 1, which is not legal");
     folds("raise SystemExit(3)", "RE: ");
     folds("print('fold')", "NJ: ");
+    // A fold is what Botzone plays at the end of its own time, not at the host's deadline.
+    let silent = script(&folder, "silent.py", "import time\ntime.sleep(60)", "");
+    let error = first(&silent, "texas_holdem(preset=botzone)", Some(Duration::from_millis(300))).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Late, "{error}");
     let error = first("botzone cmd=./no-such-bot sandbox=false", "texas_holdem(preset=botzone)", None).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Failed);
 }
@@ -259,6 +263,28 @@ fn arguments_are_checked() {
         let error = build(spec, &game(on)).err().unwrap();
         assert!(error.message.contains(why), "{spec}: {error}");
     }
+}
+
+#[test]
+fn blank_lines_do_not_move_the_deadline() {
+    let folder = tempfile::tempdir().unwrap();
+    // It keeps running, and then prints a blank line every half second.
+    let text = "import sys, time\nsys.stdin.readline()\nprint('{\"response\": {\"x\": 1, \"y\": 1}}')\n\
+        print('>>>BOTZONE_REQUEST_KEEP_RUNNING<<<', flush=True)\nsys.stdin.readline()\nwhile True:\n    \
+        time.sleep(0.5)\n    print(flush=True)\n";
+    let g = game("tic_tac_toe");
+    let agent = build(&script(&folder, "blank.py", text, ""), &g).unwrap();
+    let mut state = g.start();
+    let past = [(0, 4), (1, 0)].map(|(seat, a)| Past { by: Mover::Seat(seat), action: Some(a) });
+    let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[Past], deadline| {
+        let legal = legal_list(state, 0);
+        let ask = Ask::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_past(past);
+        agent.act(&ask, deadline)
+    };
+    assert_eq!(act(&*state, 0, &[], None).unwrap().mv, Move::Id(4));
+    [(0, 4), (1, 0)].into_iter().for_each(|(seat, a)| state.play(seat, a).unwrap());
+    let error = act(&*state, 1, &past, Some(Instant::now() + Duration::from_millis(700))).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Late, "{error}");
 }
 
 #[test]

@@ -101,22 +101,42 @@ fn a_uci_engine_may_chatter_before_it_answers() {
 #[test]
 fn uci_engines_that_fail_say_how() {
     let chess = game("chess");
-    let fails = |name: &str, on_go: &str, within: Option<Duration>| {
+    let fails = |name: &str, on_go: &str| {
         let fake = uci_that(name, on_go);
-        let e = first_answer(&fake.spec("uci", ""), &chess, within).unwrap_err();
+        let e = first_answer(&fake.spec("uci", ""), &chess, None).unwrap_err();
         assert_eq!(e.kind, ErrorKind::Failed, "{e}");
         e.message
     };
-    let said = fails("dies", "print('out of cheese', file=sys.stderr); sys.exit(3)", None);
+    let said = fails("dies", "print('out of cheese', file=sys.stderr); sys.exit(3)");
     assert!(said.contains("code 3") && said.contains("out of cheese"), "{said}");
-    let said = fails("nonsense", "print('bestmove e2e5')", None);
+    let said = fails("nonsense", "print('bestmove e2e5')");
     assert!(said.contains("e2e5") && said.contains("no legal move"), "{said}");
-    let said = fails("none", "print('bestmove (none)')", None);
+    let said = fails("none", "print('bestmove (none)')");
     assert!(said.contains("(none)"), "{said}");
-    let said = fails("bare", "print('bestmove')", None);
+    let said = fails("bare", "print('bestmove')");
     assert!(said.contains("no legal move"), "{said}");
-    let said = fails("silent", "time.sleep(600)", Some(Duration::from_millis(200)));
-    assert!(said.contains("within"), "{said}");
+}
+
+/// Whether an agent whose program is silent from some point on is back at the deadline, and says that it is late.
+fn is_late(spec: &str, game: &GameRef) {
+    let begun = Instant::now();
+    let e = first_answer(spec, game, Some(Duration::from_millis(300))).unwrap_err();
+    assert_eq!(e.kind, ErrorKind::Late, "{e}");
+    assert!(begun.elapsed() < Duration::from_secs(15), "a program has 30 s for what is not a search");
+}
+
+#[test]
+fn silent_engines_are_late_at_the_deadline() {
+    let (chess, go) = (game("chess"), game("go(board_size=9)"));
+    is_late(&uci_that("silent", "time.sleep(600)").spec("uci", ""), &chess);
+    is_late(&gtp_that("g-silent", "time.sleep(600)").spec("gtp", ""), &go);
+    // The time that engines have to start and to set a position up ends at the deadline too.
+    let mute = Fake::new("mute", "import time\ntime.sleep(600)");
+    is_late(&mute.spec("uci", ""), &chess);
+    is_late(&mute.spec("gtp", ""), &go);
+    let setup = "import sys, time\nfor line in sys.stdin:\n    \
+        print('= genmove\\n') if line.startswith('list_commands') else time.sleep(600)";
+    is_late(&Fake::new("g-setup", setup).spec("gtp", ""), &go);
 }
 
 #[test]
@@ -177,18 +197,16 @@ fn gtp_engines_hear_the_game_so_far() {
 #[test]
 fn gtp_engines_that_fail_say_how() {
     let go = game("go(board_size=9)");
-    let fails = |name: &str, on_genmove: &str, within: Option<Duration>| {
+    let fails = |name: &str, on_genmove: &str| {
         let fake = gtp_that(name, on_genmove);
-        first_answer(&fake.spec("gtp", ""), &go, within).unwrap_err().message
+        first_answer(&fake.spec("gtp", ""), &go, None).unwrap_err().message
     };
-    let said = fails("g-dies", "print('oh dear', file=sys.stderr); sys.exit(1)", None);
+    let said = fails("g-dies", "print('oh dear', file=sys.stderr); sys.exit(1)");
     assert!(said.contains("code 1") && said.contains("oh dear"), "{said}");
-    let said = fails("g-nonsense", "print('= Z99\\n')", None);
+    let said = fails("g-nonsense", "print('= Z99\\n')");
     assert!(said.contains("Z99"), "{said}");
-    let said = fails("g-refuses", "print('? no idea\\n')", None);
+    let said = fails("g-refuses", "print('? no idea\\n')");
     assert!(said.contains("genmove black") && said.contains("no idea"), "{said}");
-    let said = fails("g-silent", "time.sleep(600)", Some(Duration::from_millis(300)));
-    assert!(said.contains("within"), "{said}");
     let fake = gtp_that("g-size", "print('= A1\\n')");
     let said = first_answer(&fake.spec("gtp", ""), &game("go"), None).unwrap_err().message;
     assert!(said.contains("boardsize 19") && said.contains("unacceptable size"), "{said}");

@@ -226,11 +226,13 @@ fn being_late_and_a_silent_endpoint_are_two_things() {
     let e = first(&endpoint, "retries=0 timeout=0.1").unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("timeout"), "{e}");
     let game = game("tic_tac_toe");
-    for wait in [0, 100] {
-        let deadline = Some(Instant::now() + Duration::from_millis(wait));
-        let with = With { deadline, ..With::default() };
-        let e = ask(&endpoint.spec(""), &game, &*game.start(), &with).unwrap_err();
+    // With calls spaced out (rpm), a deadline that has passed already must not be taken for a lack of free calls.
+    for (wait, args) in [(0, ""), (0, "rpm=60"), (100, "")] {
+        let begun = Instant::now();
+        let with = With { deadline: Some(begun + Duration::from_millis(wait)), ..With::default() };
+        let e = ask(&endpoint.spec(args), &game, &*game.start(), &with).unwrap_err();
         assert_eq!(e.kind, ErrorKind::Late, "{e}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "the endpoint has 300 s by default");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Specs as text: what is accepted, what it means, and what bad ones are told.
 
-use ludex_agents::{AgentError, AgentSpec, Budget, ErrorKind, Kind, build, list};
+use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Budget, ErrorKind, Kind, build, list, wrap};
 use ludex_env::{GameRef, load};
 
 fn game(text: &str) -> GameRef {
@@ -120,4 +120,24 @@ fn every_anchor_of_every_game_fits_it() {
             assert!(build(&text, &g).is_ok(), "{} {text}", entry.id);
         }
     }
+}
+
+#[test]
+fn a_wrapper_passes_on_what_it_does_not_change() {
+    let g = game("chess");
+    let uci = build("uci cmd=x skill=1", &g).unwrap();
+    let facts = |a: &dyn Agent| [a.waits(), a.reproducible(), a.reads_past(), a.peeks()];
+    let wrapped = wrap(uci.clone(), |_, ask, _| Ok(Answer::id(ask.legal[0])));
+    assert_eq!((facts(&wrapped), facts(&*uci)), ([true, false, false, false], [true, false, false, false]));
+    assert_eq!(facts(&wrapped.reading_past()), [true, false, true, false]);
+    // So does the argument that every agent takes.
+    let keyed = build("mcts sims=5 reuse=true peek=true seed=3", &g).unwrap();
+    assert_eq!(facts(&*keyed), [false, false, false, true]);
+    let agents = ["human", "gtp cmd=x", "botzone cmd=x", "llm model=m base_url=http://127.0.0.1:1/v1 history=3"];
+    for (spec, game_of) in agents.iter().zip(["chess", "go", "gomoku", "chess"]) {
+        assert!(build(spec, &game(game_of)).unwrap().waits(), "{spec}");
+    }
+    assert!(build(agents[2], &game("gomoku")).unwrap().reads_past());
+    assert!(build(agents[3], &g).unwrap().reads_past());
+    assert!(!build("random", &g).unwrap().waits());
 }

@@ -29,9 +29,9 @@ use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
 
-use super::program::{self, last_words};
+use super::program::{self, Patience, last_words};
 use crate::agent::{Agent, Answer, Move};
-use crate::error::AgentError;
+use crate::error::{AgentError, ErrorKind};
 use crate::process::{Allowance, Fault, Limits, Process, Program};
 use crate::roster::{Entry, Kind};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
@@ -128,6 +128,14 @@ impl Agent for Botzone {
         false
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn reads_past(&self) -> bool {
+        true
+    }
+
     fn enter(&self) {
         self.memory().matches += 1;
     }
@@ -146,6 +154,8 @@ impl Agent for Botzone {
 enum Failure {
     /// The program, or what it did.
     Fault(Fault),
+    /// The host's deadline came before the end of Botzone's time.
+    Late,
     /// It answered in another form than it should.
     Form(String),
 }
@@ -156,6 +166,7 @@ impl Failure {
         let fault = match self {
             Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
             Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Late => return (Some("TLE"), "the program gave no answer before the deadline".into()),
             Failure::Fault(fault) => fault,
         };
         let word = match fault {
@@ -201,10 +212,9 @@ impl Botzone {
     /// The program's reply to the request of this turn.
     fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
         let waiting = self.memory().program(course);
-        let allowance = |kept_running: bool| {
+        let time = |kept_running: bool| {
             let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
-            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-            Allowance { wall: left.map_or(own.wall, |left| left.min(own.wall)), ..own }
+            Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
         };
         let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
         let answered = |reply: Reply, mut program: Process, keeps_running: bool| {
@@ -213,7 +223,7 @@ impl Botzone {
         };
         if let Some(mut program) = waiting {
             program.send(&self.form.request(&talk.now));
-            return match later_reply(self.form, &mut program, &allowance(true)) {
+            return match later_reply(self.form, &mut program, time(true)) {
                 Ok(reply) => Ok(answered(reply, program, true)),
                 Err(failure) => Err(failed(failure, program)),
             };
@@ -228,7 +238,7 @@ impl Botzone {
         if self.eof {
             program.close_input();
         }
-        match first_reply(self.form, &mut program, &allowance(false)) {
+        match first_reply(self.form, &mut program, time(false)) {
             Ok((reply, keeps_running)) => Ok(answered(reply, program, keeps_running && !self.eof)),
             Err(failure) => Err(failed(failure, program)),
         }
@@ -247,16 +257,18 @@ impl Botzone {
     fn failed(&self, failed: &Failed) -> Result<Answer, AgentError> {
         let (word, why) = failed.failure.words();
         let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
-        if let (Some(action), Some(_)) = (self.codec.fallback, word) {
+        let late = matches!(failed.failure, Failure::Late);
+        if let (Some(action), Some(_), false) = (self.codec.fallback, word, late) {
             return Ok(Answer::id(action).note("botzone", said));
         }
         let hint = match failed.failure {
-            Failure::Fault(Fault::Wall { .. }) if !self.eof => {
+            Failure::Late | Failure::Fault(Fault::Wall { .. }) if !self.eof => {
                 ". A program that reads to the end of its input needs eof=true"
             }
             _ => "",
         };
-        Err(AgentError::failed(format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
+        let kind = if late { ErrorKind::Late } else { ErrorKind::Failed };
+        Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
     }
 
     /// What becomes of a response that is no legal action: an illegal move, in words that are no move of any game; or what
@@ -282,28 +294,47 @@ impl Botzone {
     }
 }
 
+/// What a program has for a turn.
+#[derive(Clone, Copy)]
+struct Time {
+    cpu: Option<Duration>,
+    patience: Patience,
+}
+
+impl Time {
+    /// What is left of it for the next output.
+    fn allowance(self) -> Allowance {
+        Allowance { cpu: self.cpu, ..self.patience.allowance() }
+    }
+
+    fn failure(self, fault: Fault) -> Failure {
+        if self.patience.is_late(&fault) { Failure::Late } else { Failure::Fault(fault) }
+    }
+}
+
 /// The reply of a program that was just started, and whether it keeps running.
-fn first_reply(form: Form, program: &mut Process, allowance: &Allowance) -> Result<(Reply, bool), Failure> {
-    let (output, keeps_running) = program.until(KEEP, allowance).map_err(Failure::Fault)?;
+fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(Reply, bool), Failure> {
+    let (output, keeps_running) = program.until(KEEP, &time.allowance()).map_err(|fault| time.failure(fault))?;
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
     Ok((reply, keeps_running))
 }
 
-/// The reply of a program that kept running. Some print the line that says so again each time, some do not: in JSON, where
-/// a reply is a line, that line is waited for only by who skips it.
-fn later_reply(form: Form, program: &mut Process, allowance: &Allowance) -> Result<Reply, Failure> {
+/// The reply of a program that kept running. Some programs print the line that says so each time, some do not. In JSON a
+/// reply is one line, so the line that says so is not waited for: it is skipped before the next reply.
+fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<Reply, Failure> {
     let mut output = String::new();
     for _ in 0..BLANKS {
-        output = match form {
-            Form::Json => program.line(allowance).map_err(Failure::Fault)?.replace(KEEP, ""),
-            Form::Simple(_) => program.until(KEEP, allowance).map_err(Failure::Fault)?.0,
+        let read = match form {
+            Form::Json => program.line(&time.allowance()).map(|line| line.replace(KEEP, "")),
+            Form::Simple(_) => program.until(KEEP, &time.allowance()).map(|(text, _)| text),
         };
+        output = read.map_err(|fault| time.failure(fault))?;
         if !output.trim().is_empty() {
             break;
         }
     }
     let reply = form.reply(&output).ok_or(Failure::Form(output))?;
-    // Data of programs that keep running is theirs to keep.
+    // A program that keeps running keeps its data itself.
     Ok(Reply { data: None, globaldata: None, ..reply })
 }
 
