@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use ludex_tests::{Client, Server};
 use serde_json::{Value, json};
 
+#[path = "commands/kept_records.rs"]
+mod kept_records;
 #[path = "commands/llm_stub.rs"]
 mod llm_stub;
 #[path = "commands/named.rs"]

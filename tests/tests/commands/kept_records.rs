@@ -1,0 +1,38 @@
+//! Records that an earlier program wrote. They verify for as long as the rules of their games keep their version.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use super::{folder, ludex};
+
+/// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes.
+fn kept() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records/2026-11-22.jsonl.gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn records_of_an_earlier_program_verify() {
+    let here = folder();
+    let text = kept();
+    std::fs::write(here.path().join("kept.jsonl"), &text).unwrap();
+    let said = ludex(here.path(), &["verify", "kept.jsonl"]).well();
+    assert!(said.contains(&format!("{} episodes verified", text.lines().count())), "{said}");
+    for game in ludex_env::games() {
+        assert!(text.contains(&format!("\"game\":\"{}\"", game.id)), "no record of {}", game.id);
+    }
+}
+
+#[test]
+fn a_kept_record_that_was_changed_does_not_verify() {
+    let here = folder();
+    let text = kept();
+    let first = text.lines().next().unwrap();
+    let changed = first.replacen("\"ms\":0", "\"ms\":1", 1);
+    assert_ne!(first, changed);
+    std::fs::write(here.path().join("changed.jsonl"), changed).unwrap();
+    let ran = ludex(here.path(), &["verify", "changed.jsonl"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+}
