@@ -355,7 +355,7 @@ def test_what_is_wrong_is_said(url: str) -> None:
     for wrong in ([0], [[0, 0]], [0.5, 0.5]):
         with pytest.raises(ValueError, match="2 integers are needed as actions"):
             env.step(np.array(wrong))
-    with pytest.raises(ValueError, match="the opponent chose action 100; legal are"):
+    with pytest.raises(ValueError, match="the opponent chose the illegal action 100; legal"):
         env.step(np.array([1, 1]))
     with pytest.raises(ValueError, match="2 environments"):
         env.reset(seed=[1, 2, 3])

@@ -190,7 +190,7 @@ def test_anchors_with_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_wrong_is_said(url: str) -> None:
     with pytest.raises(ludex.LudexError, match="unknown_agent"):
         ludex.rate(first_legal, "tic_tac_toe", [77], url=url)
-    with pytest.raises(ValueError, match="rated with anchors"):
+    with pytest.raises(ValueError, match="at least one anchor and two seats"):
         ludex.rate(first_legal, "tic_tac_toe", [], url=url)
 
 
