@@ -10,7 +10,7 @@ from pathlib import Path
 import ludex.catalogue
 
 FILE = Path(ludex.catalogue.__file__)
-HEAD = '''"""The games and their rules versions when this file was written; a test fails if it is outdated.
+HEAD = '''"""The games and their rules versions of this version; a test checks that the list is current.
 
 Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 """

@@ -1,4 +1,4 @@
-"""The games and their rules versions when this file was written; a test fails if it is outdated.
+"""The games and their rules versions of this version; a test checks that the list is current.
 
 Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 """

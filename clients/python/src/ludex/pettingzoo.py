@@ -133,7 +133,7 @@ class _Shared:
         seat = self.possible_agents.index(agent)
         return {"observation": self._table.obs(seat), "action_mask": self._table.mask(seat)}
 
-    def _told(self) -> dict[str, dict[str, Any]]:
+    def _infos(self) -> dict[str, dict[str, Any]]:
         """Return the infos, which tell who ended the episode by an illegal action."""
         seats = enumerate(self.possible_agents)
         return {agent: {"illegal": seat == self._table.illegal} for seat, agent in seats}
@@ -192,7 +192,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         count = len(self.possible_agents)
         self.terminations = self._by_agent([self._table.terminated] * count)
         self.truncations = self._by_agent([self._table.truncated] * count)
-        self.infos = self._told()
+        self.infos = self._infos()
 
     def _select(self) -> None:
         """Choose the next agent: one that has not acted yet; after the end the first agent."""
@@ -213,7 +213,7 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
         """
         self._table.reset(seed)
         self.agents = self.possible_agents[:]
-        return self._all(), self._told()
+        return self._all(), self._infos()
 
     def step(
         self, actions: dict[str, Any]
@@ -242,7 +242,7 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             self._by_agent(table.rewards),
             self._by_agent([table.terminated] * count),
             self._by_agent([table.truncated] * count),
-            self._told(),
+            self._infos(),
         )
 
     def _all(self) -> dict[str, Observation]:

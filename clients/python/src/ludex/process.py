@@ -35,9 +35,7 @@ def find_program() -> str:
     if named:
         if os.access(named, os.X_OK) and os.path.isfile(named):
             return named
-        raise LudexError(
-            "not_installed", f"LUDEX_BIN={named} is not an executable file", got=named
-        )
+        raise LudexError("not_installed", f"LUDEX_BIN={named} is not an executable file", got=named)
     on_path = shutil.which("ludex")
     if on_path:
         return on_path
