@@ -1,4 +1,4 @@
-"""The list of games in the package is the server's."""
+"""The list of games in the package equals the server's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import ludex.catalogue
 
 FILE = Path(ludex.catalogue.__file__)
-HEAD = '''"""The games and their rules versions of this version; a test checks that the list is current.
+HEAD = '''"""The games and the versions of their rules; a test checks that this list is current.
 
 Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 """

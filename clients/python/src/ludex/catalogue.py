@@ -1,4 +1,4 @@
-"""The games and their rules versions of this version; a test checks that the list is current.
+"""The games and the versions of their rules; a test checks that this list is current.
 
 Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
 """

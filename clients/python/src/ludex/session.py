@@ -68,7 +68,7 @@ class Session:
         """
         self.urls = [normal_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
-            raise LudexError("bad_field", "no server URL given", path="url")
+            raise LudexError("bad_field", "no server URL was given", path="url")
         self.welcome: Message = {}
         self.generation = 0
         self.seen: dict[str, int] = {}
