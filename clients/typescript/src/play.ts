@@ -96,8 +96,8 @@ export interface PlayOptions extends ConnectOptions {
 }
 
 /**
- * Plays matches and returns their results, in the order in which they ended. A lost connection is resumed by itself; the
- * agent is never asked twice for the same attempt.
+ * Plays matches and returns their results, in the order in which they ended. A lost connection is resumed automatically;
+ * the agent is never asked twice for the same attempt.
  * @throws LudexError an error of the server, or `connection_lost`; `results` has the finished matches.
  * @throws TypeError the agent returned something that is not a move.
  */

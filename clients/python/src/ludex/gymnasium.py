@@ -106,7 +106,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``session_lost``, ...
@@ -121,8 +121,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         """Play an action, and the opponents' moves that follow.
 
         Raises:
-            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
-            ValueError: the action is no integer.
+            LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
+            ValueError: the action is not an integer.
         """
         self._arena.step(np.asarray(action).reshape(1))
         rows = self._arena.rows
@@ -131,7 +131,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         return rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [A]``, as sb3-contrib wants them; no round trip."""
+        """Return the legal actions, ``bool [A]``, in sb3-contrib's form; no round trip."""
         mask: Array = self._arena.rows.mask[0].astype(np.bool_)
         return mask
 

@@ -109,7 +109,7 @@ def play(
 ) -> list[MatchResult]:
     """Play matches and return their results, in the order in which they ended.
 
-    A lost connection is resumed by itself; the agent is never asked twice for the same attempt.
+    A lost connection is resumed automatically; the agent is never asked twice for one attempt.
 
     Args:
         url: the server, or several that are tried in turn.
