@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::session::{Command, Event, Session};
 
 /// Requests that callers may queue before they have to wait. The server's window limits them further.
-const PILE: usize = 1_024;
+const QUEUE: usize = 1_024;
 
 /// A connection to a server. Clones are handles on the same connection; it is closed when the last one is dropped.
 ///
@@ -80,7 +80,7 @@ impl Client {
     /// # Errors
     /// [`Error::Connect`] if no server answers, [`Error::Refused`] if the server refuses the client.
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
-        let (commands, received) = mpsc::channel(PILE);
+        let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();
         let (session, wire) = Session::connect(url, options, received, sent).await?;
         let welcome = Arc::new(session.welcome().clone());
@@ -210,8 +210,8 @@ impl Client {
 
     /// Closes the connection for all handles, and waits until it is closed.
     pub async fn close(self) {
-        let (told, closed) = oneshot::channel();
-        if self.commands.send(Command::Close(told)).await.is_ok() {
+        let (closing, closed) = oneshot::channel();
+        if self.commands.send(Command::Close(closing)).await.is_ok() {
             let _ = closed.await;
         }
     }

@@ -74,8 +74,8 @@ impl Env {
         self.batch(ClientMessage::Step(Step { env: self.handle, ..step })).await
     }
 
-    /// Sends a step and returns a future of its batch at once. With several steps in flight, the program does not wait for
-    /// the network.
+    /// Sends a step and returns a future of its batch at once. With several steps in flight, the program does not wait
+    /// for the network.
     ///
     /// # Errors
     /// [`Error::Shut`] if the client is closed. The errors of [`Client::request`] come from the future.

@@ -35,8 +35,8 @@ pub enum Error {
         /// How long the client tried to reconnect.
         seconds: u64,
     },
-    /// The client reconnected, but the server no longer knew the session. Requests that only had a meaning in that session
-    /// failed, and its environments are gone.
+    /// The client reconnected, but the server no longer knew the session. Requests that only had a meaning in that
+    /// session failed, and its environments are gone.
     #[error("the server no longer knows the session")]
     SessionLost,
     /// A message cannot be encoded, because a number in it is not finite.

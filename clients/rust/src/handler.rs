@@ -122,11 +122,11 @@ impl Played {
     }
 }
 
-/// An agent that plays matches. A closure from [`Ask`] to a future of an [`Answer`] is a handler. Implement the trait to
-/// get the other events too.
+/// An agent that plays matches. A closure from [`Ask`] to a future of an [`Answer`] is a handler. Implement the trait
+/// to get the other events too.
 ///
-/// Each turn is asked in its own task, and turns of different matches at the same time. Move long computations to a thread
-/// (`tokio::task::spawn_blocking`).
+/// Each turn is asked in its own task, and turns of different matches at the same time. Move long computations to a
+/// thread (`tokio::task::spawn_blocking`).
 pub trait Handler: Send + Sync + 'static {
     /// Returns the move for a turn. If the move is refused, the same turn is asked again, with the reason.
     ///

@@ -9,10 +9,10 @@
 //! # Invariants
 //!
 //! - The client knows no rules: it takes legal actions, views and results from the server as they are.
-//! - A player asks [`Handler::turn`] at most once for each turn and try of a match, and it never sends two different acts
-//!   for one, even if a connection or a session is lost. Only a `resync` that moves the match back begins anew.
-//! - Nothing that a server sends makes it panic. A message that it does not know is ignored, or fails the request that it
-//!   answers.
+//! - A player asks [`Handler::turn`] at most once for each turn and try of a match, and it never sends two different
+//!   acts for one, even if a connection or a session is lost. Only a `resync` that moves the match back starts over.
+//! - Nothing that a server sends makes it panic. A message that it does not know is ignored, or fails the request
+//!   that it answers.
 //! - It depends on `ludex-protocol` and on no other crate of Ludex, and on nothing under the GPL.
 //!
 //! # Join and play

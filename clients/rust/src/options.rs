@@ -17,8 +17,9 @@ pub struct Options {
     pub encoding: Encoding,
     /// The name of the program, free text such as `mybot/0.1`.
     pub client: String,
-    /// Whether to take over the seats that the agent's name still holds, on the first connection and after a session was
-    /// lost. This disconnects a live process with the same name, so do not use it for names that several processes share.
+    /// Whether to take over the seats that the agent's name still holds, on the first connection and after a session
+    /// was lost. This disconnects a live process with the same name, so do not use it for names that several processes
+    /// share.
     pub reclaim: bool,
     /// How long to try to reconnect after a loss. Absent: as long as the server keeps the session.
     pub patience: Option<Duration>,

@@ -92,8 +92,9 @@ enum Done {
     /// It is time to join again.
     Rejoin,
     Left,
-    /// The ping after a new session is answered (true) or failed. All ends of matches that the server kept came before it.
-    Told(bool),
+    /// The ping after a new session is answered (true) or failed. All ends of matches that the server kept came before
+    /// it.
+    Settled(bool),
     Resigned,
 }
 
@@ -130,8 +131,8 @@ impl<H: Handler> Player<H> {
     }
 
     /// Plays until `join.count` matches have ended (0: for an unlimited number). If the server forgets a match with its
-    /// session, the player joins again for another one. When `stop` resolves, the player takes no new matches and finishes
-    /// the running ones.
+    /// session, the player joins again for another one. When `stop` resolves, the player takes no new matches and
+    /// finishes the running ones.
     ///
     /// # Errors
     /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
@@ -177,11 +178,11 @@ impl<H: Handler> Player<H> {
             Entry::Out | Entry::In(_) => self.no_more,
             Entry::Asking | Entry::Leaving => false,
         };
-        (over && running == 0) || (self.join.count > 0 && self.had() >= self.join.count as usize)
+        (over && running == 0) || (self.join.count > 0 && self.ended_count() >= self.join.count as usize)
     }
 
     /// How many matches have ended; a match that the server forgot does not count.
-    fn had(&self) -> usize {
+    fn ended_count(&self) -> usize {
         self.played.iter().filter(|played| played.end.is_some()).count()
     }
 
@@ -197,8 +198,8 @@ impl<H: Handler> Player<H> {
         }
         let mut join = self.join.clone();
         if join.count > 0 {
-            let had = self.had() + self.matches.len() + self.expected.len() + self.owed as usize;
-            join.count = join.count.saturating_sub(u32::try_from(had).unwrap_or(u32::MAX));
+            let begun = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
+            join.count = join.count.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
             if join.count == 0 {
                 return Ok(());
             }
@@ -246,8 +247,8 @@ impl<H: Handler> Player<H> {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// Takes over a new session. A `resync` follows for each match that was reclaimed. The other matches of the old session
-    /// are gone or have ended meanwhile; the end of such a match comes before the answer to our next request.
+    /// Takes over a new session. A `resync` follows for each match that was reclaimed. The other matches of the old
+    /// session are gone or have ended meanwhile; the end of such a match comes before the answer to our next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let seats = welcome.matches.iter().filter(|held| held.seat.is_some());
         let held: BTreeSet<String> = seats.map(|held| held.match_id.clone()).collect();
@@ -260,7 +261,7 @@ impl<H: Handler> Player<H> {
         self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
         if !self.doubtful.is_empty() {
             let reply = self.post(ClientMessage::Ping(Ping {})).await?;
-            self.work.spawn(async move { Done::Told(reply.await.is_ok()) });
+            self.work.spawn(async move { Done::Settled(reply.await.is_ok()) });
         }
         if self.no_more { self.leave().await } else { Ok(()) }
     }
@@ -386,13 +387,13 @@ impl<H: Handler> Player<H> {
                 self.entry = Entry::Left;
                 Ok(())
             }
-            Done::Told(true) => {
+            Done::Settled(true) => {
                 for id in std::mem::take(&mut self.doubtful) {
                     self.finish(&id, None);
                 }
                 Ok(())
             }
-            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Told(false) | Done::Resigned => Ok(()),
+            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Settled(false) | Done::Resigned => Ok(()),
         }
     }
 

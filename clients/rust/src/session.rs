@@ -134,8 +134,8 @@ impl Session {
             // The server must see that the old connection is closed before the client reconnects.
             drop(wire);
             let made_again = match end {
-                End::Done(told) => {
-                    let _ = told.map(|told| told.send(()));
+                End::Done(closing) => {
+                    let _ = closing.map(|closing| closing.send(()));
                     break Error::Shut;
                 }
                 End::Over(error) => break error,
@@ -191,7 +191,7 @@ impl Session {
     fn command(&mut self, wire: &mut Wire, command: Option<Command>) -> Option<End> {
         match command {
             None => Some(End::Done(None)),
-            Some(Command::Close(told)) => Some(End::Done(Some(told))),
+            Some(Command::Close(closing)) => Some(End::Done(Some(closing))),
             Some(Command::Tell(message)) => {
                 match self.options.encoding.encode_client(None, &message) {
                     Ok(frame) => wire.send(frame),
