@@ -149,14 +149,16 @@ impl Game for SubtractSquare {
 
 #[cfg(test)]
 mod tests {
+    use ludex_env::Games;
+
     use super::*;
 
     #[test]
     fn it_keeps_the_laws() {
-        for text in ["{}", r#"{"pile": 1}"#, r#"{"pile": 1000}"#] {
-            let params = serde_json::from_str(text).unwrap();
-            let game = ludex_env::Entry::of::<SubtractSquare>(&[]).load(&params).unwrap();
-            ludex_env::check::game(&game, 0..20).unwrap_or_else(|faults| panic!("{text}: {}", faults.join("\n")));
+        let games = Games::builtin().with::<SubtractSquare>();
+        for text in ["subtract_square", "subtract_square(pile=1)", "subtract_square(pile=1000)"] {
+            let game = games.load(text).unwrap();
+            ludex_env::check::game(&game, 0..20).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
         }
     }
 
@@ -165,6 +167,6 @@ mod tests {
     fn the_lost_sizes_are_known() {
         let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
         let ours = crate::square_player::lost(40);
-        assert_eq!((1..=40).filter(|&n| ours[n]).collect::<Vec<_>>(), lost);
+        assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);
     }
 }
