@@ -10,11 +10,9 @@ use ludex_env::{Ask, GameRef, Given};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
 use crate::reading::understand;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry =
-    Entry { name: "human", kind: Kind::Person, doc: "you, at this terminal", args: &[], free: false, build };
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
 
 fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))

@@ -5,24 +5,26 @@
 
 #![forbid(unsafe_code)]
 
-pub mod agent;
-mod anchor;
+mod agent;
+mod args;
 pub mod bots;
 mod engines;
-pub mod error;
+mod error;
+mod fit;
 pub mod human;
 pub mod llm;
 pub mod process;
 pub mod programs;
 pub mod random;
 mod reading;
-pub mod roster;
+mod roster;
 pub mod sandbox;
 pub mod search;
 pub mod solve;
-pub mod spec;
+mod spec;
 
 pub use agent::{Agent, Answer, InProcess, Move, Wrapped, wrap};
+pub use args::{ArgDef, ArgKind, ArgValue};
 pub use error::{AgentError, ErrorKind};
-pub use roster::{Entry, Kind, list};
-pub use spec::{AgentSpec, ArgDef, ArgKind, ArgValue, Budget, build};
+pub use roster::{Roster, build};
+pub use spec::{AgentClass, AgentEntry, AgentSpec, Budget, Builder, SEED};

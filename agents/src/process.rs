@@ -101,7 +101,8 @@ impl Program {
     pub fn start(&self) -> Result<Process, Fault> {
         let not_started = |why: String| Fault::NotStarted { program: self.argv.join(" "), why };
         let (mut command, folder) = if self.sandboxed {
-            let (command, folder) = sandbox::command(self).map_err(not_started)?;
+            let (command, folder) =
+                sandbox::command(&self.argv, self.limits.memory, self.limits.file).map_err(not_started)?;
             (command, Some(folder))
         } else {
             let path = sandbox::find(&self.argv[0]).map_err(not_started)?;

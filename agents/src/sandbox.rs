@@ -29,8 +29,6 @@ use tempfile::TempDir;
 
 pub(crate) use reach::find;
 
-use crate::process::Program;
-
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
 const ASKED: &str = "__sandboxed";
 /// What the helper says before why it starts nothing, and the code that it ends with.
@@ -93,8 +91,9 @@ fn become_program(_: &str, _: &[String]) -> String {
     format!("the sandbox needs Linux; {WAY_OUT}")
 }
 
-/// The helper's command that becomes `program`, and the folder that it will work in; or why there is none.
-pub(crate) fn command(program: &Program) -> Result<(Command, TempDir), String> {
+/// The helper's command that becomes the program of a command line, and the folder that it will work in; or why there is
+/// none. `memory` and `file` are bytes that it may hold, and write to one file.
+pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Command, TempDir), String> {
     #[cfg(target_os = "linux")]
     confine::available()?;
     if cfg!(not(target_os = "linux")) {
@@ -108,14 +107,14 @@ pub(crate) fn command(program: &Program) -> Result<(Command, TempDir), String> {
     };
     let folder = tempfile::Builder::new().prefix("ludex-").tempdir();
     let folder = folder.map_err(|e| format!("no folder to work in can be made: {e}"))?;
-    let (argv, read) = reach::of(&program.argv)?;
+    let (argv, read) = reach::of(argv)?;
     let orders = Orders {
         host: std::process::id(),
         folder: folder.path().to_owned(),
         read,
         // What is used is looked at; this bounds what is asked for at once, and runtimes ask for more than they use.
-        data: program.limits.memory.saturating_mul(2).saturating_add(512 << 20),
-        file: program.limits.file,
+        data: memory.saturating_mul(2).saturating_add(512 << 20),
+        file,
     };
     let mut command = Command::new(helper);
     let orders = serde_json::to_string(&orders).map_err(|e| e.to_string())?;

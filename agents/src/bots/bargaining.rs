@@ -5,8 +5,8 @@ use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, Ask, GameRef};
 
 use super::sharing::{Asked, Deal, Items, Reply, Table, dot, lists};
-use super::{params, view};
 use crate::error::AgentError;
+use crate::fit::{params, view};
 
 pub(super) const GAME: &str = "bargaining";
 

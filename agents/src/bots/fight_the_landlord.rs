@@ -10,11 +10,10 @@ use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_env::{Action, Ask, GameRef, Viewer};
 use serde_json::Value;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
 
 mod playout;
 mod policy;
@@ -28,11 +27,11 @@ use split::{Combo, Splits};
 
 const GAME: &str = "fight_the_landlord";
 
-const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], build: crate::roster::Builder) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], build: Builder) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "smallest_play",
         "fight_the_landlord: beats what it can with its lowest cards",

@@ -6,50 +6,32 @@ use std::time::Instant;
 use ludex_env::games::first_sealed_auction::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "first_sealed_auction";
 
-pub(crate) const BOTS: &[Entry] = &[
-    Entry {
-        name: "truthful_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids its value, or the most below it",
-        args: &[],
-        free: false,
-        build: |spec, game| shading(spec, game, |_| 1.0),
-    },
-    Entry {
-        name: "shading_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids a fixed part of its value",
-        args: &[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")],
-        free: false,
-        build: |spec, game| {
-            let part = spec.number("part").unwrap_or(1.0);
-            shading(spec, game, |_| part)
-        },
-    },
-    Entry {
-        name: "equilibrium_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
-        args: &[],
-        free: false,
-        build: |spec, game| shading(spec, game, |n| f64::from(n - 1) / f64::from(n)),
-    },
-    Entry {
-        name: "best_response_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
-        args: &[],
-        free: false,
-        build: best_response,
-    },
+pub(crate) const BOTS: &[AgentEntry] = &[
+    AgentEntry::new("truthful_bidder", "first_sealed_auction: bids its value, or the most below it", |spec, game| {
+        shading(spec, game, |_| 1.0)
+    }),
+    AgentEntry::new("shading_bidder", "first_sealed_auction: bids a fixed part of its value", |spec, game| {
+        let part = spec.number("part").unwrap_or(1.0);
+        shading(spec, game, |_| part)
+    })
+    .args(&[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")]),
+    AgentEntry::new(
+        "equilibrium_bidder",
+        "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
+        |spec, game| shading(spec, game, |n| f64::from(n - 1) / f64::from(n)),
+    ),
+    AgentEntry::new(
+        "best_response_bidder",
+        "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
+        best_response,
+    ),
 ];
 
 fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, AgentError> {

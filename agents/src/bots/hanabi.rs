@@ -11,23 +11,22 @@ use ludex_env::games::hanabi::View;
 use ludex_env::{Ask, GameRef};
 
 use self::table::{Rules, Table};
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "hanabi";
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     bot("internal", "hanabi: plays what it knows to fit, hints anything, discards anything (Osawa 2015)"),
     bot("iggi", "hanabi: hints what can be played, discards the oldest card (Walton-Rivers et al. 2017)"),
     bot("piers", "hanabi: iggi that takes chances, and hints what can go (Walton-Rivers et al. 2017)"),
     bot("conventions", "hanabi: a hint means: play the newest card that it touches; keeps the last card of a kind"),
 ];
 
-const fn bot(name: &'static str, doc: &'static str) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args: &[], free: false, build }
+const fn bot(name: &'static str, doc: &'static str) -> AgentEntry {
+    AgentEntry::new(name, doc, build)
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {

@@ -7,11 +7,10 @@ use std::time::Instant;
 use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
 use ludex_env::{Ask, GameRef};
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "iterated_prisoners_dilemma";
 
@@ -19,7 +18,7 @@ const GENEROSITY: &[ArgDef] =
     &[ArgDef::new("generosity", ArgKind::Number { min: 0.0, max: 1.0 }, "the chance that a defection is forgiven")
         .default("0.3333333333333333")];
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     classic("tit_for_tat", "iterated_prisoners_dilemma: cooperates first, then does what the other did last", &[]),
     classic("always_cooperate", "iterated_prisoners_dilemma: cooperates", &[]),
     classic("always_defect", "iterated_prisoners_dilemma: defects", &[]),
@@ -37,21 +36,18 @@ pub(crate) const BOTS: &[Entry] = &[
         "iterated_prisoners_dilemma: answers the n-th defection with n defections, then makes peace twice",
         &[],
     ),
-    Entry {
-        name: "classics_responder",
-        kind: Kind::Builtin,
-        doc: "iterated_prisoners_dilemma: weighs which of the classics the other is, and plays best against that",
-        args: &[],
-        free: false,
-        build: |spec, game| {
+    AgentEntry::new(
+        "classics_responder",
+        "iterated_prisoners_dilemma: weighs which of the classics the other is, and plays best against that",
+        |spec, game| {
             plays_only(GAME, spec, game)?;
             Ok(Arc::new(Responder { rules: params(game)? }))
         },
-    },
+    ),
 ];
 
-const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {

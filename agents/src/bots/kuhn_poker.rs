@@ -6,22 +6,18 @@ use std::time::Instant;
 use ludex_env::games::kuhn_poker::View;
 use ludex_env::{Ask, GameRef};
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "kuhn_poker";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "kuhn_honest",
-    kind: Kind::Builtin,
-    doc: "kuhn_poker: bets and calls with a card of the upper half, passes with the others",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "kuhn_honest",
+    "kuhn_poker: bets and calls with a card of the upper half, passes with the others",
     build,
-}];
+)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;

@@ -6,22 +6,18 @@ use std::time::Instant;
 use ludex_env::games::leduc_poker::View;
 use ludex_env::{Ask, GameRef};
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "leduc_poker";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "leduc_honest",
-    kind: Kind::Builtin,
-    doc: "leduc_poker: raises with a pair or the highest rank, folds the lower ranks to a raise",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "leduc_honest",
+    "leduc_poker: raises with a pair or the highest rank, folds the lower ranks to a raise",
     build,
-}];
+)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;

@@ -6,22 +6,18 @@ use std::time::Instant;
 use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, Ask, GameRef};
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "liars_dice";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "liars_odds",
-    kind: Kind::Builtin,
-    doc: "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "liars_odds",
+    "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
     build,
-}];
+)];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;

@@ -4,8 +4,8 @@ use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
 
 use super::sharing::{Asked, Deal, Items, Reply, Table, lists};
-use super::{params, view};
 use crate::error::AgentError;
+use crate::fit::{params, view};
 
 pub(super) const GAME: &str = "negotiation";
 

@@ -6,22 +6,19 @@ use std::time::Instant;
 use ludex_env::games::pig::View;
 use ludex_env::{Ask, GameRef};
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "pig";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "hold",
-    kind: Kind::Builtin,
-    doc: "pig: rolls until the turn has so many points",
-    args: &[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "hold",
+    "pig: rolls until the turn has so many points",
     build,
-}];
+)
+.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")])];
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     plays_only(GAME, spec, game)?;

@@ -8,10 +8,9 @@ use ludex_env::{Action, Ask, GameRef, Seat};
 use super::{bargaining, negotiation};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     negotiator(
         "time_dependent",
         "negotiation, bargaining: concedes as time goes by (Faratin et al. 1998)",
@@ -45,8 +44,8 @@ const RESERVE: ArgDef = ArgDef::new(
 )
 .default("0");
 
-const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {

@@ -9,11 +9,10 @@ use std::time::Instant;
 use ludex_env::games::texas_holdem::View;
 use ludex_env::{Action, Ask, GameRef};
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
 
 mod field;
 mod ranges;
@@ -30,11 +29,11 @@ const GAME: &str = "texas_holdem";
 const SLIPS: ArgDef =
     ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
 
-const fn entry(name: &'static str, doc: &'static str, build: crate::roster::Builder) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args: &[SLIPS], free: false, build }
+const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(&[SLIPS])
 }
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "hand_strength",
         "texas_holdem: folds, calls and raises by how many hands its own beats on the board so far",

@@ -15,20 +15,15 @@ use ludex_env::{Action, Ask, GameRef, Viewer};
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
 use crate::agent::{Agent, Answer, Move};
-use crate::bots::{plays_only, view};
 use crate::error::AgentError;
+use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "gtp",
-    kind: Kind::External,
-    doc: "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"",
-    args: &[program::CMD, program::SANDBOX],
-    free: false,
-    build,
-};
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("gtp", "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"", build)
+        .class(AgentClass::External)
+        .args(&[program::CMD, program::SANDBOX]);
 
 /// The columns' letters: there is no I.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";

@@ -18,35 +18,29 @@ use ludex_env::{Ask, GameRef, Stream};
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
 use crate::agent::{Agent, Answer, Move};
-use crate::bots::{plays_only, view};
 use crate::error::{AgentError, ErrorKind};
+use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "uci",
-    kind: Kind::External,
-    doc: "a chess engine that speaks UCI, such as stockfish; other arguments are options of the engine",
-    args: &[
-        program::CMD,
-        ArgDef::new("skill", ArgKind::Int { min: 0, max: 20 }, "the engine's Skill Level"),
-        ArgDef::new("elo", ArgKind::Int { min: 0, max: 10_000 }, "the engine's UCI_Elo"),
-        ArgDef::new(
-            "within",
-            ArgKind::Int { min: 1, max: 10_000 },
-            "play any of the best moves within so many centipawns",
-        ),
-        ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move")
-            .default_unless("10000", "ms"),
-        ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
-        ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
-        ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
-        program::SANDBOX,
-    ],
-    free: true,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "uci",
+    "a chess engine that speaks UCI, such as stockfish; other arguments are options of the engine",
     build,
-};
+)
+.class(AgentClass::External)
+.args(&[
+    program::CMD,
+    ArgDef::new("skill", ArgKind::Int { min: 0, max: 20 }, "the engine's Skill Level"),
+    ArgDef::new("elo", ArgKind::Int { min: 0, max: 10_000 }, "the engine's UCI_Elo"),
+    ArgDef::new("within", ArgKind::Int { min: 1, max: 10_000 }, "play any of the best moves within so many centipawns"),
+    ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move").default_unless("10000", "ms"),
+    ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
+    program::SANDBOX,
+])
+.any_args();
 
 /// Lines asked for where one of several moves is to be played; Stockfish's own number for its skill levels.
 const LINES: usize = 4;
@@ -77,7 +71,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     if spec.int("within").is_some() {
         set("MultiPV", LINES.to_string());
     }
-    for (name, value) in spec.free() {
+    for (name, value) in spec.undefined() {
         set(&name.replace('_', " "), value.clone());
     }
     let limits = ["nodes", "depth"].iter().filter_map(|name| Some(format!(" {name} {}", spec.int(name)?)));

@@ -31,21 +31,19 @@ pub use probe::{Probe, ProbeCall, hello, probe};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::Asking;
 use endpoint::Endpoint;
 use prompts::{Prompts, Wants};
 use settings::{Api, Format, Method, Settings};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "llm",
-    kind: Kind::Model,
-    doc: "a language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic's messages",
-    args: settings::ARGS,
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "llm",
+    "a language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic's messages",
     build,
-};
+)
+.class(AgentClass::Model)
+.args(settings::ARGS);
 
 /// A model with its prompts for one game.
 struct Llm {
@@ -171,7 +169,7 @@ const WAYS: [&str; 5] = ["rpm", "concurrency", "timeout", "retries", "key_env"];
 /// The spec without the arguments that say how calls are made: they may change, and it is the same player. Any other agent's spec
 /// as it is.
 pub fn essence(spec: &AgentSpec) -> AgentSpec {
-    if spec.kind() != Kind::Model {
+    if spec.class() != AgentClass::Model {
         return spec.clone();
     }
     WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))

@@ -27,31 +27,20 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec,
 
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "alphabeta",
-    kind: Kind::Builtin,
-    doc: "looks ahead a number of plies; two seats, zero sum, no chance, nothing hidden",
-    args: &[
-        ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
-            .default_unless("4", "nodes"),
-        ArgDef::new(
-            "nodes",
-            ArgKind::Int { min: 1, max: 1_000_000_000 },
-            "positions to look at, at least one ply deep",
-        ),
-        ArgDef::new(
-            "noise",
-            ArgKind::Number { min: 0.0, max: 1.0 },
-            "error in the moves' values, in spans of the returns",
-        )
-        .default("0"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "alphabeta",
+    "looks ahead a number of plies; two seats, zero sum, no chance, nothing hidden",
     build,
-};
+)
+.args(&[
+    ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
+        .default_unless("4", "nodes"),
+    ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to look at, at least one ply deep"),
+    ArgDef::new("noise", ArgKind::Number { min: 0.0, max: 1.0 }, "error in the moves' values, in spans of the returns")
+        .default("0"),
+]);
 
 /// The deepest search; deeper ones would need a greater stack.
 const MOST_PLIES: usize = 1_000;

@@ -16,17 +16,14 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "expectiminimax",
-    kind: Kind::Builtin,
-    doc: "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
-    args: &[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "expectiminimax",
+    "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
     build,
-};
+)
+.args(&[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")]);
 
 /// As many seats as a turn can name.
 const SEATS: usize = 16;

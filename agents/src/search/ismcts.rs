@@ -26,24 +26,21 @@ use ludex_protocol::spec::{Dynamics, Information};
 use super::tree::{Logs, ROLLOUT_LIMIT};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 /// Nodes at most: a tree that is full is searched on without growing.
 const MAX_NODES: usize = 1 << 22;
 const NO_ROOM: u32 = u32::MAX;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "ismcts",
-    kind: Kind::Builtin,
-    doc: "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
-    args: &[
-        ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
-        ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "ismcts",
+    "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
     build,
-};
+)
+.args(&[
+    ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
+]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let facts = game.spec();

@@ -50,35 +50,27 @@ use super::reuse::Memory;
 use super::tree::{Settings, Tree};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
 use crate::solve::tree::digest;
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "mcts",
-    kind: Kind::Builtin,
-    doc: "Monte Carlo tree search: UCT with random rollouts; samples worlds where information is hidden",
-    args: &[
-        ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
-            .default_unless("1000", "ms"),
-        ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
-        ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's")
-            .default("uct"),
-        ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
-        ArgDef::new(
-            "rollout",
-            ArgKind::Int { min: 0, max: 1_000_000 },
-            "plies after which a rollout is cut and evaluated",
-        ),
-        ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
-        ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
-            .default("16"),
-        ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
-        ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "mcts",
+    "Monte Carlo tree search: UCT with random rollouts; samples worlds where information is hidden",
     build,
-};
+)
+.args(&[
+    ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
+        .default_unless("1000", "ms"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's").default("uct"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
+    ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
+    ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
+    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
+        .default("16"),
+    ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
+    ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
+]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let hidden = game.spec().information == Information::Imperfect;

@@ -13,23 +13,20 @@ use ludex_env::{Ask, GameRef, Seat};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
 use crate::solve::tree::{Kind as NodeKind, Node, Tree};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 /// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
 const MOST_NODES: usize = 20_000;
 /// So many games are kept: clients name parameters, and so games, as they like.
 const MOST_KEPT: usize = 16;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "cfr",
-    kind: Kind::Builtin,
-    doc: "plays the average policy of CFR+ over the whole tree: for games as small as Kuhn and Leduc poker",
-    args: &[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "cfr",
+    "plays the average policy of CFR+ over the whole tree: for games as small as Kuhn and Leduc poker",
     build,
-};
+)
+.args(&[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")]);
 
 /// CFR+ on one tree. Policies are as in [`Tree`]: one probability for every action of every information set.
 pub struct Cfr<'t> {

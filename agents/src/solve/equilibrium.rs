@@ -19,18 +19,14 @@ use ludex_env::{Ask, GameRef};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
 use crate::solve::tree::{Tree, digest};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "equilibrium",
-    kind: Kind::Builtin,
-    doc: "plays a stored equilibrium of Kuhn poker, Leduc poker or liar's dice, solved by CFR+",
-    args: &[],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "equilibrium",
+    "plays a stored equilibrium of Kuhn poker, Leduc poker or liar's dice, solved by CFR+",
     build,
-};
+);
 
 /// One game's stored policy, unpacked when it is first asked for.
 type Stored = LazyLock<Table>;

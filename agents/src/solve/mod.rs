@@ -10,8 +10,7 @@ use ludex_env::{Action, Ask, GameRef, Stream};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub mod cfr;
 pub mod connect_four;
@@ -22,15 +21,14 @@ mod pig;
 mod tic_tac_toe;
 pub mod tree;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "solver",
-    kind: Kind::Builtin,
-    doc: "tic_tac_toe, nim, connect_four, pig of two: plays the solved game perfectly",
-    args: &[ArgDef::new("blunder", ArgKind::Number { min: 0.0, max: 1.0 }, "how often it plays a random move instead")
-        .default("0")],
-    free: false,
-    build,
-};
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("solver", "tic_tac_toe, nim, connect_four, pig of two: plays the solved game perfectly", build)
+        .args(&[ArgDef::new(
+            "blunder",
+            ArgKind::Number { min: 0.0, max: 1.0 },
+            "how often it plays a random move instead",
+        )
+        .default("0")]);
 
 /// An index drawn by shares that sum to 1. If they sum to a little less nothing may be drawn: then it is the last.
 fn drawn(shares: &[f64], rng: &mut Stream) -> usize {

@@ -8,8 +8,8 @@ use ludex_env::{Action, Ask, GameRef};
 use serde_json::Value;
 
 use super::{Solution, Solved};
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 
 pub(super) const GAME: &str = "nim";
 

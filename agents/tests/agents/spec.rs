@@ -1,6 +1,6 @@
 //! Specs as text: what is accepted, what it means, and what bad ones are told.
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Budget, ErrorKind, Kind, build, list, wrap};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, Budget, ErrorKind, Roster, build, wrap};
 use ludex_env::{GameRef, load};
 
 fn game(text: &str) -> GameRef {
@@ -59,8 +59,8 @@ fn bad_specs_are_told_what_is_allowed() {
 #[test]
 fn external_agents_are_recognised() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
-    assert_eq!(spec.kind(), Kind::Model);
-    assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().kind(), Kind::External);
+    assert_eq!(spec.class(), AgentClass::Model);
+    assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
     assert!(!spec.reproducible());
     assert_eq!(refused("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
 }
@@ -86,7 +86,7 @@ fn random_has_no_budget() {
 #[test]
 fn the_roster_is_sound() {
     let mut names = std::collections::BTreeSet::new();
-    for entry in list() {
+    for entry in Roster::builtin().iter() {
         assert!(names.insert(entry.name), "{} is listed twice", entry.name);
         assert!(!entry.doc.is_empty());
         let given: Vec<String> = entry.args.iter().filter(|d| d.required).map(|d| format!("{}=1", d.name)).collect();

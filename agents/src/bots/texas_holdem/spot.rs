@@ -4,8 +4,8 @@ use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, Ask, GameRef};
 
-use crate::bots::params;
 use crate::error::AgentError;
+use crate::fit::params;
 
 const FOLD: Action = 0;
 const CALL: Action = 1;

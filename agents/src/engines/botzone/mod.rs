@@ -33,8 +33,7 @@ use super::program::{self, Patience, last_words};
 use crate::agent::{Agent, Answer, Move};
 use crate::error::{AgentError, ErrorKind};
 use crate::process::{Allowance, Fault, Limits, Process, Program};
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 use codec::{Codec, Talk, codec};
 use limits::Times;
@@ -45,27 +44,26 @@ use message::{Form, KEEP, Reply};
 /// So many empty answers of a program that keeps running are passed over.
 const BLANKS: usize = 8;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "botzone",
-    kind: Kind::External,
-    doc: "a program that speaks Botzone's JSON or its simplified interaction",
-    args: &[
-        program::CMD,
-        ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
-        ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
-            .default("false"),
-        ArgDef::new(
-            "cpu",
-            ArgKind::Number { min: 0.1, max: 3600.0 },
-            "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
-        ),
-        ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
-        ArgDef::new("log", ArgKind::Text, "file that gets its debug and standard error, for its owner alone"),
-        program::SANDBOX,
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "botzone",
+    "a program that speaks Botzone's JSON or its simplified interaction",
     build,
-};
+)
+.class(AgentClass::External)
+.args(&[
+    program::CMD,
+    ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
+    ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
+        .default("false"),
+    ArgDef::new(
+        "cpu",
+        ArgKind::Number { min: 0.1, max: 3600.0 },
+        "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
+    ),
+    ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
+    ArgDef::new("log", ArgKind::Text, "file that gets its debug and standard error, for its owner alone"),
+    program::SANDBOX,
+]);
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
     let codec = codec(spec, game)?;

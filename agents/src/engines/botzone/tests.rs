@@ -8,7 +8,7 @@ use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, Mover, Outcomes, Past, Seat, Turn, games, load};
 
 use super::codec::{Codec, Talk, codec};
-use crate::bots::view;
+use crate::fit::view;
 use crate::spec::AgentSpec;
 
 fn codec_of(game: &str) -> Result<&'static Codec, String> {

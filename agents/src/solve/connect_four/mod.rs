@@ -7,8 +7,8 @@ use ludex_env::{Action, Ask, GameRef};
 
 use super::{Solution, Solved};
 use crate::agent::{Agent, Move};
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 use crate::spec;
 
 mod board;
