@@ -3,49 +3,52 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use ludex_env::{Action, Ask, Policy};
+use ludex_protocol::Move;
+use ludex_protocol::record::Notes;
 
 use crate::error::AgentError;
 
-/// What an agent wants to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Move {
-    /// Play a legal action.
-    Id(Action),
-    /// Say this: an action in any notation that the game knows, or speech.
-    Text(String),
-    /// Hand in this document.
-    Said(Value),
-    /// Give up.
-    Resign,
-}
-
-/// A move, and what the agent has to tell about it.
+/// What an agent does, and what it has to tell about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The move.
-    pub mv: Move,
-    /// Free notes for the record (`sims`, `value`, `cut`, `analysis`, `tokens`); empty where there is nothing to tell.
-    pub notes: Map<String, Value>,
+    /// Its move; `None`: it gives up.
+    pub mv: Option<Move>,
+    /// Notes for the record, empty where there is nothing to tell. Agents of this crate tell `sims`, `value`, `nodes`,
+    /// `depth`, `cut` and the like in `more`.
+    pub notes: Notes,
 }
 
 impl Answer {
     /// A move without notes.
     pub fn new(mv: Move) -> Self {
-        Answer { mv, notes: Map::new() }
+        Answer { mv: Some(mv), notes: Notes::default() }
     }
 
     /// A legal action without notes.
     pub fn id(a: Action) -> Self {
-        Self::new(Move::Id(a))
+        Self::new(Move::Id(a.into()))
     }
 
-    /// Adds a note.
+    /// Giving up.
+    pub fn resign() -> Self {
+        Answer { mv: None, notes: Notes::default() }
+    }
+
+    /// Adds a note of a name that [`Notes`] has no field for.
     pub fn note(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.notes.insert(name.to_owned(), value.into());
+        self.notes.more.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// The action id, if the move is one.
+    pub fn action(&self) -> Option<Action> {
+        match self.mv {
+            Some(Move::Id(id)) => Action::try_from(id).ok(),
+            _ => None,
+        }
     }
 }
 
@@ -105,11 +108,12 @@ pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for InProcess {
     fn choose(&self, ask: &Ask<'_>) -> Action {
-        match self.0.act(ask, None).map(|answer| answer.mv) {
-            Ok(Move::Id(a)) => a,
-            Ok(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, &text).unwrap_or(NO_ACTION),
-            Ok(Move::Said(_) | Move::Resign) | Err(_) => NO_ACTION,
-        }
+        let Ok(answer) = self.0.act(ask, None) else { return NO_ACTION };
+        let action = match &answer.mv {
+            Some(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, text),
+            _ => answer.action(),
+        };
+        action.unwrap_or(NO_ACTION)
     }
 
     fn peeks(&self) -> bool {

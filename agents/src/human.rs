@@ -6,8 +6,9 @@ use std::time::Instant;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef, Given};
+use ludex_protocol::Move;
 
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::reading::understand;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
@@ -34,7 +35,8 @@ impl<R: BufRead, W: Write> Human<R, W> {
         Human { io: Mutex::new((reader, writer)) }
     }
 
-    fn talk(&self, ask: &Ask<'_>) -> io::Result<Move> {
+    /// The move that is typed; `None` for a resignation.
+    fn talk(&self, ask: &Ask<'_>) -> io::Result<Option<Move>> {
         let mut io = self.io.lock().unwrap_or_else(PoisonError::into_inner);
         let (reader, writer) = &mut *io;
         let view = ask.view();
@@ -51,14 +53,14 @@ impl<R: BufRead, W: Write> Human<R, W> {
             let mut line = String::new();
             if reader.read_line(&mut line)? == 0 {
                 writeln!(writer)?;
-                return Ok(Move::Resign);
+                return Ok(None);
             }
             match line.trim() {
                 "" => {}
                 "?" => writeln!(writer, "{}", names(ask, &*view))?,
-                "quit" => return Ok(Move::Resign),
+                "quit" => return Ok(None),
                 text => match read(ask, &*view, text) {
-                    Ok(mv) => return Ok(mv),
+                    Ok(mv) => return Ok(Some(mv)),
                     Err(why) => writeln!(writer, "{why}. ? lists the legal moves, quit resigns.")?,
                 },
             }
@@ -69,7 +71,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
 impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("human: the terminal failed: {e}")))?;
-        Ok(Answer::new(mv))
+        Ok(mv.map_or_else(Answer::resign, Answer::new))
     }
 
     fn reproducible(&self) -> bool {
@@ -89,7 +91,7 @@ fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
 /// The move that a line means, in the game's own reading, or the game's reason why it is none.
 fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
-        return Ok(Move::Id(a));
+        return Ok(Move::Id(a.into()));
     }
     let given = match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(n)) if n.is_i64() => Given::Id(n.as_i64().unwrap_or(-1)),

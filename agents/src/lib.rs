@@ -23,7 +23,7 @@ pub mod search;
 pub mod solve;
 mod spec;
 
-pub use agent::{Agent, Answer, InProcess, Move, Wrapped, wrap};
+pub use agent::{Agent, Answer, InProcess, Wrapped, wrap};
 pub use args::{ArgDef, ArgKind, ArgValue};
 pub use error::{AgentError, ErrorKind};
 pub use roster::{Roster, build};

@@ -26,6 +26,19 @@ pub enum AgentClass {
     Model,
 }
 
+impl AgentClass {
+    /// The class in one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            AgentClass::Builtin => "builtin",
+            AgentClass::Anchor => "anchor",
+            AgentClass::Person => "person",
+            AgentClass::External => "external",
+            AgentClass::Model => "model",
+        }
+    }
+}
+
 /// How an entry turns a spec into an agent for a game.
 pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, AgentError>;
 

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Kind, Move};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer};
 use ludex_env::draw::{Key, key};
 use ludex_env::{GameRef, Journal};
+use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, Record, RecordSeat, VERSION};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::schedule::{Planned, Seeds};
@@ -44,9 +45,9 @@ impl Player {
 
     /// The seat as records tell it.
     pub(crate) fn record_seat(&self) -> RecordSeat {
-        let kind = match self.spec.kind() {
-            Kind::Person => AgentKind::Human,
-            Kind::Model => AgentKind::Llm,
+        let kind = match self.spec.class() {
+            AgentClass::Person => AgentKind::Human,
+            AgentClass::Model => AgentKind::Llm,
             _ => AgentKind::Bot,
         };
         RecordSeat { name: self.name.clone(), spec: Some(self.spec.to_string()), version: None, kind }
@@ -180,12 +181,12 @@ pub fn play(setup: Setup, players: &[&Player], asking: Asking, mut told: impl Fn
 }
 
 /// A move as its agent gave it.
-fn text_of(mv: &Move) -> String {
+fn text_of(mv: &Option<Move>) -> String {
     match mv {
-        Move::Id(a) => a.to_string(),
-        Move::Text(text) => format!("{text:?}"),
-        Move::Said(value) => value.to_string(),
-        Move::Resign => "resignation".to_owned(),
+        Some(Move::Id(a)) => a.to_string(),
+        Some(Move::Text(text)) => format!("{text:?}"),
+        Some(Move::Document(value)) => value.to_string(),
+        None => "resignation".to_owned(),
     }
 }
 

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::programs::Bot;
-use ludex_agents::{AgentError, AgentSpec, ErrorKind, Kind, list};
+use ludex_agents::{AgentClass, AgentError, AgentSpec, ErrorKind, Roster};
 use ludex_protocol::error::nearest;
 
 pub use edit::{add, keep_measured, remove};
@@ -126,7 +126,7 @@ impl Agents {
             Ok(spec) => Ok((spec.to_string(), spec)),
             Err(e) if e.kind == ErrorKind::UnknownAgent && !self.entries.is_empty() => {
                 let names = self.entries.iter().map(|entry| entry.name.as_str());
-                let near = nearest(&e.got, names.clone().chain(list().map(|entry| entry.name)));
+                let near = nearest(&e.got, names.clone().chain(Roster::builtin().iter().map(|entry| entry.name)));
                 let hint = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let path = self.path.display();
@@ -166,7 +166,7 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
     let mut spec = spec.clone();
     for (name, price) in [("price_in", price_in), ("price_out", price_out)] {
         let Some(price) = price else { continue };
-        if spec.kind() != Kind::Model {
+        if spec.class() != AgentClass::Model {
             return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
         }
         if spec.gives(name) {
@@ -182,6 +182,6 @@ fn fault_of_name(name: &str) -> Option<String> {
     if !ludex_protocol::is_agent_name(name) {
         return Some(format!("{name:?} is no agent name: 1 to 40 of A-Za-z0-9._-"));
     }
-    let taken = list().any(|entry| entry.name == name);
+    let taken = Roster::builtin().iter().any(|entry| entry.name == name);
     taken.then(|| format!("{name} is an agent of this program already; take another name"))
 }

@@ -13,7 +13,7 @@ pub mod usage;
 
 use std::collections::BTreeMap;
 
-use ludex_agents::{AgentError, AgentSpec, Kind, llm};
+use ludex_agents::{AgentClass, AgentError, AgentSpec, llm};
 use ludex_env::GameRef;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Seeds;
@@ -83,7 +83,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
             }
             let entrant = &plan.agents[who];
             let player = spec_in(plan, at, who).and_then(|spec| {
-                anyhow::ensure!(spec.kind() != Kind::Person, "a person does not play in runs");
+                anyhow::ensure!(spec.class() != AgentClass::Person, "a person does not play in runs");
                 let agent = spec.build(&planned.game)?;
                 Ok(Player { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
@@ -110,7 +110,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;
-    if !entrant.candidate || spec.kind() != Kind::Model {
+    if !entrant.candidate || spec.class() != AgentClass::Model {
         return Ok(spec);
     }
     let (Suite { llm: all, .. }, Part { llm: own, variants, .. }) = (&plan.suite, &plan.parts[part].part);

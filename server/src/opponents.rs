@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, Kind};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, ErrorKind};
 use ludex_env::GameRef;
 use ludex_protocol::error::shortened;
 use ludex_protocol::{ErrorCode, Refusal};
@@ -60,7 +60,7 @@ impl Opponents {
         let resolved = spec.resolve(game).map_err(|e| self.unknown(e))?;
         if offered.is_none() {
             // The rungs of a game's ladder are the house's own, engines among them.
-            if resolved.kind() != Kind::Builtin && spec.kind() != Kind::Anchor {
+            if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
                 return Err(self.not_offered(spec.name()));
             }
             self.within_limits(&resolved)?;

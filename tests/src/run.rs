@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_agents::{Agent, AgentError, Answer, Move};
+use ludex_agents::{Agent, Answer, wrap};
 use ludex_env::{Ask, GameRef};
 use ludex_play::local::{Asking, Player, block_key, play, setup};
 use ludex_play::stepping::{Stepper, move_text};
+use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record, RecordEvent};
 use ludex_referee::suite::plan::seeds;
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ impl Run<'_> {
         turn: usize,
     ) -> Record {
         let mut model = Player::new(plays, game).expect("an agent");
-        model.agent = Arc::new(Clumsy(model.agent));
+        model.agent = clumsy(model.agent);
         let opponent = Player::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
         let seats = [table[turn], table[1 - turn]];
@@ -135,16 +136,14 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
     }
 }
 
-/// An agent whose first answer in a match is no move.
-struct Clumsy(Arc<dyn Agent>);
-
-impl Agent for Clumsy {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+/// The same agent, but its first answer in a match is not a move.
+fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
         if ask.turn == 0 && ask.attempts().is_empty() {
             return Ok(Answer::new(Move::Text("nowhere".to_owned())));
         }
-        self.0.act(ask, deadline)
-    }
+        agent.act(ask, deadline)
+    }))
 }
 
 /// The lines of a file of a run, as JSON.

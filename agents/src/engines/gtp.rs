@@ -14,7 +14,7 @@ use ludex_env::{Action, Ask, GameRef, Viewer};
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
@@ -82,7 +82,7 @@ impl Agent for Gtp {
         )?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
-            return Ok(Answer::new(Move::Resign));
+            return Ok(Answer::resign());
         }
         match ask.view().parse(ask.seat, ask.legal, said) {
             Some(action) => Ok(Answer::id(action)),

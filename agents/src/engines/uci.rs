@@ -17,7 +17,7 @@ use ludex_env::{Ask, GameRef, Stream};
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::{AgentError, ErrorKind};
 use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
@@ -130,8 +130,7 @@ impl Agent for Uci {
                 "{name} wants to play {chosen:?} in {fen}, which is no legal move"
             )));
         };
-        let mut answer =
-            Answer::new(Move::Id(action)).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
+        let mut answer = Answer::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
         if let Some(line) = found.lines.of(chosen) {
             let mates = MATE - line.score.abs() <= 1_000;
             answer = match (mates, line.score > 0) {

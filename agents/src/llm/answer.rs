@@ -2,10 +2,10 @@
 
 use ludex_env::erased::DynView;
 use ludex_env::{Action, Ask, Given};
+use ludex_protocol::Move;
 use serde_json::Value;
 
 use super::api::{CUT, REFUSED};
-use crate::agent::Move;
 use crate::reading::understand;
 
 /// Words before a colon behind which a move stands.
@@ -52,10 +52,11 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
     let analysis = beside("analysis");
     if let Some((_, mv)) = found {
         let read = match &mv {
-            Move::Id(a) => view.action_text(ask.seat, *a),
-            Move::Said(document) => document.to_string(),
+            Move::Id(a) => {
+                Action::try_from(*a).map(|a| view.action_text(ask.seat, a)).unwrap_or_else(|_| a.to_string())
+            }
+            Move::Document(document) => document.to_string(),
             Move::Text(text) => text.clone(),
-            Move::Resign => String::new(),
         };
         return Reading { verdict: "ok", mv: Some(mv), read: Some(read), said: String::new(), emotion, analysis };
     }
@@ -106,7 +107,7 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> Option<Mov
             // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
             let parsed = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
             let heard = || documents.then(|| understand(ask, view, &Given::Text(text.clone())).ok()).flatten();
-            parsed.map(Move::Id).or_else(heard)
+            parsed.map(|a| Move::Id(a.into())).or_else(heard)
         }
         Candidate::Document(document) if documents => understand(ask, view, &Given::Proposal(document.clone())).ok(),
         Candidate::Document(_) => None,
@@ -283,7 +284,7 @@ mod tests {
         ] {
             let reading = read(&ask, &*view, answer, None);
             let said = serde_json::json!({"offer": [0, 0, 0], "say": "Take it."});
-            assert_eq!(reading.mv, Some(Move::Said(said)), "{answer}");
+            assert_eq!(reading.mv, Some(Move::Document(said)), "{answer}");
         }
     }
 
@@ -326,7 +327,7 @@ mod tests {
             for answer in odd {
                 let reading = read(&ask, &*view, answer, None);
                 let given = match reading.into_move() {
-                    Move::Id(a) => Given::Id(a.into()),
+                    Move::Id(a) => Given::Id(a),
                     Move::Text(text) => {
                         assert!(state.read(seat, &Given::Text(text)).is_err(), "{}: {answer:?}", entry.id);
                         continue;
@@ -337,9 +338,13 @@ mod tests {
             }
             assert!(state.read(seat, &Given::Text(NOTHING.into())).is_err(), "{}", entry.id);
             let text = view.action_text(seat, legal[0]);
-            assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0])), "{text}");
+            assert_eq!(
+                read(&ask, &*view, &format!("Answer: {text}"), None).mv,
+                Some(Move::Id(legal[0].into())),
+                "{text}"
+            );
             let json = serde_json::json!({ "move": text }).to_string();
-            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0])), "{text}");
+            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0].into())), "{text}");
         }
     }
 

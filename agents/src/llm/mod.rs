@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use ludex_env::draw::key;
 use ludex_env::{Ask, GameRef};
-use serde_json::json;
+use ludex_protocol::record::Notes;
 
 pub use api::{Message, Role};
 pub use call::Call;
@@ -74,22 +74,23 @@ impl Agent for Llm {
         let mut asking = Asking::new(self, ask, &*view, deadline);
         let said = prompting::choose(&mut asking)?;
         let reading = said.reading;
-        let mut emotion = reading.emotion;
+        let (verdict, mut emotion) = (reading.verdict, reading.emotion);
         if self.prompts.wording.emotion && emotion.is_none() && reading.ok() {
             emotion = asking.emotion(&said.call.answer)?;
         }
-        let mut notes = serde_json::Map::new();
-        notes.insert("tokens".into(), json!(asking.tokens));
-        notes.insert("calls".into(), asking.calls.into());
-        notes.insert("verdict".into(), reading.verdict.into());
-        if let Some(usd) = asking.usd {
-            notes.insert("usd".into(), usd.into());
-        }
-        if self.prompts.wording.emotion {
-            notes.extend(emotion.map(|letter| ("emotion".to_owned(), letter.to_string().into())));
-            notes.extend(reading.analysis.clone().map(|text| ("analysis".to_owned(), text.into())));
-        }
-        Ok(Answer { mv: reading.into_move(), notes })
+        let wanted = self.prompts.wording.emotion;
+        let notes = Notes {
+            tokens: Some(asking.tokens),
+            emotion: emotion.filter(|_| wanted).map(String::from),
+            analysis: reading.analysis.clone().filter(|_| wanted),
+            ..Notes::default()
+        };
+        let answer = Answer { mv: Some(reading.into_move()), notes };
+        let answer = answer.note("calls", asking.calls).note("verdict", verdict);
+        Ok(match asking.usd {
+            Some(usd) => answer.note("usd", usd),
+            None => answer,
+        })
     }
 
     fn reproducible(&self) -> bool {

@@ -25,7 +25,7 @@ use std::time::Instant;
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Turn};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec, Utility};
 
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -137,7 +137,7 @@ impl Agent for AlphaBeta {
             }
         }
         let value = (choice.value * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(choice.action)).note("depth", reached).note("value", value);
+        let answer = Answer::id(choice.action).note("depth", reached).note("value", value);
         let answer = answer.note("nodes", search.nodes);
         Ok(if search.late { answer.note("cut", true) } else { answer })
     }

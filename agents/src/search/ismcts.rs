@@ -24,7 +24,7 @@ use ludex_env::{Action, Ask, DynState, DynView, GameRef, Mover, Outcomes, Seat, 
 use ludex_protocol::spec::{Dynamics, Information};
 
 use super::tree::{Logs, ROLLOUT_LIMIT};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -76,7 +76,7 @@ impl Agent for Ismcts {
         }
         let best = search.best().unwrap_or(Arm::new(ask.legal[0], ask.seat));
         let value = (best.mean() * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(best.action)).note("sims", made).note("value", value);
+        let answer = Answer::id(best.action).note("sims", made).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 }

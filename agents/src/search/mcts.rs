@@ -48,7 +48,7 @@ use ludex_protocol::spec::Information;
 
 use super::reuse::Memory;
 use super::tree::{Settings, Tree};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::solve::tree::digest;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
@@ -187,7 +187,7 @@ impl Agent for Mcts {
             memory.keep(tree, ask.seat, ask.legal[at]);
         }
         let value = (sum[at].mean() * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(ask.legal[at])).note("sims", done).note("value", value);
+        let answer = Answer::id(ask.legal[at]).note("sims", done).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 

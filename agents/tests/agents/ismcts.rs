@@ -101,7 +101,7 @@ fn a_deadline_cuts_the_search_and_is_noted() {
     let ask = Ask::on_state(&*state, 0, 0, &[1, 2], AgentKey::Own(&[0; 32]));
     for left in [0, 5] {
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(left))).unwrap();
-        assert_eq!(answer.notes["cut"], true);
+        assert_eq!(answer.notes.more["cut"], true);
     }
     let spec = AgentSpec::parse("ismcts").unwrap();
     assert_eq!((spec.budget().sims, spec.reproducible()), (Some(1000), true));

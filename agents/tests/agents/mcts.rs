@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats};
-use ludex_agents::{AgentSpec, Budget, ErrorKind, Move, build};
+use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = legal_list(state, seat);
     let ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
-    build(spec, g).unwrap().act(&ask, None).unwrap().notes.remove(name).unwrap_or_default()
+    build(spec, g).unwrap().act(&ask, None).unwrap().notes.more.remove(name).unwrap_or_default()
 }
 
 #[test]
@@ -183,10 +183,10 @@ fn a_deadline_cuts_the_search_and_is_noted() {
         let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
-        assert_eq!(answer.notes["cut"], true);
+        assert_eq!(answer.notes.more["cut"], true);
         // One that has passed still gets a legal move.
         let answer = agent.act(&ask, Some(Instant::now())).unwrap();
-        assert!(matches!(answer.mv, Move::Id(a) if legal.contains(&a)));
+        assert!(answer.action().is_some_and(|a| legal.contains(&a)));
     }
 }
 
@@ -255,7 +255,7 @@ fn episodes_do_not_mix_in_kept_trees() {
                 if s.turn() == Turn::Over {
                     continue;
                 }
-                let Move::Id(a) = answer(&*agent, &**s, turn).mv else { panic!("an action id") };
+                let Some(a) = answer(&*agent, &**s, turn).action() else { panic!("an action id") };
                 s.play(0, a).unwrap();
                 if s.turn() != Turn::Over {
                     let legal = legal_list(&**s, 1);

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Subcommand;
-use ludex_agents::{AgentSpec, Kind, list};
+use ludex_agents::{AgentSpec, Roster};
 use serde_json::{Value, json};
 
 use super::print;
@@ -95,19 +95,20 @@ pub(super) fn run(args: Args) -> ExitCode {
 fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
     let named = named::of_data(data)?;
     if as_json {
-        let agents = list().map(|entry| {
+        let agents = Roster::builtin().iter().map(|entry| {
             let args = entry
                 .args
                 .iter()
                 .map(|a| json!({ "name": a.name, "doc": a.doc, "default": a.default, "required": a.required }));
             let args: Vec<Value> = args.collect();
-            json!({ "name": entry.name, "kind": kind(entry.kind), "doc": entry.doc, "args": args })
+            json!({ "name": entry.name, "kind": entry.class.as_str(), "doc": entry.doc, "args": args })
         });
         let named: Vec<Value> = named.entries.iter().map(document).collect();
         return Ok(print::json(&json!({ "agents": agents.collect::<Vec<_>>(), "named": named }))?);
     }
     let mut out = io::stdout().lock();
-    let rows = list().map(|entry| [entry.name, kind(entry.kind), entry.doc].map(str::to_owned).to_vec());
+    let rows =
+        Roster::builtin().iter().map(|entry| [entry.name, entry.class.as_str(), entry.doc].map(str::to_owned).to_vec());
     print::table(&mut out, &rows.collect::<Vec<_>>(), |_| false)?;
     if named.entries.is_empty() {
         return Ok(());
@@ -185,14 +186,4 @@ fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
 fn told(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
     let told = if as_json { print::json(document) } else { writeln!(io::stdout().lock(), "{words}") };
     Ok(told?)
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Builtin => "builtin",
-        Kind::Anchor => "anchor",
-        Kind::Person => "person",
-        Kind::External => "external",
-        Kind::Model => "model",
-    }
 }

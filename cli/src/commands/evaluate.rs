@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_agents::{AgentSpec, Kind, llm};
+use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_protocol::record::Record;
 use ludex_referee::Report;
 use ludex_referee::report::About;
@@ -161,7 +161,7 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 }
 
 fn is_model(spec: &str) -> bool {
-    AgentSpec::parse(spec).is_ok_and(|spec| spec.kind() == Kind::Model)
+    AgentSpec::parse(spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
 fn priced(candidates: &[(String, String)]) -> bool {

@@ -1,7 +1,7 @@
 //! `ludex join`: an agent of the house as a client of a server.
 
 use anyhow::Context as _;
-use ludex_agents::{AgentSpec, Kind};
+use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
 use ludex_protocol::client::{AgentId, Join};
 use ludex_protocol::record::{Clock, Outcome};
@@ -65,7 +65,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let spec = AgentSpec::parse(&args.agent)?;
-    anyhow::ensure!(!(args.json && spec.kind() == Kind::Person), "a person needs the terminal that --json wants");
+    anyhow::ensure!(
+        !(args.json && spec.class() == AgentClass::Person),
+        "a person needs the terminal that --json wants"
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(join(&args, spec));
     // A person who was asked may never answer.
@@ -90,7 +93,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         Some(seed) => seed,
         None => u64::from_le_bytes(random_bytes::<8>().context("the system gives no random numbers")?),
     };
-    let person = spec.kind() == Kind::Person;
+    let person = spec.class() == AgentClass::Person;
     let quiet = args.json;
     let agent = RemoteAgent::new(
         spec,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use ludex_agents::{Agent, AgentError, Answer};
+use ludex_agents::{Agent, wrap};
 use ludex_env::ladder::Row;
 use ludex_env::{Ask, GameRef, games, load};
 use ludex_referee::ladder::{Ladder, Returns};
@@ -81,13 +81,12 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
     let spec = game.spec();
     anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
     let ladder = Ladder::new(spec, game.unit());
-    let watches: Vec<Arc<Stopwatch>> = ladder
+    let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
+    let players: Vec<Player> = ladder
         .agents()
         .iter()
-        .map(|text| {
-            let player = Player::new(text, game).with_context(|| text.clone())?;
-            Ok(Arc::new(Stopwatch { player, moves: 0.into(), nanos: 0.into(), most: 0.into() }))
-        })
+        .zip(&watches)
+        .map(|(text, watch)| Ok(watch.time(Player::new(text, game).with_context(|| text.clone())?)))
         .collect::<anyhow::Result<_>>()?;
     let mut kept = Kept::open(game, &ladder, args)?;
     // Unit by unit through all pairings, so that whatever stands when it is broken off is balanced.
@@ -96,7 +95,6 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
         .filter(|at| !kept.units.contains_key(at))
         .collect();
     let plan: Vec<Planned> = due.iter().flat_map(|&(u, k)| ladder.plan(k, u)).collect();
-    let players = watches.iter().map(|w| Player { agent: w.clone(), ..w.player.clone() }).collect();
     let series = Series { game: game.clone(), players, plan, seeds: Seeds::Open(args.seed) };
     let bar = print::progress(due.len() as u64, &spec.game);
     let mut unit = Returns::new();
@@ -118,39 +116,34 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
     Ok(Measured { ladder, rows, times })
 }
 
-/// An agent whose moves are timed.
+/// How long the moves of an agent took.
+#[derive(Default)]
 struct Stopwatch {
-    player: Player,
     moves: AtomicU64,
     nanos: AtomicU64,
     most: AtomicU64,
 }
 
 impl Stopwatch {
+    /// The same player, timed.
+    fn time(self: &Arc<Self>, player: Player) -> Player {
+        let watch = self.clone();
+        let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
+            let begun = Instant::now();
+            let answer = agent.act(ask, deadline);
+            let nanos = begun.elapsed().as_nanos() as u64;
+            watch.moves.fetch_add(1, Relaxed);
+            watch.nanos.fetch_add(nanos, Relaxed);
+            watch.most.fetch_max(nanos, Relaxed);
+            answer
+        });
+        Player { agent: Arc::new(timed), ..player }
+    }
+
     fn micros(&self) -> Option<[f64; 2]> {
         let moves = self.moves.load(Relaxed);
         let [all, most] = [&self.nanos, &self.most].map(|n| n.load(Relaxed) as f64 / 1e3);
         (moves > 0).then(|| [all / moves as f64, most])
-    }
-}
-
-impl Agent for Stopwatch {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let begun = Instant::now();
-        let answer = self.player.agent.act(ask, deadline);
-        let nanos = begun.elapsed().as_nanos() as u64;
-        self.moves.fetch_add(1, Relaxed);
-        self.nanos.fetch_add(nanos, Relaxed);
-        self.most.fetch_max(nanos, Relaxed);
-        answer
-    }
-
-    fn peeks(&self) -> bool {
-        self.player.agent.peeks()
-    }
-
-    fn reproducible(&self) -> bool {
-        self.player.agent.reproducible()
     }
 }
 

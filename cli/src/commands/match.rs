@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_protocol::record::{Outcome, Reason, Record};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
@@ -49,7 +49,7 @@ struct Sum {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_env::load(&args.game)?;
     let players = players(&game, &args.seats)?;
-    if let Some(person) = players.iter().find(|p| p.spec.kind() == Kind::Person) {
+    if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {
         anyhow::bail!("{} does not play here; `ludex play {:?}` seats a person", person.spec, args.game);
     }
     let table: Vec<usize> = (0..players.len()).collect();

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_protocol::client::MatchView;
 use ludex_protocol::record::Record;
 use ludex_protocol::server::{EventKind, MatchFrame};
@@ -40,7 +40,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         Some(seed) => seed,
         None => u64::from_be_bytes(ludex_server::auth::random_bytes()?),
     };
-    let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.kind() == Kind::Person).collect();
+    let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.class() == AgentClass::Person).collect();
     // Several people share the one terminal, and what it has read ahead.
     if let Some(&first) = persons.first() {
         let agent = players[first].agent.clone();

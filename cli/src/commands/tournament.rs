@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_env::{GameRef, load};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
@@ -246,7 +246,7 @@ fn name_of(shape: Shape) -> String {
 }
 
 fn is_model(entry: &named::Entry) -> bool {
-    matches!(&entry.source, named::Source::Spec(spec) if spec.kind() == Kind::Model)
+    matches!(&entry.source, named::Source::Spec(spec) if spec.class() == AgentClass::Model)
 }
 
 fn settings(run: &str, game: &GameRef, text: &str, agents: Vec<AgentId>, seed: u64) -> Settings {

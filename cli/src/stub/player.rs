@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ludex_agents::{Agent, AgentSpec, ErrorKind, Move};
+use ludex_agents::{Agent, AgentSpec, ErrorKind};
 use ludex_env::draw::{Key, key};
 use ludex_env::policy::Past;
-use ludex_env::{AgentKey, Ask, GameRef, Mover, Stream};
+use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
+use ludex_protocol::Move;
 
 use super::reply::Problem;
 use super::request::About;
@@ -67,10 +68,10 @@ impl Player {
             ask = ask.with_past(past);
         }
         match agent.act(&ask, None).map(|answer| answer.mv) {
-            Ok(Move::Id(a)) => Ok(view.action_text(seat, a)),
-            Ok(Move::Text(text)) => Ok(text),
-            Ok(Move::Said(document)) => Ok(document.to_string()),
-            Ok(Move::Resign) => Ok("I resign".into()),
+            Ok(Some(Move::Id(a))) => Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a))),
+            Ok(Some(Move::Text(text))) => Ok(text),
+            Ok(Some(Move::Document(document))) => Ok(document.to_string()),
+            Ok(None) => Ok("I resign".into()),
             Err(e) if e.kind == ErrorKind::Unfit => Err(wrong(&e.message)),
             Err(e) => Err(Problem::internal(&format!("the stand-in's agent: {e}"))),
         }

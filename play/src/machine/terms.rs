@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_agents::{AgentError, Answer, ErrorKind, Move};
+use ludex_agents::{AgentError, Answer, ErrorKind};
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Given, Past, Seat};
+use ludex_protocol::Move;
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::server::{MatchFrame, Refused, ServerMessage};
@@ -119,14 +120,13 @@ impl Input {
             }
         };
         let given = match answer.mv {
-            Move::Id(a) => Given::Id(i64::from(a)),
-            Move::Text(t) => Given::Text(t),
-            Move::Said(v) => Given::Proposal(v),
-            Move::Resign => return Input::Resign { seat, re: None },
+            Some(Move::Id(a)) => Given::Id(a),
+            Some(Move::Text(t)) => Given::Text(t),
+            Some(Move::Document(v)) => Given::Proposal(v),
+            None => return Input::Resign { seat, re: None },
         };
-        let notes = (!answer.notes.is_empty())
-            .then(|| serde_json::from_value::<Notes>(answer.notes.into()).unwrap_or_default());
-        Input::Answer { seat, turn, given, notes: notes.map(Box::new) }
+        let notes = (!answer.notes.is_empty()).then(|| Box::new(answer.notes));
+        Input::Answer { seat, turn, given, notes }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ludex_agents::{ArgDef, ArgKind, Kind};
+use ludex_agents::{AgentClass, ArgDef, ArgKind};
 use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
@@ -112,17 +112,17 @@ fn agents() -> String {
         "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
          `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}. \
          [Language models](language-models.md) have a page of their own.\n",
-        ludex_agents::roster::SEED.name,
-        ludex_agents::roster::SEED.doc
+        ludex_agents::SEED.name,
+        ludex_agents::SEED.doc
     );
-    for e in ludex_agents::list() {
+    for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
-        match e.kind {
-            Kind::Builtin | Kind::Anchor => {}
-            Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
-            Kind::External | Kind::Model => {
+        match e.class {
+            AgentClass::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
+            AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
+            _ => {}
         }
         if e.args.is_empty() {
             continue;

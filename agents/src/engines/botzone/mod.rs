@@ -28,9 +28,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Move;
 
 use super::program::{self, Patience, last_words};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::{AgentError, ErrorKind};
 use crate::process::{Allowance, Fault, Limits, Process, Program};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};

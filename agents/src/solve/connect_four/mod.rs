@@ -6,7 +6,7 @@ use ludex_env::games::connect_four::View;
 use ludex_env::{Action, Ask, GameRef};
 
 use super::{Solution, Solved};
-use crate::agent::{Agent, Move};
+use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::fit::view;
 use crate::spec;
@@ -58,10 +58,8 @@ impl Solution for ConnectFour {
         if !moves.is_empty() {
             return Ok(moves);
         }
-        match self.fallback.act(ask, None)?.mv {
-            Move::Id(a) => Ok(vec![a]),
-            _ => Ok(ask.legal.to_vec()),
-        }
+        let action = self.fallback.act(ask, None)?.action();
+        Ok(action.map_or_else(|| ask.legal.to_vec(), |a| vec![a]))
     }
 }
 

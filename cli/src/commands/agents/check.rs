@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::programs::{self, Bot};
-use ludex_agents::{AgentSpec, Kind};
+use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::GameRef;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use ludex_play::named::{self, Source};
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
-        && spec.kind() == Kind::Model
+        && spec.class() == AgentClass::Model
         && game.is_none()
     {
         return probe::run(name, spec, data, as_json);
@@ -122,7 +122,7 @@ impl Candidate {
 
 fn play(text: &str, game: &GameRef) -> Option<String> {
     match Player::new(text, game) {
-        Ok(player) if player.spec.kind() == Kind::Person => Some("a person is not checked".to_owned()),
+        Ok(player) if player.spec.class() == AgentClass::Person => Some("a person is not checked".to_owned()),
         Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),
     }

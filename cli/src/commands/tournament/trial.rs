@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_env::GameRef;
 use ludex_referee::tournament::{Settings, Tournament};
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ impl Trial {
 /// An entrant made ready to play.
 pub(super) fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
-    if spec.kind() == Kind::Person {
+    if spec.class() == AgentClass::Person {
         return Err("a person does not play in tournaments".into());
     }
     let agent = spec.build(game).map_err(|e| e.to_string())?;
