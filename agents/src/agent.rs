@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use ludex_env::{Action, Ask, Policy};
+use ludex_env::draw::{Key, key};
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, DynState, Policy, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::record::Notes;
 
@@ -98,6 +100,24 @@ pub trait Agent: Send + Sync {
     /// Called when a match with this agent ends, once for each seat that [`Agent::enter`] was called for. After the last
     /// one the agent may drop what it keeps for later turns.
     fn leave(&self) {}
+}
+
+/// Asks an agent for one move of `seat`, which is to move in `state`: the simplest way, without a match around it.
+///
+/// The agent's randomness comes from `seed`, as with the argument `seed` of specs on the seat's first turn: a caller that
+/// asks again later in an episode gives another seed. Hosts of matches build an [`Ask`] themselves, with the episode's
+/// draw, the turn and the past.
+///
+/// # Errors
+/// As [`Agent::act`].
+pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<Answer, AgentError> {
+    let legal = legal_list(state, seat);
+    agent.act(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
+}
+
+/// The key that a seed stands for: SHA-256 of `ludex.v1:agent-seed:N`.
+pub(crate) fn seed_key(seed: u64) -> Key {
+    key(&format!("ludex.v1:agent-seed:{seed}"))
 }
 
 /// An agent as a [`Policy`], for batches and other hosts that need an action at once, without a deadline.

@@ -1,8 +1,9 @@
 //! Arguments of agents: their definitions and their values.
 
+use ludex_protocol::Refusal;
 use std::fmt;
 
-use crate::error::AgentError;
+use crate::refusal::bad_value;
 
 /// What values an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +67,8 @@ impl ArgDef {
     }
 
     /// The value that `text` means.
-    pub(crate) fn read(&self, text: &str) -> Result<ArgValue, AgentError> {
-        let wrong = |allowed: String| Err(AgentError::value(self.name, text, allowed));
+    pub(crate) fn read(&self, text: &str) -> Result<ArgValue, Refusal> {
+        let wrong = |allowed: String| Err(bad_value(self.name, text, &allowed));
         match self.kind {
             ArgKind::Int { min, max } => match text.parse() {
                 Ok(n) if (min..=max).contains(&n) => Ok(ArgValue::Int(n)),

@@ -7,6 +7,7 @@ use std::time::Instant;
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef, Given};
 use ludex_protocol::Move;
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -15,7 +16,7 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
 
-fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))
 }
 

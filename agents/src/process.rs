@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub use fault::Fault;
+use ludex_protocol::Refusal;
 
-use crate::error::AgentError;
+use crate::error::ErrorKind;
+use crate::refusal::bad_value;
 use crate::sandbox;
 
 /// How much of standard error is kept.
@@ -85,11 +87,11 @@ impl Program {
     ///
     /// # Errors
     /// A line without words, or with a quotation mark that is not closed.
-    pub fn new(line: &str) -> Result<Self, AgentError> {
+    pub fn new(line: &str) -> Result<Self, Refusal> {
         let argv = shlex::split(line).unwrap_or_default();
         if argv.is_empty() {
             let allowed = "a program and its arguments, quoted as in a shell";
-            return Err(AgentError::value("cmd", line, allowed.to_owned()));
+            return Err(bad_value("cmd", line, allowed));
         }
         Ok(Program { argv, sandboxed: true, limits: Limits::default() })
     }

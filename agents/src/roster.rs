@@ -3,11 +3,12 @@
 use std::sync::{Arc, LazyLock};
 
 use ludex_env::{AgentKey, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, wrap};
 use crate::args::{ArgDef, ArgKind, ArgValue};
-use crate::error::{AgentError, ErrorKind};
 use crate::random::Random;
+use crate::refusal::{refused, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
 use crate::{bots, engines, human, llm, search, solve};
 
@@ -48,16 +49,20 @@ impl Roster {
         self.0.iter()
     }
 
+    /// The agent of this name.
+    pub fn get(&self, name: &str) -> Option<&AgentEntry> {
+        self.iter().find(|entry| entry.name == name)
+    }
+
     /// Reads `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` stand for the character itself.
     ///
     /// # Errors
     /// Text of another form; an unknown name, with the nearest one; an argument that is unknown, repeated or missing, or
     /// whose value the agent does not accept.
-    pub fn parse(&self, text: &str) -> Result<AgentSpec, AgentError> {
+    pub fn parse(&self, text: &str) -> Result<AgentSpec, Refusal> {
         let (name, args) = split(text)?;
-        let Some(entry) = self.iter().find(|e| e.name == name) else {
-            let known = self.iter().map(|e| e.name.to_owned()).collect();
-            return Err(AgentError::unknown(ErrorKind::UnknownAgent, "agent", name, known));
+        let Some(entry) = self.get(name) else {
+            return Err(unknown("agent", name, self.iter().map(|e| e.name).collect()));
         };
         AgentSpec::of(*entry, args, text)
     }
@@ -66,7 +71,7 @@ impl Roster {
     ///
     /// # Errors
     /// As [`Roster::parse`] and [`Roster::build_spec`].
-    pub fn build(&self, text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    pub fn build(&self, text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         self.build_spec(&self.parse(text)?, game)
     }
 
@@ -75,7 +80,7 @@ impl Roster {
     /// # Errors
     /// An agent that does not play this game, with what would fit; an anchor that does not exist; a key or a program
     /// setting that is missing.
-    pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         let spec = self.resolve(spec, game)?;
         let agent = (spec.entry().build)(&spec, game)?;
         let Some(key) = spec.key() else { return Ok(agent) };
@@ -88,7 +93,7 @@ impl Roster {
     ///
     /// # Errors
     /// A level or bot that the game's ladder lacks.
-    pub fn resolve(&self, spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, AgentError> {
+    pub fn resolve(&self, spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, Refusal> {
         if spec.class() != AgentClass::Anchor {
             return Ok(spec.clone());
         }
@@ -99,12 +104,7 @@ impl Roster {
             let rungs: Vec<String> = ladder.iter().map(|a| format!("level={} bot={}", a.level, a.bot)).collect();
             let message =
                 format!("{} has no anchor level={level} bot={bot}; there are: {}", game.spec().game, rungs.join(", "));
-            return Err(AgentError {
-                name: Some("level".into()),
-                got: spec.to_string(),
-                allowed: rungs.into(),
-                ..AgentError::new(ErrorKind::BadValue, message)
-            });
+            return Err(refused(message).path("level").got(spec.to_string()).allowed(rungs));
         };
         let found = self.parse(&rung.agent)?;
         if found.class() == AgentClass::Anchor {
@@ -117,8 +117,8 @@ impl Roster {
     }
 }
 
-fn anchor_of_anchor(text: &str) -> AgentError {
-    AgentError::new(ErrorKind::Syntax, format!("{text}: an anchor names another anchor"))
+fn anchor_of_anchor(text: &str) -> Refusal {
+    refused(format!("{text}: an anchor names another anchor"))
 }
 
 /// Shortcuts over the built-in [`Roster`].
@@ -127,7 +127,7 @@ impl AgentSpec {
     ///
     /// # Errors
     /// As there.
-    pub fn parse(text: &str) -> Result<Self, AgentError> {
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
         Roster::builtin().parse(text)
     }
 
@@ -135,7 +135,7 @@ impl AgentSpec {
     ///
     /// # Errors
     /// As there.
-    pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, AgentError> {
+    pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, Refusal> {
         Roster::builtin().resolve(self, game)
     }
 
@@ -143,7 +143,7 @@ impl AgentSpec {
     ///
     /// # Errors
     /// As there.
-    pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+    pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         Roster::builtin().build_spec(self, game)
     }
 }
@@ -152,7 +152,7 @@ impl AgentSpec {
 ///
 /// # Errors
 /// As there.
-pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Roster::builtin().build(text, game)
 }
 

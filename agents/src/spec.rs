@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use ludex_env::GameRef;
-use ludex_env::draw::{Key, key};
+use ludex_env::draw::Key;
+use ludex_protocol::Refusal;
+use ludex_protocol::error::shortened;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, seed_key};
 pub(crate) use crate::args::{ArgDef, ArgKind, ArgValue};
-use crate::error::{AgentError, ErrorKind};
+use crate::refusal::{refused, unknown};
 
 /// What a host must know about an agent before it seats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl AgentClass {
 }
 
 /// How an entry turns a spec into an agent for a game.
-pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, AgentError>;
+pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, Refusal>;
 
 /// One agent as a [`Roster`](crate::Roster) knows it.
 #[derive(Clone, Copy)]
@@ -113,33 +115,25 @@ impl AgentSpec {
     ///
     /// # Errors
     /// An argument that is unknown, repeated or missing, or whose value it does not accept.
-    pub(crate) fn of(entry: AgentEntry, args: RawArgs<'_>, text: &str) -> Result<Self, AgentError> {
+    pub(crate) fn of(entry: AgentEntry, args: RawArgs<'_>, text: &str) -> Result<Self, Refusal> {
         let mut spec = AgentSpec { entry, given: Vec::new() };
         for (name, value) in args {
             if spec.given.iter().any(|(n, _)| n == name) {
-                return Err(AgentError {
-                    name: Some(name.to_owned()),
-                    got: text.into(),
-                    ..AgentError::new(ErrorKind::UnknownArgument, format!("{name} is given twice"))
-                });
+                return Err(refused(format!("{name} is given twice")).path(name).got(shortened(text)));
             }
             let value = match spec.def(name) {
                 Some(def) => def.read(&value)?,
                 None if entry.any_args => ArgValue::Text(value),
                 None => {
-                    let known = spec.defs().map(|d| d.name.to_owned()).collect();
-                    let what = format!("argument of {}", entry.name);
-                    return Err(AgentError::unknown(ErrorKind::UnknownArgument, &what, name, known));
+                    let known = spec.defs().map(|d| d.name).collect();
+                    return Err(unknown(&format!("argument of {}", entry.name), name, known).path(name));
                 }
             };
             spec.given.push((name.to_owned(), value));
         }
         if let Some(def) = entry.args.iter().find(|d| d.required && spec.given(d.name).is_none()) {
-            return Err(AgentError {
-                name: Some(def.name.to_owned()),
-                got: text.into(),
-                ..AgentError::new(ErrorKind::Missing, format!("{} needs {}: {}", entry.name, def.name, def.doc))
-            });
+            let message = format!("{} needs {}: {}", entry.name, def.name, def.doc);
+            return Err(refused(message).path(def.name).got(shortened(text)));
         }
         spec.sort();
         Ok(spec)
@@ -219,7 +213,7 @@ impl AgentSpec {
     ///
     /// # Errors
     /// Unknown argument, or a value that the argument does not accept.
-    pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, AgentError> {
+    pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, Refusal> {
         let rest = self.given.iter().filter(|(n, _)| n != name);
         let rest = rest.map(|(n, v)| (n.as_str(), v.raw()));
         AgentSpec::of(self.entry, rest.chain([(name, value.to_owned())]).collect(), &self.to_string())
@@ -261,7 +255,7 @@ impl AgentSpec {
 
     /// The key that `seed=N` fixes: SHA-256 of `ludex.v1:agent-seed:N`.
     pub fn key(&self) -> Option<Key> {
-        self.int("seed").map(|n| key(&format!("ludex.v1:agent-seed:{n}")))
+        self.int("seed").map(seed_key)
     }
 
     fn given(&self, name: &str) -> Option<&ArgValue> {
@@ -312,11 +306,10 @@ impl PartialEq for AgentSpec {
 pub(crate) type RawArgs<'a> = Vec<(&'a str, String)>;
 
 /// The name and the raw arguments.
-pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), AgentError> {
-    let wrong = |why: String| AgentError {
-        got: text.into(),
-        allowed: ["name key=value key=\"quoted value\"".to_owned()].into(),
-        ..AgentError::new(ErrorKind::Syntax, format!("{text:?} is no agent spec: {why}"))
+pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
+    let wrong = |why: String| {
+        let refusal = refused(format!("{text:?} is not an agent spec: {why}"));
+        refusal.got(shortened(text)).allowed(vec!["name key=value key=\"quoted value\""])
     };
     let (name, mut rest) = word(text.trim());
     if name.is_empty() {

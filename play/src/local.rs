@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer};
+use ludex_agents::{Agent, AgentClass, AgentSpec, Answer};
 use ludex_env::draw::{Key, key};
 use ludex_env::{GameRef, Journal};
-use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, Record, RecordSeat, VERSION};
+use ludex_protocol::{Move, Refusal};
 use ludex_referee::digest::seed_commit;
 use ludex_referee::schedule::{Planned, Seeds};
 use rayon::prelude::*;
@@ -37,7 +37,7 @@ impl Player {
     ///
     /// # Errors
     /// As [`AgentSpec::parse`] and [`AgentSpec::build`].
-    pub fn new(text: &str, game: &GameRef) -> Result<Self, AgentError> {
+    pub fn new(text: &str, game: &GameRef) -> Result<Self, Refusal> {
         let spec = AgentSpec::parse(text)?;
         let agent = spec.build(game)?;
         Ok(Player { name: spec.to_string(), spec, agent })

@@ -13,8 +13,9 @@ pub mod usage;
 
 use std::collections::BTreeMap;
 
-use ludex_agents::{AgentClass, AgentError, AgentSpec, llm};
+use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
+use ludex_protocol::Refusal;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
@@ -124,7 +125,7 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
         && at == part
     {
         let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &text(value));
-        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: AgentError| e)?;
+        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: Refusal| e)?;
     }
     Ok(spec)
 }

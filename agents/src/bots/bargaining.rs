@@ -3,6 +3,7 @@
 
 use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use super::sharing::{Asked, Deal, Items, Reply, Table, dot, lists};
 use crate::error::AgentError;
@@ -22,7 +23,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
+    pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
         let offers = lists(&[MOST_ITEMS; 3]).into_iter().filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
         Ok(Rules { params: params(game)?, offers })
     }

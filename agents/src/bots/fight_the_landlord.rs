@@ -8,6 +8,7 @@ use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, cou
 use ludex_env::games::fight_the_landlord::plays::Plays;
 use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_env::{Action, Ask, GameRef, Viewer};
+use ludex_protocol::Refusal;
 use serde_json::Value;
 
 use crate::agent::{Agent, Answer};
@@ -69,7 +70,7 @@ struct Bot {
     style: Style,
 }
 
-fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, AgentError> {
+fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let params = game.spec().params.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     let params: Params = serde_json::from_value(Value::Object(params))

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ludex_env::games::first_sealed_auction::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -34,18 +35,18 @@ pub(crate) const BOTS: &[AgentEntry] = &[
     ),
 ];
 
-fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, AgentError> {
+fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, Refusal> {
     let rules = rules(spec, game)?;
     let part = part(rules.params.players);
     Ok(Arc::new(Bidder { bids: (0..=rules.steps).map(|value| rules.shaded(value, part)).collect() }))
 }
 
-fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rules = rules(spec, game)?;
     Ok(Arc::new(Bidder { bids: rules.best_responses(&rules.company()) }))
 }
 
-fn rules(spec: &AgentSpec, game: &GameRef) -> Result<Rules, AgentError> {
+fn rules(spec: &AgentSpec, game: &GameRef) -> Result<Rules, Refusal> {
     plays_only(GAME, spec, game)?;
     let params: Params = params(game)?;
     let steps = params.max_value as usize * if params.cents { 100 } else { 1 };

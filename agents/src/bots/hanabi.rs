@@ -15,6 +15,7 @@ use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::fit::{params, plays_only, view};
 use crate::spec::{AgentEntry, AgentSpec};
+use ludex_protocol::Refusal;
 
 const GAME: &str = "hanabi";
 
@@ -29,7 +30,7 @@ const fn bot(name: &'static str, doc: &'static str) -> AgentEntry {
     AgentEntry::new(name, doc, build)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let style = match spec.name() {
         "internal" => Style::Rules(rules::INTERNAL),

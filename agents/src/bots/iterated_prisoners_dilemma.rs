@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -50,7 +51,7 @@ const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef])
     AgentEntry::new(name, doc, build).args(args)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(match spec.name() {
         "always_cooperate" => Classic::AlwaysCooperate,

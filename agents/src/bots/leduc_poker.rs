@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ludex_env::games::leduc_poker::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -19,7 +20,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     build,
 )];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     // Cards are ranks where suits do not matter, else there are two of each rank.
     let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());

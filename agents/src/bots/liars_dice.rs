@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -19,7 +20,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     build,
 )];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let params: Params = params(game)?;
     Ok(Arc::new(Odds {

@@ -2,6 +2,7 @@
 
 use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use super::sharing::{Asked, Deal, Items, Reply, Table, lists};
 use crate::error::AgentError;
@@ -18,7 +19,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
+    pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
         Ok(Rules { params: params(game)? })
     }
 

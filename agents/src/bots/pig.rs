@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ludex_env::games::pig::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -20,7 +21,7 @@ pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
 )
 .args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")])];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, GameRef, Seat};
+use ludex_protocol::Refusal;
 
 use super::{bargaining, negotiation};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const BOTS: &[AgentEntry] = &[
@@ -48,14 +50,14 @@ const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDe
     AgentEntry::new(name, doc, build).args(args)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let asked = &game.spec().game;
     let table: Box<dyn Table> = match asked.as_str() {
         negotiation::GAME => Box::new(negotiation::Rules::new(game)?),
         bargaining::GAME => Box::new(bargaining::Rules::new(game)?),
         _ => {
             let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
-            return Err(AgentError::unfit(spec.name(), asked, "it is a bot of other games", &fits));
+            return Err(does_not_play(spec.name(), asked, "it is a bot of other games", &fits));
         }
     };
     let reserve = spec.number("reserve").unwrap_or(0.0);

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use ludex_env::games::texas_holdem::View;
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -61,7 +62,7 @@ struct Bot {
     slips: f64,
 }
 
-fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, AgentError> {
+fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let table = Table::of(game)?;
     let deck = Deck::of(&table);

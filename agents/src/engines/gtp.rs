@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use ludex_env::games::go::View;
 use ludex_env::{Action, Ask, GameRef, Viewer};
+use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only("go", spec, game)?;
     let params = &game.spec().params;
     let number = |name: &str| params.get(name).and_then(serde_json::Value::as_f64).unwrap_or_default();

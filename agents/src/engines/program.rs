@@ -1,5 +1,6 @@
 //! What the specs of all engines say about their program, and how its faults are told.
 
+use ludex_protocol::Refusal;
 use std::time::{Duration, Instant};
 
 use crate::error::AgentError;
@@ -14,7 +15,7 @@ pub(super) const SANDBOX: ArgDef =
 const LAST_WORDS: usize = 5;
 
 /// The program of a spec; it is looked for when it is started.
-pub(super) fn read(spec: &AgentSpec) -> Result<Program, AgentError> {
+pub(super) fn read(spec: &AgentSpec) -> Result<Program, Refusal> {
     let program = Program::new(&spec.text("cmd").unwrap_or_default())?;
     Ok(Program { sandboxed: spec.flag("sandbox"), ..program })
 }

@@ -14,13 +14,15 @@ use std::time::{Duration, Instant};
 
 use ludex_env::games::chess::View;
 use ludex_env::{Ask, GameRef, Stream};
+use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
 use crate::agent::{Agent, Answer};
-use crate::error::{AgentError, ErrorKind};
+use crate::error::AgentError;
 use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
+use crate::refusal::unknown;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -55,7 +57,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// How long before a deadline the engine is to answer: a tenth of the time that is left, within these bounds.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only("chess", spec, game)?;
     let mut options = vec![("Threads".to_owned(), "1".to_owned())];
     let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
@@ -181,7 +183,8 @@ impl Engine {
                     continue;
                 }
                 let what = format!("option of {name}");
-                return Err(AgentError::unknown(ErrorKind::UnknownArgument, &what, option, listed));
+                let listed = listed.iter().map(String::as_str).collect();
+                return Err(unknown(&what, option, listed).into());
             };
             engine.process.send(&format!("setoption name {own} value {value}\n"));
         }

@@ -15,6 +15,7 @@ use super::endpoint::{Failure, Sent};
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::Format;
+
 use crate::error::AgentError;
 
 /// A call as the journal keeps it.

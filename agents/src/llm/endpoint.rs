@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
+use ludex_protocol::Refusal;
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::{Body, Timeout};
@@ -12,6 +13,7 @@ use ureq::{Body, Timeout};
 use super::api::{Reply, Request};
 use super::gate::Gate;
 use super::settings::{Settings, is_local};
+
 use crate::error::AgentError;
 
 /// Connections are kept and shared by all agents.
@@ -81,7 +83,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// The key is missing.
-    pub(super) fn new(settings: Settings) -> Result<Self, AgentError> {
+    pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
         let gate = Gate::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);

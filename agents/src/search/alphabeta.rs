@@ -23,10 +23,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Turn};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec, Utility};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -45,11 +47,11 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 /// The deepest search; deeper ones would need a greater stack.
 const MOST_PLIES: usize = 1_000;
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
         let fits = "it plays games of two seats and zero sum, one move at a time, without chance, with nothing hidden; \
                     mcts plays this one";
-        return Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+        return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(AlphaBeta {
         depth: spec.int("depth").map_or(MOST_PLIES, |depth| depth as usize),

@@ -12,10 +12,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, GameRef, Outcomes, Turn};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -33,11 +35,11 @@ const NODES_PER_LOOK: u64 = 256;
 /// What every seat gets.
 type Values = [f64; SEATS];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
         let fits = "it plays games of one move at a time, with nothing hidden and chances that can be listed; mcts plays \
                     this one";
-        return Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+        return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(Expectiminimax { depth: spec.int("depth").unwrap_or(1) }))
 }

@@ -21,11 +21,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, DynView, GameRef, Mover, Outcomes, Seat, Stream, Turn, Viewer};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{Dynamics, Information};
 
 use super::tree::{Logs, ROLLOUT_LIMIT};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 /// Nodes at most: a tree that is full is searched on without growing.
@@ -42,9 +44,9 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
 ]);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let facts = game.spec();
-    let unfit = |why: &str| Err(AgentError::unfit(spec.name(), &facts.game, why, "mcts searches such games"));
+    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "mcts searches such games"));
     if facts.information == Information::Perfect {
         return unfit("nothing is hidden in it");
     }

@@ -44,12 +44,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Stream};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
 use super::reuse::Memory;
 use super::tree::{Settings, Tree};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::{bad_value, does_not_play};
 use crate::solve::tree::digest;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -72,12 +74,12 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
 ]);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let hidden = game.spec().information == Information::Imperfect;
-    let unfit = |why: &str, fits: &str| Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+    let unfit = |why: &str, fits: &str| Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     let form = spec.text("form").unwrap_or_default();
     if !["uct", "puct"].contains(&form.as_str()) {
-        return Err(AgentError::value("form", &form, "uct or puct".to_owned()));
+        return Err(bad_value("form", &form, "uct or puct"));
     }
     let cut = spec.int("rollout").map(|n| n as usize);
     if cut.is_some() && game.start().evaluate(0).is_none() {

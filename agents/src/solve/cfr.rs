@@ -10,9 +10,11 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use ludex_env::{Ask, GameRef, Seat};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::solve::tree::{Kind as NodeKind, Node, Tree};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
@@ -153,7 +155,7 @@ type Known = HashMap<(String, u64), Arc<Solved>>;
 /// A server builds an agent for every match.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rounds = spec.int("rounds").unwrap_or(1);
     let key = (game.spec().string.clone(), rounds);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +164,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     }
     let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
     let tree = Tree::build(game, MOST_NODES)
-        .map_err(|why| AgentError::unfit(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
+        .map_err(|why| does_not_play(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
     if known.len() >= MOST_KEPT {
         known.clear();
     }

@@ -16,9 +16,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::solve::tree::{Tree, digest};
 use crate::spec::{AgentEntry, AgentSpec};
 
@@ -118,11 +120,11 @@ impl Table {
     }
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let Some(table) = Table::stored(game) else {
         let stored = TABLES.each_ref().map(|(name, _)| *name).join(", ");
         let fits = format!("it plays {stored} with their default parameters; cfr solves other small games");
-        return Err(AgentError::unfit(spec.name(), &game.spec().string, "its equilibrium is not stored", &fits));
+        return Err(does_not_play(spec.name(), &game.spec().string, "its equilibrium is not stored", &fits));
     };
     Ok(Arc::new(Player(table)))
 }

@@ -5,6 +5,12 @@ use std::sync::Arc;
 use ludex_agents::{Agent, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, GameRef, Outcomes, Seat, Turn, Viewer, load};
+use ludex_protocol::Refusal;
+
+/// Whether a refusal says that the agent does not play the game.
+pub fn unfit(refusal: &Refusal) -> bool {
+    refusal.path.is_none() && refusal.message.contains(" does not play ")
+}
 
 /// A game by its string.
 pub fn game(text: &str) -> GameRef {

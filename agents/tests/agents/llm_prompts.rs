@@ -171,7 +171,7 @@ fn variants_that_a_game_has_not_are_refused() {
         [("hints=true", "hanabi", "hints"), ("swap=true", "chess", "swap"), ("swap=true", "pig", "swap")]
     {
         let e = prompt_digest(&spec(args), &game(id)).unwrap_err();
-        assert_eq!((e.kind, e.name.as_deref()), (ErrorKind::BadValue, Some(name)), "{e}");
+        assert_eq!(e.path.as_deref(), Some(name), "{e}");
         assert!(e.message.contains(id), "{e}");
     }
     assert!(AgentSpec::parse("llm model=m top_p=1").is_err(), "what is not known belongs into extra");

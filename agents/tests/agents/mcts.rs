@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{after, far, game, near, play, seats};
+use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
@@ -215,11 +215,11 @@ fn puct_plays_like_a_searcher() {
 fn arguments_that_do_not_fit_are_refused() {
     let refused = |text: &str, game_text: &str| build(text, &game(game_text)).err().unwrap();
     let e = refused("mcts form=alphazero", "tic_tac_toe");
-    assert!(e.kind == ErrorKind::BadValue && e.message.contains("uct or puct"), "{e}");
+    assert!(e.path.as_deref() == Some("form") && e.message.contains("uct or puct"), "{e}");
     let e = refused("mcts rollout=3", "kuhn_poker");
-    assert!(e.kind == ErrorKind::Unfit && e.message.contains("without rollout"), "{e}");
+    assert!(unfit(&e) && e.message.contains("without rollout"), "{e}");
     let e = refused("mcts reuse=true", "kuhn_poker");
-    assert!(e.kind == ErrorKind::Unfit && e.message.contains("reuse=false"), "{e}");
+    assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
 /// The answer of `agent` for the seat to move in `state`.

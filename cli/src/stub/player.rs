@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ludex_agents::{Agent, AgentSpec, ErrorKind};
+use ludex_agents::{Agent, AgentSpec};
 use ludex_env::draw::{Key, key};
 use ludex_env::policy::Past;
 use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
@@ -72,7 +72,6 @@ impl Player {
             Ok(Some(Move::Text(text))) => Ok(text),
             Ok(Some(Move::Document(document))) => Ok(document.to_string()),
             Ok(None) => Ok("I resign".into()),
-            Err(e) if e.kind == ErrorKind::Unfit => Err(wrong(&e.message)),
             Err(e) => Err(Problem::internal(&format!("the stand-in's agent: {e}"))),
         }
     }

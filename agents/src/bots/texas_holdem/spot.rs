@@ -3,8 +3,8 @@
 use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use crate::error::AgentError;
 use crate::fit::params;
 
 const FOLD: Action = 0;
@@ -21,7 +21,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn of(game: &GameRef) -> Result<Table, AgentError> {
+    pub fn of(game: &GameRef) -> Result<Table, Refusal> {
         let params: Params = params(game)?;
         let mut sum = 0;
         let dealt = params.num_board_cards.iter().flatten().map(|&n| {

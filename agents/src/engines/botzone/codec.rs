@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use ludex_env::{Action, Ask, GameRef, Mover, Seat, load};
+use ludex_protocol::Refusal;
 
 use super::{ataxx, chess, fight_the_landlord, go, gomoku, reversi, texas_holdem, tic_tac_toe};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::AgentSpec;
 
 /// One game of Botzone's in terms of ours.
@@ -59,13 +61,13 @@ impl Codec {
 ///
 /// # Errors
 /// A game or parameters that Botzone does not have, with those that fit.
-pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, AgentError> {
+pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, Refusal> {
     let (asked, id) = (&game.spec().string, &game.spec().game);
     let known: Vec<&Codec> = CODECS.iter().filter(|c| c.id() == id).collect();
     if known.is_empty() {
         let all: Vec<&str> = CODECS.iter().map(|c| c.game).collect();
         let fits = format!("it plays {}", all.join(", "));
-        return Err(AgentError::unfit(spec.name(), asked, "its messages have no form for this game", &fits));
+        return Err(does_not_play(spec.name(), asked, "its messages have no form for this game", &fits));
     }
     let mut why = String::new();
     for codec in &known {
@@ -75,7 +77,7 @@ pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, 
         }
     }
     let fits: Vec<&str> = known.iter().map(|c| c.game).collect();
-    Err(AgentError::unfit(spec.name(), asked, &why, &format!("it plays {}", fits.join(" and "))))
+    Err(does_not_play(spec.name(), asked, &why, &format!("it plays {}", fits.join(" and "))))
 }
 
 /// What was asked of one seat and answered in a match so far, and what is asked now.

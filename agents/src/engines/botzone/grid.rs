@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use ludex_env::{Action, Ask};
 
 use super::codec::{Talk, in_turn, legal, moves, numbers};
+
 use crate::error::AgentError;
 
 /// The fields of a message.

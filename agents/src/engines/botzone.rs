@@ -29,11 +29,13 @@ use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
 use ludex_protocol::Move;
+use ludex_protocol::Refusal;
 
 use super::program::{self, Patience, last_words};
 use crate::agent::{Agent, Answer};
 use crate::error::{AgentError, ErrorKind};
 use crate::process::{Allowance, Fault, Limits, Process, Program};
+use crate::refusal::{bad_value, does_not_play};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 use codec::{Codec, Talk, codec};
@@ -66,16 +68,16 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
     program::SANDBOX,
 ]);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let codec = codec(spec, game)?;
     let form = match spec.text("io").unwrap_or_default().as_str() {
         "json" => Form::Json,
         "simple" if !codec.simple.is_empty() => Form::Simple(codec.simple),
         "simple" => {
             let why = "Botzone has no simplified interaction for it";
-            return Err(AgentError::unfit("botzone io=simple", &game.spec().string, why, "io=json does"));
+            return Err(does_not_play("botzone io=simple", &game.spec().string, why, "io=json does"));
         }
-        other => return Err(AgentError::value("io", other, "json or simple".into())),
+        other => return Err(bad_value("io", other, "json or simple")),
     };
     let program = program::read(spec)?;
     let limits = Limits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..Limits::default() };

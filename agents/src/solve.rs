@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, GameRef, Stream};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub mod cfr;
@@ -46,9 +48,9 @@ trait Solution: Send + Sync {
     fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError>;
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let id = game.spec().game.as_str();
-    let refused = |why: &str, fits: &str| AgentError::unfit(spec.name(), id, why, fits);
+    let refused = |why: &str, fits: &str| does_not_play(spec.name(), id, why, fits);
     let solution = match id {
         tic_tac_toe::GAME => tic_tac_toe::solution(game),
         nim::GAME => nim::solution(game),

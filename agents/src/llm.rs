@@ -27,10 +27,12 @@ use ludex_protocol::record::Notes;
 pub use api::{Message, Role};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};
+use ludex_protocol::Refusal;
 pub use probe::{Probe, ProbeCall, hello, probe};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::refusal::refused;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::Asking;
 use endpoint::Endpoint;
@@ -51,12 +53,12 @@ struct Llm {
     prompts: Prompts,
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Llm::new(spec, game)?))
 }
 
 impl Llm {
-    fn new(spec: &AgentSpec, game: &GameRef) -> Result<Self, AgentError> {
+    fn new(spec: &AgentSpec, game: &GameRef) -> Result<Self, Refusal> {
         let settings = Settings::read(spec)?;
         let prompts = Prompts::new(settings.wording.clone(), game)?;
         Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
@@ -123,7 +125,7 @@ pub fn render(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>) -> Result<Vec<Mes
 ///
 /// # Errors
 /// As [`render`].
-pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, AgentError> {
+pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, Refusal> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;
     let counts = [settings.n, settings.width, settings.votes];
@@ -135,7 +137,7 @@ pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, AgentEr
 ///
 /// # Errors
 /// As [`render`].
-pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, AgentError> {
+pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
     Ok(read(spec)?.calls() as f64)
 }
 
@@ -144,7 +146,7 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, AgentError> {
 ///
 /// # Errors
 /// As [`render`].
-pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, AgentError> {
+pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
     let settings = read(spec)?;
     let plain = match settings.wording.method {
         Method::Prompt => 20.0,
@@ -160,7 +162,7 @@ pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, AgentError> {
 ///
 /// # Errors
 /// As [`render`].
-pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, AgentError> {
+pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
     Ok(read(spec)?.usd(tokens_in, tokens_out))
 }
 
@@ -181,10 +183,9 @@ pub fn key_variable(spec: &AgentSpec) -> Option<String> {
     read(spec).ok()?.key_env
 }
 
-fn read(spec: &AgentSpec) -> Result<Settings, AgentError> {
+fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     if spec.name() != ENTRY.name {
-        let message = format!("{spec} is no language model: its spec would begin with llm");
-        return Err(AgentError::new(crate::ErrorKind::Unfit, message));
+        return Err(refused(format!("{spec} is not a language model: such a spec begins with llm")));
     }
     Settings::read(spec)
 }
