@@ -3,6 +3,7 @@
 use crate::spec::AgentEntry;
 
 pub mod bargaining;
+mod deal;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod hanabi;

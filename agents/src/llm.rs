@@ -10,6 +10,7 @@ mod call;
 mod endpoint;
 mod forecast;
 mod gate;
+mod model;
 mod page;
 mod position;
 mod probe;
@@ -22,52 +23,33 @@ use std::time::Instant;
 
 use ludex_env::draw::key;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 use ludex_protocol::record::Notes;
 
 pub use api::{Message, Role};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};
-use ludex_protocol::Refusal;
+pub use model::typical_out_tokens;
 pub use probe::{Probe, ProbeCall, hello, probe};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::refusal::refused;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::Asking;
-use endpoint::Endpoint;
+use model::{Llm, NAME, read};
 use prompts::{Prompts, Wants};
-use settings::{Api, Format, Method, Settings};
+use settings::Format;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
-    "llm",
+    NAME,
     "a language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic's messages",
     build,
 )
 .class(AgentClass::Model)
 .args(settings::ARGS);
 
-/// A model with its prompts for one game.
-struct Llm {
-    endpoint: Endpoint,
-    prompts: Prompts,
-}
-
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Llm::new(spec, game)?))
-}
-
-impl Llm {
-    fn new(spec: &AgentSpec, game: &GameRef) -> Result<Self, Refusal> {
-        let settings = Settings::read(spec)?;
-        let prompts = Prompts::new(settings.wording.clone(), game)?;
-        Ok(Llm { endpoint: Endpoint::new(settings)?, prompts })
-    }
-
-    /// Anthropic's API does not let a model think and force it to call a tool.
-    fn thinks_with_tools(&self) -> bool {
-        self.endpoint.settings.api == Api::Anthropic && self.endpoint.settings.effort.is_some()
-    }
 }
 
 impl Agent for Llm {
@@ -141,23 +123,6 @@ pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
     Ok(read(spec)?.calls() as f64)
 }
 
-/// A guess at the tokens that a model writes in one call, for estimates until something is measured: nobody has measured
-/// these. Models that think (`effort`) are guessed at ten times as much.
-///
-/// # Errors
-/// As [`render`].
-pub fn typical_out_tokens(spec: &AgentSpec) -> Result<f64, Refusal> {
-    let settings = read(spec)?;
-    let plain = match settings.wording.method {
-        Method::Prompt => 20.0,
-        Method::Cot | Method::ScCot => 300.0,
-        Method::Tot => 150.0,
-        Method::SelfRefine => 200.0,
-    };
-    let guess = plain * if settings.effort.is_some() { 10.0 } else { 1.0 };
-    Ok(settings.max_tokens.map_or(guess, |most| guess.min(most as f64)))
-}
-
 /// What a token count costs in USD under the spec's prices; `None` where it names none.
 ///
 /// # Errors
@@ -181,11 +146,4 @@ pub fn essence(spec: &AgentSpec) -> AgentSpec {
 /// The environment variable that holds the key of a spec's endpoint, if it needs one.
 pub fn key_variable(spec: &AgentSpec) -> Option<String> {
     read(spec).ok()?.key_env
-}
-
-fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
-    if spec.name() != ENTRY.name {
-        return Err(refused(format!("{spec} is not a language model: such a spec begins with llm")));
-    }
-    Settings::read(spec)
 }

@@ -14,12 +14,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ludex_protocol::Refusal;
 use tempfile::TempDir;
 
 pub use fault::Fault;
-use ludex_protocol::Refusal;
 
-use crate::error::ErrorKind;
 use crate::refusal::bad_value;
 use crate::sandbox;
 

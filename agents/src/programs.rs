@@ -15,7 +15,7 @@ const FIRST_LINES: usize = 5;
 
 /// How a bot's source becomes a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Language {
     Python,
     JavaScript,
     Cpp,
@@ -31,7 +31,7 @@ enum Kind {
 pub struct Bot {
     /// The file's name, or the folder's.
     pub name: String,
-    kind: Kind,
+    kind: Language,
     /// What is run or compiled.
     path: PathBuf,
     /// The files to compile: one, or all of a folder.
@@ -53,19 +53,20 @@ impl Bot {
         }
         let files = visible(&path)?;
         let has = |name: &str| files.contains(&path.join(name));
-        let of = |ending: Kind| files.iter().filter(|f| kind_of_file(f) == Some(ending)).cloned().collect::<Vec<_>>();
+        let of =
+            |ending: Language| files.iter().filter(|f| kind_of_file(f) == Some(ending)).cloned().collect::<Vec<_>>();
         let (kind, sources) = if has("__main__.py") {
-            (Kind::Python, Vec::new())
+            (Language::Python, Vec::new())
         } else if has("index.js") {
-            (Kind::JavaScript, Vec::new())
-        } else if let sources = of(Kind::Cpp)
+            (Language::JavaScript, Vec::new())
+        } else if let sources = of(Language::Cpp)
             && !sources.is_empty()
         {
-            (Kind::Cpp, sources)
-        } else if let sources = of(Kind::C)
+            (Language::Cpp, sources)
+        } else if let sources = of(Language::C)
             && !sources.is_empty()
         {
-            (Kind::C, sources)
+            (Language::C, sources)
         } else {
             return Ok(None);
         };
@@ -82,13 +83,13 @@ impl Bot {
         let at = |name: &str| into.join(name).to_string_lossy().into_owned();
         let sources = self.sources.iter().map(|s| s.to_string_lossy().into_owned());
         let argv: Vec<String> = match self.kind {
-            Kind::Python => vec!["python3".into(), path],
-            Kind::JavaScript => vec!["node".into(), path],
-            Kind::Executable => vec![path],
-            Kind::Jar => java(["-jar".into(), path]),
-            Kind::Cpp | Kind::C => {
+            Language::Python => vec!["python3".into(), path],
+            Language::JavaScript => vec!["node".into(), path],
+            Language::Executable => vec![path],
+            Language::Jar => java(["-jar".into(), path]),
+            Language::Cpp | Language::C => {
                 let (compiler, standard) =
-                    if self.kind == Kind::Cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
+                    if self.kind == Language::Cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
                 let program = at("bot");
                 let flags = [compiler, "-O2", standard, "-w", "-fmax-errors=3", "-pthread", "-o", &program];
                 let line = flags.map(str::to_owned).into_iter().chain(sources);
@@ -96,7 +97,7 @@ impl Bot {
                 compile(line.chain(["-lm".to_owned()]).collect())?;
                 vec![program]
             }
-            Kind::JavaSource => {
+            Language::JavaSource => {
                 let class = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let classes = at("classes");
                 let line = ["javac", "-nowarn", "-encoding", "UTF-8", "-d", &classes].map(str::to_owned);
@@ -134,15 +135,15 @@ fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn kind_of_file(path: &Path) -> Option<Kind> {
+fn kind_of_file(path: &Path) -> Option<Language> {
     match path.extension().unwrap_or_default().to_string_lossy().as_ref() {
-        "py" => Some(Kind::Python),
-        "js" | "mjs" | "cjs" => Some(Kind::JavaScript),
-        "cpp" | "cc" | "cxx" => Some(Kind::Cpp),
-        "c" => Some(Kind::C),
-        "java" => Some(Kind::JavaSource),
-        "jar" => Some(Kind::Jar),
-        _ => (path.is_file() && find(&path.to_string_lossy()).is_ok()).then_some(Kind::Executable),
+        "py" => Some(Language::Python),
+        "js" | "mjs" | "cjs" => Some(Language::JavaScript),
+        "cpp" | "cc" | "cxx" => Some(Language::Cpp),
+        "c" => Some(Language::C),
+        "java" => Some(Language::JavaSource),
+        "jar" => Some(Language::Jar),
+        _ => (path.is_file() && find(&path.to_string_lossy()).is_ok()).then_some(Language::Executable),
     }
 }
 

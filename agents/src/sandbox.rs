@@ -15,6 +15,7 @@
 
 #[cfg(target_os = "linux")]
 mod confine;
+mod orders;
 mod reach;
 #[cfg(target_os = "linux")]
 mod syscalls;
@@ -24,9 +25,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use orders::{Orders, WAY_OUT};
 pub(crate) use reach::find;
 
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
@@ -34,28 +35,10 @@ const ASKED: &str = "__sandboxed";
 /// What the helper says before why it starts nothing, and the code that it ends with.
 const MARK: &str = "ludex sandbox: ";
 const REFUSED: i32 = 125;
-/// What every refusal ends with.
-const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
-
 /// Whether this executable is a helper if it is asked.
 static READY: AtomicBool = AtomicBool::new(false);
 /// Another executable that is one.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
-
-/// What the helper needs to know; the program's command line follows it.
-#[derive(Serialize, Deserialize)]
-struct Orders {
-    /// The host's process.
-    host: u32,
-    /// The fresh folder.
-    folder: PathBuf,
-    /// What else may be read.
-    read: Vec<PathBuf>,
-    /// Bytes of memory that it may write to, touched or not.
-    data: u64,
-    /// Bytes of a file.
-    file: u64,
-}
 
 /// To be called first in `main`: if this process was started to become a sandboxed program, it does, and this does not
 /// return.

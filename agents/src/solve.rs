@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, GameRef, Stream};
+use ludex_env::{Ask, GameRef};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
@@ -20,8 +20,11 @@ pub mod equilibrium;
 pub mod mccfr;
 mod nim;
 mod pig;
+mod solution;
 mod tic_tac_toe;
 pub mod tree;
+
+use solution::Solution;
 
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("solver", "tic_tac_toe, nim, connect_four, pig of two: plays the solved game perfectly", build)
@@ -31,22 +34,6 @@ pub(crate) const ENTRY: AgentEntry =
             "how often it plays a random move instead",
         )
         .default("0")]);
-
-/// An index drawn by shares that sum to 1. If they sum to a little less nothing may be drawn: then it is the last.
-fn drawn(shares: &[f64], rng: &mut Stream) -> usize {
-    let mut left = rng.unit();
-    let drawn = shares.iter().position(|share| {
-        left -= share;
-        left < 0.0
-    });
-    drawn.unwrap_or(shares.len() - 1)
-}
-
-/// The solution of a game.
-trait Solution: Send + Sync {
-    /// The moves to choose from, not empty and all legal; any is as good as another.
-    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError>;
-}
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let id = game.spec().game.as_str();
@@ -63,9 +50,6 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let solution = solution.map_err(|(why, fits)| refused(why, fits))?;
     Ok(Arc::new(Solver { solution, blunder: spec.number("blunder").unwrap_or(0.0) }))
 }
-
-/// A solution, or why there is none and what would fit.
-type Solved = Result<Box<dyn Solution>, (&'static str, &'static str)>;
 
 struct Solver {
     solution: Box<dyn Solution>,
@@ -93,7 +77,7 @@ mod tests {
     use std::collections::HashMap;
 
     use ludex_env::erased::legal_list;
-    use ludex_env::{AgentKey, DynState, Seat, Turn};
+    use ludex_env::{Action, AgentKey, DynState, Seat, Turn};
 
     use super::*;
 

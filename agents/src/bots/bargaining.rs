@@ -5,7 +5,7 @@ use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, Ask, GameRef};
 use ludex_protocol::Refusal;
 
-use super::sharing::{Asked, Deal, Items, Reply, Table, dot, lists};
+use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
 use crate::error::AgentError;
 use crate::fit::{params, view};
 
@@ -16,16 +16,16 @@ const MOST_ITEMS: u8 = 7;
 /// What a pool is worth to each player.
 const WORTH: u8 = 10;
 
-pub(super) struct Rules {
+pub(super) struct BargainingRules {
     params: Params,
     /// Offers by id, each with its last kind first.
     offers: Vec<Items>,
 }
 
-impl Rules {
+impl BargainingRules {
     pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
         let offers = lists(&[MOST_ITEMS; 3]).into_iter().filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
-        Ok(Rules { params: params(game)?, offers })
+        Ok(BargainingRules { params: params(game)?, offers })
     }
 }
 
@@ -42,7 +42,7 @@ fn others(deal: &Deal) -> Vec<Items> {
     if good.is_empty() { all } else { good }
 }
 
-impl Table for Rules {
+impl Sharing for BargainingRules {
     fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
         let seen: View = view(ask)?;
         Ok(Asked::Deal(Deal {

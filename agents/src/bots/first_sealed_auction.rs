@@ -46,11 +46,11 @@ fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Ref
     Ok(Arc::new(Bidder { bids: rules.best_responses(&rules.company()) }))
 }
 
-fn rules(spec: &AgentSpec, game: &GameRef) -> Result<Rules, Refusal> {
+fn rules(spec: &AgentSpec, game: &GameRef) -> Result<AuctionRules, Refusal> {
     plays_only(GAME, spec, game)?;
     let params: Params = params(game)?;
     let steps = params.max_value as usize * if params.cents { 100 } else { 1 };
-    Ok(Rules { params, steps })
+    Ok(AuctionRules { params, steps })
 }
 
 /// A bid for every value.
@@ -69,13 +69,13 @@ impl Agent for Bidder {
 }
 
 /// The game's parameters, and what follows from them.
-struct Rules {
+struct AuctionRules {
     params: Params,
     /// The highest value, in the smallest coin.
     steps: usize,
 }
 
-impl Rules {
+impl AuctionRules {
     /// The greatest bid that `value` allows.
     fn most(&self, value: usize) -> usize {
         if self.params.up_to_value { value } else { value.saturating_sub(1) }
@@ -155,13 +155,13 @@ fn power(x: f64, k: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> Rules {
+    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> AuctionRules {
         let steps = max_value as usize * if cents { 100 } else { 1 };
-        Rules { params: Params { players, max_value, cents, up_to_value }, steps }
+        AuctionRules { params: Params { players, max_value, cents, up_to_value }, steps }
     }
 
     /// What `bid` earns against bidders who bid `theirs[value]`, over all their values, counted out.
-    fn counted(rules: &Rules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
+    fn counted(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);
         let gains = (0..all).map(|mut deal| {

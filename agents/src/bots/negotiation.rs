@@ -4,7 +4,7 @@ use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
 use ludex_protocol::Refusal;
 
-use super::sharing::{Asked, Deal, Items, Reply, Table, lists};
+use super::deal::{Asked, Deal, Items, Reply, Sharing, lists};
 use crate::error::AgentError;
 use crate::fit::{params, view};
 
@@ -14,13 +14,13 @@ pub(super) const GAME: &str = "negotiation";
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
 
-pub(super) struct Rules {
+pub(super) struct NegotiationRules {
     params: Params,
 }
 
-impl Rules {
+impl NegotiationRules {
     pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
-        Ok(Rules { params: params(game)? })
+        Ok(NegotiationRules { params: params(game)? })
     }
 
     fn agree(&self) -> Action {
@@ -46,7 +46,7 @@ fn others(deal: &Deal) -> Vec<Items> {
     all.into_iter().filter(|values: &Items| values.iter().any(|&v| v > 0)).collect()
 }
 
-impl Table for Rules {
+impl Sharing for NegotiationRules {
     fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
         let seen: View = view(ask)?;
         if ask.legal[0] > self.agree() {

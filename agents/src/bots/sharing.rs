@@ -6,6 +6,7 @@ use std::time::Instant;
 use ludex_env::{Action, Ask, GameRef, Seat};
 use ludex_protocol::Refusal;
 
+use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
 use super::{bargaining, negotiation};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -52,9 +53,9 @@ const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDe
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let asked = &game.spec().game;
-    let table: Box<dyn Table> = match asked.as_str() {
-        negotiation::GAME => Box::new(negotiation::Rules::new(game)?),
-        bargaining::GAME => Box::new(bargaining::Rules::new(game)?),
+    let table: Box<dyn Sharing> = match asked.as_str() {
+        negotiation::GAME => Box::new(negotiation::NegotiationRules::new(game)?),
+        bargaining::GAME => Box::new(bargaining::BargainingRules::new(game)?),
         _ => {
             let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
             return Err(does_not_play(spec.name(), asked, "it is a bot of other games", &fits));
@@ -68,66 +69,6 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
         _ => Style::Bayesian,
     };
     Ok(Arc::new(Negotiator { table, style, reserve }))
-}
-
-/// How many of each item.
-pub(super) type Items = Vec<u8>;
-
-/// What a game's file tells of it.
-pub(super) trait Table: Send + Sync {
-    /// The position of the asked seat.
-    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError>;
-    /// The id of an answer.
-    fn id(&self, answer: &Reply) -> Action;
-}
-
-/// What is asked of a negotiator.
-pub(super) enum Asked {
-    /// An offer, or to agree.
-    Deal(Deal),
-    /// Words, for which the game's file has the id.
-    Words(Action),
-}
-
-/// An answer.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
-    Agree,
-    /// To keep this.
-    Keep(Items),
-}
-
-/// What is shared out, and how far that is.
-#[derive(Clone, Debug)]
-pub(super) struct Deal {
-    pub me: Seat,
-    pub pool: Items,
-    pub mine: Items,
-    /// What each offer keeps for who made it, seat 0's first.
-    pub offers: Vec<Items>,
-    /// The most offers that there may be; the last one cannot be answered.
-    pub limit: usize,
-    /// What a return shrinks to, on average, with every offer.
-    pub shrinks: f64,
-    /// Whether the other's share is taken off one's return.
-    pub difference: bool,
-    /// Values that the other may have.
-    pub others: fn(&Deal) -> Vec<Items>,
-}
-
-pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
-    counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
-}
-
-/// All lists of numbers up to `most`, the last number fastest.
-pub(super) fn lists(most: &[u8]) -> Vec<Items> {
-    most.iter().fold(vec![Vec::new()], |lists, &most| {
-        let longer = |list: &Items| {
-            let list = list.clone();
-            (0..=most).map(move |n| [&list[..], &[n]].concat())
-        };
-        lists.iter().flat_map(longer).collect()
-    })
 }
 
 impl Deal {
@@ -183,7 +124,7 @@ enum Style {
 }
 
 struct Negotiator {
-    table: Box<dyn Table>,
+    table: Box<dyn Sharing>,
     style: Style,
     /// Part of the most, below which it never agrees.
     reserve: f64,

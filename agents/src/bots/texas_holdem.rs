@@ -22,7 +22,7 @@ mod spot;
 mod tests;
 
 use field::{Deck, Field};
-use spot::{Spot, Table};
+use spot::{PokerTable, Spot};
 
 const GAME: &str = "texas_holdem";
 
@@ -51,10 +51,10 @@ pub(crate) const BOTS: &[AgentEntry] = &[
 ];
 
 /// How a bot decides: from the spot, and whatever it draws from the turn's stream.
-type Decide = fn(&Bot, &Spot, &Ask<'_>) -> Action;
+type Decide = fn(&HoldemBot, &Spot, &Ask<'_>) -> Action;
 
-struct Bot {
-    table: Table,
+struct HoldemBot {
+    table: PokerTable,
     deck: Deck,
     /// The equity of every hand before the board, made at the first use.
     preflop: OnceLock<Vec<f64>>,
@@ -64,12 +64,18 @@ struct Bot {
 
 fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
-    let table = Table::of(game)?;
+    let table = PokerTable::of(game)?;
     let deck = Deck::of(&table);
-    Ok(Arc::new(Bot { table, deck, preflop: OnceLock::new(), decide, slips: spec.number("slips").unwrap_or(0.0) }))
+    Ok(Arc::new(HoldemBot {
+        table,
+        deck,
+        preflop: OnceLock::new(),
+        decide,
+        slips: spec.number("slips").unwrap_or(0.0),
+    }))
 }
 
-impl Agent for Bot {
+impl Agent for HoldemBot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         if self.slips > 0.0 {
             let mut rng = ask.stream();
@@ -85,7 +91,7 @@ impl Agent for Bot {
     }
 }
 
-impl Bot {
+impl HoldemBot {
     /// The equity of every hand against a random one before the board.
     fn preflop(&self) -> &[f64] {
         self.preflop.get_or_init(|| field::preflop(&self.deck))
@@ -93,7 +99,7 @@ impl Bot {
 }
 
 /// Folds the weaker half to a bet, raises with the best fifth, by the smallest raise there is.
-fn by_strength(bot: &Bot, spot: &Spot, _ask: &Ask<'_>) -> Action {
+fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &Ask<'_>) -> Action {
     let beaten = field::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
     match spot.raises.first() {
@@ -107,7 +113,7 @@ fn by_strength(bot: &Bot, spot: &Spot, _ask: &Ask<'_>) -> Action {
 const SAMPLES: u32 = 600;
 
 /// Calls when its share of the pot against random hands is worth the price, raises by what it has beyond a fair share.
-fn by_odds(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
+fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let equity = field::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
     // What is left beyond a fair share: heads-up 5/8 and 3/4 are a quarter and a half of it.
@@ -129,7 +135,7 @@ const WHIM: f64 = 0.03;
 
 /// Takes what promises most: nothing by a fold, the price and the share of the pot by a call, and by a raise also the pot
 /// when everybody folds.
-fn by_ranges(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
+fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();
     let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);

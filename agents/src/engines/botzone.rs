@@ -8,18 +8,16 @@ mod ataxx;
 mod chess;
 mod codec;
 mod fight_the_landlord;
+mod games;
 mod go;
-mod gomoku;
 mod grid;
 mod limits;
 mod log;
 mod memory;
 mod message;
-mod reversi;
 #[cfg(test)]
 mod tests;
 mod texas_holdem;
-mod tic_tac_toe;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +36,8 @@ use crate::process::{Allowance, Fault, Limits, Process, Program};
 use crate::refusal::{bad_value, does_not_play};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-use codec::{Codec, Talk, codec};
+use codec::{Codec, Talk};
+use games::codec;
 use limits::Times;
 use log::Log;
 use memory::{Course, Memory};

@@ -198,14 +198,14 @@ impl Engine {
         self.until("readyok", deadline, |_| {})
     }
 
-    /// Hands all lines before `end` to `heed`.
-    fn until(&mut self, end: &str, deadline: Option<Instant>, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
+    /// Hands all lines before `end` to `each`.
+    fn until(&mut self, end: &str, deadline: Option<Instant>, mut each: impl FnMut(&str)) -> Result<(), AgentError> {
         let patience = Patience::new(PATIENCE, deadline);
         loop {
             let line = patience.line(&mut self.process)?;
             match line.trim() {
                 line if line == end => return Ok(()),
-                line => heed(line),
+                line => each(line),
             }
         }
     }

@@ -8,10 +8,10 @@ use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 
-use super::Llm;
 use super::answer::{self, Reading};
 use super::api::{CUT, Message, REFUSED, Request, estimate};
 use super::endpoint::{Failure, Sent};
+use super::model::Llm;
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::Format;

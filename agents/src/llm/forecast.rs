@@ -3,9 +3,10 @@
 use ludex_env::{Ask, GameRef};
 
 use super::api::estimate;
+use super::model::{read, typical_out_tokens};
+use super::prompting;
 use super::prompts::{Prompts, Wants};
 use super::settings::{Format, Method};
-use super::{prompting, read, typical_out_tokens};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 

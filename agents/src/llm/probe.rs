@@ -10,9 +10,10 @@ use serde::Serialize;
 use super::api::{Message, Request, Role};
 use super::call::Call;
 use super::endpoint::Failure;
+use super::model::{Llm, read};
 use super::prompts::{Task, Wants};
 use super::settings::Format;
-use super::{Llm, answer, position, prompting};
+use super::{answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
@@ -66,7 +67,7 @@ pub struct ProbeCall {
 /// # Errors
 /// A spec that is none of `llm` or is at fault; a call that is not answered, in words that say what to do.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
-    super::read(spec)?;
+    read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
 }
@@ -78,7 +79,7 @@ pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
 /// # Errors
 /// A spec that is none of `llm` or is at fault; a first call that is not answered, as then the others would not be either.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
-    super::read(spec)?;
+    read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     let llm = Llm::new(spec, &game)?;
     let settings = &llm.endpoint.settings;

@@ -119,7 +119,7 @@ pub(super) enum Format {
 
 /// How much of the rules is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rules {
+pub(super) enum RulesShown {
     Long,
     Short,
     None,
@@ -133,7 +133,7 @@ pub(super) struct Wording {
     pub(super) system: bool,
     pub(super) legal: bool,
     pub(super) hints: bool,
-    pub(super) rules: Rules,
+    pub(super) rules: RulesShown,
     pub(super) swap: bool,
     pub(super) history: usize,
     pub(super) emotion: bool,
@@ -275,7 +275,11 @@ fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
         system: one_of(spec, "template", &[("standard", true), ("user", false)])?,
         legal: spec.flag("legal"),
         hints: spec.flag("hints"),
-        rules: one_of(spec, "rules", &[("long", Rules::Long), ("short", Rules::Short), ("none", Rules::None)])?,
+        rules: one_of(
+            spec,
+            "rules",
+            &[("long", RulesShown::Long), ("short", RulesShown::Short), ("none", RulesShown::None)],
+        )?,
         swap: spec.flag("swap"),
         history: size(spec, "history"),
         emotion: spec.flag("emotion"),

@@ -11,7 +11,8 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{Orders, WAY_OUT, reach, syscalls};
+use super::orders::{Orders, WAY_OUT};
+use super::{reach, syscalls};
 
 /// Far beyond what a host lets pass, in seconds: for programs whose host does not look.
 const CPU: u64 = 24 * 3600;

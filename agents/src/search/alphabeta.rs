@@ -111,7 +111,7 @@ impl Agent for AlphaBeta {
             return Err(AgentError::failed("alphabeta: the game finds none of its moves promising"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
-        let mut search = Search::new(root, deepest, self.nodes, deadline);
+        let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, deadline);
         let mut reached = 0;
         for depth in 1..=deepest {
             search.open = false;
@@ -178,7 +178,7 @@ const NOISY_NODES: u64 = 200;
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
-struct Search {
+struct AlphaBetaSearch {
     /// The position at every ply of the line being looked at.
     line: Vec<Box<dyn DynState>>,
     /// The moves at every ply, best guesses first.
@@ -205,14 +205,14 @@ struct Search {
     late: bool,
 }
 
-impl Search {
+impl AlphaBetaSearch {
     fn new(root: Box<dyn DynState>, depth: usize, nodes: u64, deadline: Option<Instant>) -> Self {
         let spec = root.spec();
         let tabled = root.hash().is_some() && spec.rewards == RewardModel::Terminal && depth > 2;
         let by_nodes = nodes.min(1 << 20).next_power_of_two();
         let slots = if tabled { by_nodes.min(1 << (2 * depth + 6).min(20)) } else { 0 };
         let edge = (spec.max_return - spec.min_return) * 1e-6;
-        Search {
+        AlphaBetaSearch {
             table: vec![EMPTY; slots as usize],
             moves: Vec::new(),
             killers: Vec::new(),
@@ -294,7 +294,7 @@ impl Search {
         self.returns[seat]
     }
 
-    /// As [`Search::value`], for the seat to move and no plies left, but `left` for noisy moves.
+    /// As [`AlphaBetaSearch::value`], for the seat to move and no plies left, but `left` for noisy moves.
     fn horizon(&mut self, ply: usize, mover: Seat, left: usize, mut alpha: f64, beta: f64) -> f64 {
         self.open = true;
         let mut moves = self.list(ply);
@@ -327,7 +327,7 @@ impl Search {
         most
     }
 
-    /// As [`Search::value`], for the seat to move and with plies left.
+    /// As [`AlphaBetaSearch::value`], for the seat to move and with plies left.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {

@@ -69,7 +69,7 @@ impl Agent for Expectiminimax {
         let mut rng = ask.stream();
         let root = ask.view().world(&mut rng);
         rng.shuffle(&mut order);
-        let mut search = Search { nodes: 0, open: false, deadline, stopped: false };
+        let mut search = ExpectiminimaxSearch { nodes: 0, open: false, deadline, stopped: false };
         let (mut choice, mut reached) = (order[0], (0, 0.0));
         for depth in 1..=self.depth {
             search.open = false;
@@ -89,7 +89,7 @@ impl Agent for Expectiminimax {
     }
 }
 
-struct Search {
+struct ExpectiminimaxSearch {
     nodes: u64,
     /// Whether this iteration met the horizon.
     open: bool,
@@ -97,7 +97,7 @@ struct Search {
     stopped: bool,
 }
 
-impl Search {
+impl ExpectiminimaxSearch {
     /// The best of `moves` for `seat`, the first of equals, and what it brings everybody.
     fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
         let mut best = (0, [f64::NEG_INFINITY; SEATS]);

@@ -69,7 +69,7 @@ impl Agent for Ismcts {
             _ => {}
         }
         let (view, mut rng) = (ask.view(), ask.stream());
-        let mut search = Search::new(ask.seat, &*view, self.c);
+        let mut search = IsmctsSearch::new(ask.seat, &*view, self.c);
         let (mut made, mut cut) = (0, false);
         while made < self.sims && !cut {
             search.simulate(&*view, &mut rng);
@@ -114,7 +114,7 @@ enum Edge {
 }
 
 /// The tree of one search.
-struct Search {
+struct IsmctsSearch {
     me: Seat,
     c: f64,
     /// By node: the actions met there so far, ascending.
@@ -134,10 +134,10 @@ struct Search {
     outcomes: Outcomes,
 }
 
-impl Search {
+impl IsmctsSearch {
     fn new(me: Seat, view: &dyn DynView, c: f64) -> Self {
         let players = view.spec().players as usize;
-        Search {
+        IsmctsSearch {
             me,
             c,
             nodes: vec![Vec::new()],

@@ -48,7 +48,7 @@ use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
 use super::reuse::Memory;
-use super::tree::{Settings, Tree};
+use super::tree::{Tree, TreeSettings};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::refusal::{bad_value, does_not_play};
@@ -98,7 +98,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
         time: spec.int("ms").map(Duration::from_millis),
-        settings: Settings { c: spec.number("c").unwrap_or(2.0), solve: spec.flag("solve"), puct: form == "puct", cut },
+        settings: TreeSettings {
+            c: spec.number("c").unwrap_or(2.0),
+            solve: spec.flag("solve"),
+            puct: form == "puct",
+            cut,
+        },
         memory: reuse.then(Memory::default),
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         peek: spec.peeks(),
@@ -108,7 +113,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 struct Mcts {
     sims: u64,
     time: Option<Duration>,
-    settings: Settings,
+    settings: TreeSettings,
     memory: Option<Memory>,
     worlds: u64,
     peek: bool,

@@ -15,7 +15,7 @@ use ludex_protocol::Refusal;
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
-use crate::solve::tree::{Kind as NodeKind, Node, Tree};
+use crate::solve::tree::{Node, NodeKind, Tree};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 /// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
@@ -160,7 +160,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let key = (game.spec().string.clone(), rounds);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(solved) = known.get(&key) {
-        return Ok(Arc::new(Player(solved.clone())));
+        return Ok(Arc::new(CfrPlayer(solved.clone())));
     }
     let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
     let tree = Tree::build(game, MOST_NODES)
@@ -170,17 +170,17 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }
     let solved = Arc::new(Solved { tree, rounds: rounds as u32, policy: OnceLock::new() });
     known.insert(key, solved.clone());
-    Ok(Arc::new(Player(solved)))
+    Ok(Arc::new(CfrPlayer(solved)))
 }
 
-struct Player(Arc<Solved>);
+struct CfrPlayer(Arc<Solved>);
 
-impl Agent for Player {
+impl Agent for CfrPlayer {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
-        let drawn = super::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
+        let drawn = super::solution::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
         Ok(Answer::id(tree.actions(set)[drawn]))
     }
 }

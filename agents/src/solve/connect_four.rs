@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ludex_env::games::connect_four::View;
 use ludex_env::{Action, Ask, GameRef};
 
-use super::{Solution, Solved};
+use super::solution::{Solution, Solved};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::fit::view;
@@ -18,7 +18,7 @@ mod search;
 mod tests;
 
 use board::Position;
-use search::{Search, ordered};
+use search::{Search, first, ordered};
 
 pub(super) const GAME: &str = "connect_four";
 
@@ -84,17 +84,4 @@ fn best(p: Position, search: &mut Search) -> Option<u64> {
         }
     }
     Some(cells)
-}
-
-/// The first move, by the search's own order, that wins, or else draws; `Some(None)` where all lose.
-fn first(p: Position, search: &mut Search) -> Option<Option<u64>> {
-    let (moves, count) = ordered(p, p.safe());
-    for score in [1, 0] {
-        for &cell in &moves[..count] {
-            if search.holds(p.after(cell), score)? {
-                return Some(Some(cell));
-            }
-        }
-    }
-    Some(None)
 }

@@ -7,7 +7,7 @@ use ludex_env::games::nim::View;
 use ludex_env::{Action, Ask, GameRef};
 use serde_json::Value;
 
-use super::{Solution, Solved};
+use super::solution::{Solution, Solved};
 use crate::error::AgentError;
 use crate::fit::view;
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use ludex_env::{Action, Ask, DynState, GameRef, Turn};
 
-use super::{Solution, Solved};
+use super::solution::{Solution, Solved};
 
 use crate::error::AgentError;
 

@@ -2,7 +2,7 @@
 
 use crate::common::{after, far, game, near, unfit};
 use ludex_agents::build;
-use ludex_agents::solve::equilibrium::Table;
+use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::Tree;
 use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
 
@@ -10,7 +10,7 @@ use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
 fn stored(name: &str) -> (Tree, Vec<f64>) {
     let g = game(name);
     let tree = Tree::build(&g, 1 << 20).unwrap();
-    let policy = Table::stored(&g).unwrap().policy(&tree);
+    let policy = PolicyTable::stored(&g).unwrap().policy(&tree);
     (tree, policy)
 }
 

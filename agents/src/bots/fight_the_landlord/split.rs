@@ -60,7 +60,7 @@ struct Chains {
     number: usize,
 }
 
-struct Search {
+struct SplitSearch {
     best: i32,
     chains: Chains,
 }
@@ -94,7 +94,7 @@ fn plain(hand: Counts, slots: usize) -> i32 {
     sum
 }
 
-impl Search {
+impl SplitSearch {
     fn go(&mut self, hand: Counts, from: usize, chains: &mut Chains, so_far: i32, slots: usize) {
         let sum = so_far + plain(hand, slots);
         if sum < self.best {
@@ -124,8 +124,8 @@ impl Search {
     }
 }
 
-fn search(hand: Counts) -> Search {
-    let mut search = Search { best: i32::MAX, chains: Chains::default() };
+fn search(hand: Counts) -> SplitSearch {
+    let mut search = SplitSearch { best: i32::MAX, chains: Chains::default() };
     search.go(hand, 0, &mut Chains::default(), 0, 0);
     search
 }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, Mover, Outcomes, Past, Seat, Turn, games, load};
 
-use super::codec::{Codec, Talk, codec};
+use super::codec::{Codec, Talk};
+use super::games::codec;
 use crate::fit::view;
 use crate::spec::AgentSpec;
 

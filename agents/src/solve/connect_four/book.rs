@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::board::{COLUMNS, Position, column};
-use super::first;
-use super::search::{Search, ordered};
+use super::search::{Search, first, ordered};
 
 /// The last ply in the book.
 pub(super) const LAST: u32 = 12;

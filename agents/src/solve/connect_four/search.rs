@@ -145,3 +145,16 @@ pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usiz
     debug_assert!(moves[..count].iter().all(|&m| column(m) < COLUMNS));
     (moves, count)
 }
+
+/// The first move, by the search's own order, that wins, or else draws; `Some(None)` where all lose.
+pub(super) fn first(p: Position, search: &mut Search) -> Option<Option<u64>> {
+    let (moves, count) = ordered(p, p.safe());
+    for score in [1, 0] {
+        for &cell in &moves[..count] {
+            if search.holds(p.after(cell), score)? {
+                return Some(Some(cell));
+            }
+        }
+    }
+    Some(None)
+}

@@ -1,0 +1,65 @@
+//! What negotiators know of a game in which items are shared out, whichever game it is.
+
+use ludex_env::{Action, Ask, Seat};
+
+use crate::error::AgentError;
+
+/// How many of each item.
+pub(super) type Items = Vec<u8>;
+
+/// A game in which items are shared out.
+pub(super) trait Sharing: Send + Sync {
+    /// The position of the asked seat.
+    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError>;
+    /// The id of an answer.
+    fn id(&self, answer: &Reply) -> Action;
+}
+
+/// What is asked of a negotiator.
+pub(super) enum Asked {
+    /// An offer, or to agree.
+    Deal(Deal),
+    /// Words, for which the game's file has the id.
+    Words(Action),
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reply {
+    Agree,
+    /// To keep this.
+    Keep(Items),
+}
+
+/// What is shared out, and how far that is.
+#[derive(Clone, Debug)]
+pub(super) struct Deal {
+    pub me: Seat,
+    pub pool: Items,
+    pub mine: Items,
+    /// What each offer keeps for who made it, seat 0's first.
+    pub offers: Vec<Items>,
+    /// The most offers that there may be; the last one cannot be answered.
+    pub limit: usize,
+    /// What a return shrinks to, on average, with every offer.
+    pub shrinks: f64,
+    /// Whether the other's share is taken off one's return.
+    pub difference: bool,
+    /// Values that the other may have.
+    pub others: fn(&Deal) -> Vec<Items>,
+}
+
+pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
+    counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
+}
+
+/// All lists of numbers up to `most`, the last number fastest.
+pub(super) fn lists(most: &[u8]) -> Vec<Items> {
+    most.iter().fold(vec![Vec::new()], |lists, &most| {
+        let longer = |list: &Items| {
+            let list = list.clone();
+            (0..=most).map(move |n| [&list[..], &[n]].concat())
+        };
+        lists.iter().flat_map(longer).collect()
+    })
+}
