@@ -13,13 +13,13 @@ use ludex_protocol::record::Notes;
 
 use crate::error::AgentError;
 
-/// What an agent does, and what it has to tell about it.
+/// An agent's move, and its notes on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Its move; `None`: it gives up.
     pub mv: Option<Move>,
-    /// Notes for the record, empty where there is nothing to tell. Agents of this crate tell `sims`, `value`, `nodes`,
-    /// `depth`, `cut` and the like in `more`.
+    /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and the
+    /// like into `more`.
     pub notes: Notes,
 }
 
@@ -39,7 +39,7 @@ impl Answer {
         Answer { mv: None, notes: Notes::default() }
     }
 
-    /// Adds a note of a name that [`Notes`] has no field for.
+    /// Adds a note under a name for which [`Notes`] does not have a field.
     pub fn note(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.notes.more.insert(name.to_owned(), value.into());
         self
@@ -60,7 +60,7 @@ impl Answer {
 /// turn, and whatever an agent keeps between questions (trees, transcripts) is a cache. So one agent may be asked from
 /// several threads, about several episodes, in any order, and again after a crash.
 ///
-/// The two exceptions are told: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
+/// There are two exceptions, and both can be seen: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
 /// an answer that a deadline cut short carries the note `cut: true`.
 pub trait Agent: Send + Sync {
     /// The move for this question. With a deadline it returns by then, with an answer or an error; only a person is not
@@ -123,7 +123,8 @@ pub(crate) fn seed_key(seed: u64) -> Key {
 /// An agent as a [`Policy`], for batches and other hosts that need an action at once, without a deadline.
 pub struct InProcess(pub Arc<dyn Agent>);
 
-/// What [`InProcess`] answers when the agent gave up, failed, or named nothing legal: no action of any game.
+/// What [`InProcess`] answers when the agent gave up, failed, or did not name a legal action. It is not an action of any
+/// game.
 pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for InProcess {

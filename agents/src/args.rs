@@ -7,6 +7,7 @@ use crate::refusal::bad_value;
 
 /// What values an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ArgKind {
     /// A whole number within inclusive bounds.
     Int {
@@ -35,7 +36,7 @@ pub struct ArgDef {
     pub name: &'static str,
     /// What it takes.
     pub kind: ArgKind,
-    /// What is meant when it is absent, as it would be written.
+    /// The value that an absent argument has, as it would be written.
     pub default: Option<&'static str>,
     /// Whether it must be given.
     pub required: bool,
@@ -46,7 +47,7 @@ pub struct ArgDef {
 }
 
 impl ArgDef {
-    /// An argument that may be absent and then means nothing.
+    /// An argument that may be absent, without a default.
     pub const fn new(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
         ArgDef { name, kind, default: None, required: false, unless: None, doc }
     }
@@ -61,7 +62,7 @@ impl ArgDef {
         ArgDef { default: Some(value), unless: Some(other), ..self }
     }
 
-    /// To be given always.
+    /// It must be given.
     pub const fn required(self) -> Self {
         ArgDef { required: true, ..self }
     }
@@ -113,7 +114,7 @@ impl ArgValue {
 }
 
 impl fmt::Display for ArgValue {
-    /// As it stands in a spec: text is quoted where it must be.
+    /// As in a spec: text is quoted where it must be.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArgValue::Int(n) => write!(f, "{n}"),

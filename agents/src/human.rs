@@ -20,12 +20,12 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))
 }
 
-/// How many legal moves are listed unasked.
+/// Up to this many legal moves are listed without being asked for.
 const SHOWN: usize = 32;
 
 /// A person behind a reader and a writer. Shows the view and the legal moves; reads a move in any notation of the game, an
 /// id, or a document as JSON; asks again with the reason when it does not fit. `?` lists the legal moves, `quit` (or the
-/// end of input) resigns. The deadline is not watched: reading cannot be broken off.
+/// end of input) resigns. The deadline is not kept: reading cannot be interrupted.
 pub struct Human<R, W> {
     io: Mutex<(R, W)>,
 }
@@ -89,7 +89,7 @@ fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
     all.join(", ")
 }
 
-/// The move that a line means, in the game's own reading, or the game's reason why it is none.
+/// The move that a line means, in the game's own reading, or the game's reason why it is not a move.
 fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
         return Ok(Move::Id(a.into()));

@@ -94,7 +94,7 @@ impl Agent for Llm {
 /// unless the spec says `format=text`.
 ///
 /// # Errors
-/// A spec that is none of `llm`, or does not fit the game.
+/// A spec of another agent, or one that does not fit the game.
 pub fn render(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>) -> Result<Vec<Message>, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;

@@ -10,7 +10,7 @@ use crate::sandbox::find;
 
 /// How long a compiler may take.
 const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
-/// How much of what a compiler says is told.
+/// How many lines of a compiler's output are quoted.
 const FIRST_LINES: usize = 5;
 
 /// How a bot's source becomes a running program.
@@ -73,11 +73,11 @@ impl Bot {
         Ok(Some(Bot { name, kind, path, sources }))
     }
 
-    /// Makes it ready, with what is compiled in the folder `into`, and says the command line that runs it. Compilers are
-    /// not confined: they are asked about sources of people who are let in.
+    /// Makes it ready and gives the command line that runs it; what is compiled goes into the folder `into`. Compilers are
+    /// not confined: the host lets in only authors it trusts that far.
     ///
     /// # Errors
-    /// The compiler's first words, or which one is missing.
+    /// The first lines of the compiler's output, or which compiler is missing.
     pub fn make(&self, into: &Path) -> Result<String, String> {
         let path = self.path.to_string_lossy().into_owned();
         let at = |name: &str| into.join(name).to_string_lossy().into_owned();
@@ -93,7 +93,7 @@ impl Bot {
                 let program = at("bot");
                 let flags = [compiler, "-O2", standard, "-w", "-fmax-errors=3", "-pthread", "-o", &program];
                 let line = flags.map(str::to_owned).into_iter().chain(sources);
-                // Mathematics come last, behind what asks for them.
+                // The linker needs the mathematics library after the files that use it.
                 compile(line.chain(["-lm".to_owned()]).collect())?;
                 vec![program]
             }
@@ -111,11 +111,11 @@ impl Bot {
     }
 }
 
-/// What begins a bot of several files, which is a folder; sources of C and C++ side by side may be a bot each.
+/// Files that make their folder one bot. C and C++ sources side by side may be a bot each.
 const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 
 /// The bots at `path`: the one that a file is, or a folder by its `__main__.py` or `index.js`; else all bots in the folder, by
-/// name. Hidden files and what is no bot are left out.
+/// name. Hidden files and whatever is not a bot are left out.
 ///
 /// # Errors
 /// What cannot be read.
@@ -147,7 +147,7 @@ fn kind_of_file(path: &Path) -> Option<Language> {
     }
 }
 
-/// A virtual machine that keeps to one folder and to what a player may hold.
+/// The Java virtual machine, kept to one folder and to the memory that a player may have.
 fn java<const N: usize>(args: [String; N]) -> Vec<String> {
     let flags = ["java", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx256m"].map(str::to_owned);
     flags.into_iter().chain(args).collect()
@@ -187,7 +187,7 @@ mod tests {
             write(file, "");
         }
         let program = write("run", "#!/bin/sh\n");
-        assert_eq!(bots(folder.path()).unwrap().len(), 4, "what is not executable is no program");
+        assert_eq!(bots(folder.path()).unwrap().len(), 4, "a file that is not executable is not a program");
         fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let found = bots(folder.path()).unwrap();
         let names: Vec<&str> = found.iter().map(|bot| bot.name.as_str()).collect();

@@ -1,17 +1,17 @@
-//! What a program may not do: the programs of strangers play here.
+//! What a program may not do. It is needed because the programs of strangers play here.
 //!
-//! The host starts its own executable again ([`run_if_asked`]), which takes from itself whatever a player needs not, for
-//! good, and then becomes the program. What is left:
+//! The host starts its own executable again ([`run_if_asked`]), which gives up for
+//! good everything that a player does not need, and then becomes the program. What is left:
 //!
-//! - one process with threads: no other program beside it, no new group or session, no signal to anybody else;
-//! - no network, no socket that reaches anybody;
+//! - one process with threads: no other program beside it, no new group or session, no signal to another process;
+//! - no network, and no socket that reaches another process;
 //! - to read: the system's programs and libraries, the program's own folder, and the files and folders that its command
 //!   line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`, and is removed afterwards;
-//! - an environment of `PATH` and little else; limits of memory, of files, and a far one of CPU time; no privileges;
+//! - an environment of `PATH` and little else; limits of memory and files, a generous limit of CPU time; no privileges;
 //! - it does not outlive the host.
 //!
-//! It can see that files exist which it may not open, and fill its folder file by file. Linux 5.13 or newer is needed, with
-//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a program that one trusts unprotected.
+//! It can still see that files exist which it may not open, and it can fill its folder file by file. Linux 5.13 or newer is needed, with
+//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a trusted program without protection.
 
 #[cfg(target_os = "linux")]
 mod confine;
@@ -32,12 +32,12 @@ pub(crate) use reach::find;
 
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
 const ASKED: &str = "__sandboxed";
-/// What the helper says before why it starts nothing, and the code that it ends with.
+/// What the helper prints before the reason why it starts nothing, and its exit code then.
 const MARK: &str = "ludex sandbox: ";
 const REFUSED: i32 = 125;
-/// Whether this executable is a helper if it is asked.
+/// Whether this executable becomes a helper when it is asked to.
 static READY: AtomicBool = AtomicBool::new(false);
-/// Another executable that is one.
+/// Another executable that does.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
 
 /// To be called first in `main`: if this process was started to become a sandboxed program, it does, and this does not
@@ -95,7 +95,7 @@ pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Comman
         host: std::process::id(),
         folder: folder.path().to_owned(),
         read,
-        // What is used is looked at; this bounds what is asked for at once, and runtimes ask for more than they use.
+        // Used memory is watched elsewhere. This bounds what is allocated at once, and runtimes allocate more than they use.
         data: memory.saturating_mul(2).saturating_add(512 << 20),
         file,
     };

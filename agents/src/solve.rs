@@ -1,4 +1,4 @@
-//! Games solved: `solver`, and what else looks at whole games.
+//! Solved games: `solver`, and the other agents that look at whole games.
 //!
 //! For `solver` there is a file per game that says which moves are best; this one draws among them. `cfr`, `mccfr` and the
 //! stored policies of `equilibrium` are for hidden information, over the whole [`tree`] of a game.
@@ -160,7 +160,7 @@ mod tests {
             let played = |turn| agent.act(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);
             (0..400).map(|turn| played(turn).unwrap()).collect::<Vec<_>>()
         };
-        // Two piles of one are left by the only move that wins.
+        // The only move that wins leaves two piles of one.
         let win = Answer::id(1);
         assert!(moves("solver").iter().all(|mv| *mv == win));
         let wins = moves("solver blunder=0.6").iter().filter(|mv| **mv == win).count();

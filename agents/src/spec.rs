@@ -16,7 +16,7 @@ use crate::refusal::{refused, unknown};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AgentClass {
-    /// Code of this process: it answers alone.
+    /// Code in this process, which needs no program, network or person.
     Builtin,
     /// A rung of the game's ladder; [`AgentSpec::resolve`] says which agent it is.
     Anchor,
@@ -219,7 +219,7 @@ impl AgentSpec {
         AgentSpec::of(self.entry, rest.chain([(name, value.to_owned())]).collect(), &self.to_string())
     }
 
-    /// The spec with an argument set; the value is the caller's to choose well.
+    /// The spec with an argument set, without checking the value.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
         self.given.push((name.to_owned(), value));
@@ -253,7 +253,7 @@ impl AgentSpec {
             && !self.flag("reuse")
     }
 
-    /// The key that `seed=N` fixes: SHA-256 of `ludex.v1:agent-seed:N`.
+    /// The key that `seed=N` stands for: SHA-256 of `ludex.v1:agent-seed:N`.
     pub fn key(&self) -> Option<Key> {
         self.int("seed").map(seed_key)
     }
@@ -344,7 +344,7 @@ fn word(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// A quoted value from behind its opening quote, and where the text goes on behind the closing one.
+/// A quoted value from behind its opening quote, and where the text continues behind the closing one.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();

@@ -1,5 +1,4 @@
-//! What bots of sharing must know of bargaining. Ids: all triples of 7 items at most, the first kind fastest, then
-//! agreement.
+//! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
 
 use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, Ask, GameRef};
@@ -29,7 +28,7 @@ impl BargainingRules {
     }
 }
 
-/// The values that chance could have drawn for the other; of an instance that is given, all that it may hold.
+/// The values that chance could have drawn for the other; for a fixed instance, all values that an instance may have.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);

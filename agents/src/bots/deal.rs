@@ -1,4 +1,4 @@
-//! What negotiators know of a game in which items are shared out, whichever game it is.
+//! A deal over items, in the terms that all games of sharing have in common.
 
 use ludex_env::{Action, Ask, Seat};
 
@@ -27,23 +27,23 @@ pub(super) enum Asked {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reply {
     Agree,
-    /// To keep this.
+    /// An offer in which the seat keeps this.
     Keep(Items),
 }
 
-/// What is shared out, and how far that is.
+/// The items to share out, and the offers so far.
 #[derive(Clone, Debug)]
 pub(super) struct Deal {
     pub me: Seat,
     pub pool: Items,
     pub mine: Items,
-    /// What each offer keeps for who made it, seat 0's first.
+    /// What each offer keeps for the seat that made it; seat 0 offers first.
     pub offers: Vec<Items>,
     /// The most offers that there may be; the last one cannot be answered.
     pub limit: usize,
     /// What a return shrinks to, on average, with every offer.
     pub shrinks: f64,
-    /// Whether the other's share is taken off one's return.
+    /// Whether the other's share is subtracted from the own return.
     pub difference: bool,
     /// Values that the other may have.
     pub others: fn(&Deal) -> Vec<Items>,

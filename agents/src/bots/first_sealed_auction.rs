@@ -89,14 +89,15 @@ impl AuctionRules {
         bid.min(self.most(value)) as Action
     }
 
-    /// How a bidder who bids `part` of an even value bids: the chance of every bid.
+    /// The probability of every bid of a bidder that bids `part` of its value, where all values are equally likely.
     fn shaders(&self, part: f64) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         (1..=self.steps).for_each(|v| chances[self.shaded(v, part) as usize] += 1.0 / self.steps as f64);
         chances
     }
 
-    /// How a bidder bids to whom every bid that an even value allows is the same.
+    /// The probability of every bid of a bidder that draws among the bids its value allows, where all values are equally
+    /// likely.
     fn uniform(&self) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         for value in 1..=self.steps {
@@ -112,7 +113,7 @@ impl AuctionRules {
         vec![self.uniform(), self.shaders((n - 1.0) / n), self.shaders(0.75), self.shaders(1.0)]
     }
 
-    /// The chance to get the item with each bid, where all the others' bids are distributed like this; ties are drawn.
+    /// The chance to get the item with each bid, if the bids of all others are distributed like this; ties are drawn.
     fn wins(&self, bids: &[f64]) -> Vec<f64> {
         let others = self.params.players - 1;
         let mut below = 0.0;
@@ -160,7 +161,7 @@ mod tests {
         AuctionRules { params: Params { players, max_value, cents, up_to_value }, steps }
     }
 
-    /// What `bid` earns against bidders who bid `theirs[value]`, over all their values, counted out.
+    /// What `bid` earns against bidders who bid `theirs[value]`, by enumerating all their values.
     fn counted(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);

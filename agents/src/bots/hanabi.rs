@@ -61,7 +61,7 @@ impl Agent for HanabiBot {
             Style::HanabiRules(list) => list.iter().find_map(|rule| rule(&table, &mut rng)),
             Style::Conventions => convention::act(&table, &seen, &mut rng),
         };
-        // Some card can always be played, unless the view is forged.
+        // Some rule always applies, unless the view is forged.
         Ok(Answer::id(act.map_or(ask.legal[0], |act| self.rules.id(ask.seat, act))))
     }
 }

@@ -25,7 +25,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest))
 }
 
-/// Its bets tell its card: it never bluffs, and with the middle card it makes bets that only better cards call.
+/// Its bets reveal its card: it never bluffs, and with the middle card it makes bets that only better cards call.
 struct Honest;
 
 impl Agent for Honest {

@@ -27,7 +27,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Honest { suits }))
 }
 
-/// Plays the strength of its own hand and reads nothing into what the others do.
+/// Plays the strength of its own hand and ignores what the others do.
 struct Honest {
     suits: bool,
 }
@@ -47,7 +47,7 @@ impl Agent for Honest {
         } else {
             fold
         };
-        // Nobody folds who may check, and the last raise is called.
+        // It does not fold when it may check, and it calls the last raise.
         let best = if ask.legal.contains(&wanted) { wanted } else { call };
         let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
         Ok(Answer::id(if best == fold && !must_pay { call } else { best }))

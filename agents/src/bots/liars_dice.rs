@@ -30,7 +30,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     }))
 }
 
-/// Knows how dice fall and believes nobody: what others bid says nothing to it about their dice.
+/// Knows the probabilities of dice, and ignores what the bids of others say about their dice.
 struct Odds {
     /// Dice of all seats.
     dice: usize,
@@ -51,7 +51,7 @@ impl Odds {
         }
     }
 
-    /// How likely there are so many dice of a face, for the holder of `own`.
+    /// The probability that there are at least this many dice of a face, for the holder of `own`.
     fn likely(&self, [quantity, face]: [usize; 2], own: &[u8]) -> f64 {
         let held = own.iter().map(|&die| usize::from(die)).filter(|&die| die == face || die == self.sides).count();
         let hidden = self.dice.saturating_sub(own.len());

@@ -1,4 +1,4 @@
-//! What bots of sharing must know of negotiation. Ids: offers as numbers of base 6, then agreement, then utterances.
+//! Negotiation for the bots of `sharing`. Ids: offers as numbers of base 6, then agreement, then utterances.
 
 use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
@@ -35,7 +35,7 @@ impl NegotiationRules {
     }
 }
 
-/// All values but nothing for everything; of many items a few values each.
+/// All values, except that not everything may be worth nothing. With many items only a few values of each are tried.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])

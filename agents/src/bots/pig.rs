@@ -16,7 +16,7 @@ const GAME: &str = "pig";
 
 pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
     "hold",
-    "pig: rolls until the turn has so many points",
+    "pig: rolls until the turn has a number of points",
     build,
 )
 .args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")])];
@@ -26,7 +26,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }
 
-/// Knizia, *Dice games properly explained* (1999): with 20 points a six-sided die threatens as much as it promises.
+/// Knizia, *Dice games properly explained* (1999): at 20 points another roll loses on average as much as it gains.
 struct Hold {
     at: u64,
 }

@@ -1,9 +1,9 @@
-//! Bots of the games in which two share out a pool: negotiation and bargaining. A game's own file says what its views mean.
+//! Bots of the games in which two seats share out a pool: negotiation and bargaining. The file of each game reads its views.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, GameRef, Seat};
+use ludex_env::{Ask, GameRef};
 use ludex_protocol::Refusal;
 
 use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
@@ -72,7 +72,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
 }
 
 impl Deal {
-    /// What the other gets of who keeps this.
+    /// What the other gets if a seat keeps this.
     fn rest(&self, kept: &[u8]) -> Items {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
     }
@@ -82,7 +82,7 @@ impl Deal {
         self.offers.iter().skip(1 - self.me).step_by(2)
     }
 
-    /// Whether it is now or never: an offer could not be answered.
+    /// Whether this is the last chance to agree: another offer could not be answered.
     fn last_chance(&self) -> bool {
         self.offers.len() + 1 >= self.limit
     }
@@ -115,7 +115,7 @@ fn power(x: f64, power: f64) -> f64 {
 enum Style {
     /// By time to this power.
     TimeDependent { power: f64 },
-    /// As the other does.
+    /// As much as the other.
     AbsoluteTitForTat,
     /// Not at all.
     Hardliner,
@@ -143,7 +143,7 @@ impl Agent for Negotiator {
 impl Negotiator {
     fn reply(&self, deal: &Deal) -> Reply {
         let bayesian = matches!(self.style, Style::Bayesian);
-        // The plain ones care for the other's values only where these count for their own return.
+        // The simple ones look at the other's values only if these count for their own return.
         let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
         let splits = lists(&deal.pool);
         let gains: Vec<f64> = splits.iter().map(|kept| beliefs.gain(deal, kept)).collect();
@@ -152,7 +152,7 @@ impl Negotiator {
         let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
         let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
-            // Nothing comes after this.
+            // This is the last move.
             if gain >= least && gain >= 0.0 {
                 return Reply::Agree;
             }
@@ -197,7 +197,7 @@ impl Negotiator {
     }
 }
 
-/// How much of the most the bayesian gives up at the end, and how late.
+/// How much of the maximum the bayesian negotiator gives up at the end, and how late.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
 /// The part of the most that it holds out for while the other concedes.
@@ -209,9 +209,9 @@ fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
 }
 
-/// What one thinks the other's values are.
+/// Beliefs about the other's values.
 struct Beliefs {
-    /// Lists of values with weights that sum to 1; empty where nobody asked.
+    /// Lists of values with weights that sum to 1; empty if they are not needed.
     lists: Vec<(Items, f64)>,
     /// The mean values.
     mean: Vec<f64>,
@@ -225,8 +225,8 @@ impl Beliefs {
 
     /// The lists that the game allows, weighed by the other's offers if `listens`.
     ///
-    /// An offer is the likelier the greater the share of the pool's worth that it keeps, and unlikely if it keeps no more
-    /// than was to be had by agreeing.
+    /// An offer is more likely under values by which it keeps a greater share of the pool's worth, and unlikely if it keeps
+    /// no more than agreeing would have given.
     fn new(deal: &Deal, listens: bool) -> Self {
         let mut lists: Vec<(Items, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
         let theirs = |k: usize| k % 2 != deal.me;

@@ -112,7 +112,8 @@ fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &Ask<'_>) -> Action {
 /// Hands drawn for an estimate of equity.
 const SAMPLES: u32 = 600;
 
-/// Calls when its share of the pot against random hands is worth the price, raises by what it has beyond a fair share.
+/// Calls when its share of the pot against random hands is worth the price. It raises more the further its share is above
+/// a fair one.
 fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let equity = field::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
@@ -130,7 +131,7 @@ fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     raise.map_or(spot.call, |r| r.action)
 }
 
-/// The part of the pot by which a choice may look better than it is, so that the same hand is not always played alike.
+/// Random error in the value of a choice, as a part of the pot, so that the same hand is not always played alike.
 const WHIM: f64 = 0.03;
 
 /// Takes what promises most: nothing by a fold, the price and the share of the pot by a call, and by a raise also the pot
@@ -141,7 +142,7 @@ fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);
     let ranges = ranges::of(&bot.deck, &field, spot, preflop, &mut rng);
     let equity = field.equity(&ranges);
-    // Who acts before the others has a worse view of what comes: part of the equity is not realised.
+    // A seat that acts before the others knows less: part of its equity is not realised.
     let realised = if spot.last || spot.river { 1.0 } else { 0.95 };
     let mut best = (spot.call, equity * realised * (spot.pot + spot.owed) - spot.owed);
     if spot.owed > 0.0 && best.1 < 0.0 {

@@ -1,8 +1,8 @@
 //! `botzone`: a program that was written for botzone.org.cn.
 //!
 //! Such a program is run once for every turn: it reads all requests that it got in the match and all responses that it gave,
-//! in one line of JSON, and writes its next response. One that prints a certain line keeps running instead and reads one
-//! request per turn. What the messages of a game are, the game's own file here says.
+//! in one line of JSON, and writes its next response. A program that prints a certain line keeps running instead and reads
+//! one request per turn. The file of each game here says what its messages are.
 
 mod ataxx;
 mod chess;
@@ -43,7 +43,7 @@ use log::Log;
 use memory::{Course, Memory};
 use message::{Form, KEEP, Reply};
 
-/// So many empty answers of a program that keeps running are passed over.
+/// The most empty answers of a program that keeps running that are passed over.
 const BLANKS: usize = 8;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -150,7 +150,7 @@ impl Agent for Botzone {
     }
 }
 
-/// Why there is no response.
+/// Why a turn has no response.
 enum Failure {
     /// The program, or what it did.
     Fault(Fault),
@@ -271,8 +271,8 @@ impl Botzone {
         Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
     }
 
-    /// What becomes of a response that is no legal action: an illegal move, in words that are no move of any game; or what
-    /// Botzone plays instead.
+    /// What becomes of a response that is not a legal action: an illegal move, in words that no game reads as a move; or
+    /// what Botzone plays instead.
     fn refused(
         &self,
         ask: &Ask<'_>,
@@ -283,12 +283,12 @@ impl Botzone {
     ) -> Result<Answer, AgentError> {
         let said = format!("botzone answered {}", short(&response.to_string()));
         if let Some(action) = self.codec.fallback {
-            // The match goes on, and so does the program.
+            // The match continues, and so does the program.
             self.keep(course.after(talk, action), program);
             return Ok(Answer::id(action).note("botzone", format!("{said}, which is not legal")));
         }
         if ask.view().parse(ask.seat, ask.legal, &said).is_some() {
-            return Err(AgentError::failed(format!("{said}, which is no legal response")));
+            return Err(AgentError::failed(format!("{said}, which is not a legal response")));
         }
         Ok(Answer::new(Move::Text(said)))
     }

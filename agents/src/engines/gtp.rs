@@ -1,9 +1,9 @@
 //! `gtp`: Go by an engine that speaks the Go Text Protocol, version 2, such as GNU Go.
 //!
 //! Every question begins anew: `boardsize`, `clear_board`, `komi`, the game so far by `play`, then a move. An engine that
-//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. What the
-//! engine thinks of the result decides nothing, the rules of Ludex do: every stone on the board is alive at the end. So
-//! moves are asked for by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
+//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. The
+//! rules of Ludex decide the result, not the engine: every stone on the board is alive at the end. So moves are asked for
+//! by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
 //! passes, else by `genmove`.
 
 use std::sync::Arc;
@@ -26,11 +26,11 @@ pub(crate) const ENTRY: AgentEntry =
         .class(AgentClass::External)
         .args(&[program::CMD, program::SANDBOX]);
 
-/// The columns' letters: there is no I.
+/// The columns' letters: I is left out.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
-/// How long an engine may take for what is no search.
+/// How long an engine may take for anything but a search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a move may take where there is no deadline: no game waits for ever.
+/// How long a move may take without a deadline, so that no game hangs.
 const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
@@ -91,7 +91,7 @@ impl Agent for Gtp {
         }
     }
 
-    /// As far as the program goes, which an engine without `set_random_seed` may not promise.
+    /// Engines without `set_random_seed` cannot promise the same answer.
     fn reproducible(&self) -> bool {
         false
     }
@@ -102,7 +102,7 @@ impl Agent for Gtp {
 }
 
 impl Gtp {
-    /// Why `said` is no move here. Engines know only the simple ko as a rule, so the reason is worth a sentence.
+    /// Why `said` is not a legal move. Most engines know only the simple ko, so the reason is worth a sentence.
     fn refusal(&self, ask: &Ask<'_>, said: &str) -> String {
         let seen = ask.view();
         let ids: Vec<Action> = (0..seen.spec().actions).collect();
@@ -110,7 +110,7 @@ impl Gtp {
         let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
         let why = match why {
             Some(Err(refusal)) => refusal.message,
-            Some(Ok(())) | None => "it names no legal move".to_owned(),
+            Some(Ok(())) | None => "it is not a legal move".to_owned(),
         };
         format!("{} wants to play {said}: {why}", name(&self.program))
     }

@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::api::{CUT, REFUSED};
 use crate::reading::understand;
 
-/// Words before a colon behind which a move stands.
+/// Labels: a move follows such a word and a colon.
 const LABELS: [&str; 3] = ["answer", "action", "move"];
-/// What is said where nothing can be quoted. No game takes it for a move, which a test holds.
+/// Handed to the rules when there is nothing to quote. No game reads it as a move; a test checks that.
 pub(super) const NOTHING: &str = "no move";
 /// How much of an answer without a move is shown to the rules, and so to the model.
 const EXCERPT: usize = 120;
-/// A last line without a label is taken for a move if it is no longer than this: longer ones are prose.
+/// A last line without a label is taken for a move if it has at most this many characters: longer ones are prose.
 const BARE: usize = 60;
 
 /// What an answer turned out to be.
@@ -25,7 +25,7 @@ pub(super) struct Reading {
     pub(super) mv: Option<Move>,
     /// The move's own text.
     pub(super) read: Option<String>,
-    /// What is handed to the rules where there is no move, for them to say what is wrong with it.
+    /// Without a move, the text that is handed to the rules so that they say what is wrong with it.
     pub(super) said: String,
     /// The letter, if it is one of A to E.
     pub(super) emotion: Option<char>,
@@ -121,14 +121,14 @@ fn names_any(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> bool {
     forms(text).any(|form| view.parse(ask.seat, &all, form).is_some())
 }
 
-/// `said`, cut to an excerpt; the fixed phrase where the rules would take it for a move after all (as games of speech might).
+/// `said`, cut to an excerpt; or [`NOTHING`] if the rules would read it as a move after all (as games of speech might).
 fn harmless(ask: &Ask<'_>, view: &dyn DynView, said: &str) -> String {
     let line: Vec<&str> = said.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
     if line.is_empty() || understand(ask, view, &Given::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
 }
 
-/// A candidate as it stands, without markup, without brackets too, and without what is explained behind it.
+/// The forms of a candidate to try: as it is, without markup, without brackets, and without a trailing explanation.
 fn forms(text: &str) -> impl Iterator<Item = &str> {
     const MARKUP: &[char] = &['*', '`', '<', '>', '_', '"', '\'', '\u{201c}', '\u{201d}', '.', ',', ';', '!', ' '];
     const BRACKETS: &[char] = &['[', ']', '(', ')', '{', '}', '$'];
@@ -140,8 +140,8 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
     [plain, bare, naked, first].into_iter().filter(|form| !form.is_empty())
 }
 
-/// Everything that may be the move, in the order of the answer: values of JSON objects, what stands behind labels; before
-/// all, so that it is tried last, a short last line.
+/// Everything that may be the move, in the order of the answer: values of JSON objects, and text after labels. A short last
+/// line comes first in the list, so that it is tried last.
 fn candidates(answer: &str) -> Vec<Candidate> {
     let mut found: Vec<(usize, Candidate)> = Vec::new();
     let objects = objects(answer);
@@ -183,8 +183,7 @@ fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     all
 }
 
-/// What stands behind `label` and a colon, wherever it does, to the end of the line; of the next line that is not empty
-/// where this one has no more.
+/// The text after each `label` and colon, to the end of the line; if that is empty, the next line that is not.
 fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
     let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();

@@ -1,4 +1,4 @@
-//! What a move will cost, before anybody is asked: prompts rendered as they would be sent, answers guessed at.
+//! What a move will cost, before a model is asked: prompts are rendered as they would be sent, answers are guessed.
 
 use ludex_env::{Ask, GameRef};
 
@@ -28,7 +28,7 @@ pub struct Forecast {
 /// answers.
 ///
 /// # Errors
-/// A spec that is none of `llm`, or does not fit the game.
+/// A spec of another agent, or one that does not fit the game.
 pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<f64>) -> Result<Forecast, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;

@@ -1,4 +1,4 @@
-//! A language model as the other files of `llm` see it: its endpoint, and its prompts for one game.
+//! A language model that plays one game: its endpoint and its prompts.
 
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
@@ -42,8 +42,8 @@ pub(super) fn read(spec: &AgentSpec) -> Result<Settings, Refusal> {
     Settings::read(spec)
 }
 
-/// A guess at the tokens that a model writes in one call, for estimates until something is measured: nobody has measured
-/// these. Models that think (`effort`) are guessed at ten times as much.
+/// A guess at the tokens that a model writes in one call, for estimates until something is measured. It does not come
+/// from measurements. Models that think (`effort`) are guessed at ten times as much.
 ///
 /// # Errors
 /// A spec of another agent, or one that is at fault.

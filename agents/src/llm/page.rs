@@ -61,7 +61,7 @@ fn player_actions(text: &str) -> String {
     Some(kept(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| kept(true))
 }
 
-/// A table of texts, without its column of ids; `None` for one that is about ids alone.
+/// A table of texts, without its column of ids; `None` for a table about ids alone.
 fn table(rows: &str) -> Option<String> {
     let head = rows.lines().next()?;
     if !head.contains("text") {
@@ -75,8 +75,8 @@ fn table(rows: &str) -> Option<String> {
     Some(rows.lines().map(row).collect::<Vec<_>>().join("\n"))
 }
 
-/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as of
-/// one that is about ids alone.
+/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as with
+/// a paragraph about ids alone.
 fn prose(paragraph: &str, ids: bool) -> Option<String> {
     let on_ids = |s: &str| !ids && (s.contains(" ids") || s.starts_with("Ids") || s.starts_with("Id `"));
     let all: Vec<&str> =
@@ -88,7 +88,7 @@ fn prose(paragraph: &str, ids: bool) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// How pages say that an id is read as a move too, which is nothing for players: they cannot know the ids.
+/// How pages say that an id is read as a move too. It is left out, since players cannot know the ids.
 const BARE_ID: [&str; 5] = [
     ", and the bare id",
     "; and the bare id",

@@ -1,4 +1,4 @@
-//! Whether an endpoint is there and what it can do, found out in five calls.
+//! Finds out in five calls whether an endpoint works and what it can do.
 
 use std::time::Instant;
 
@@ -65,7 +65,7 @@ pub struct ProbeCall {
 /// Calls the endpoint of an `llm` spec once, with a word: whether it is there and takes the key and the model.
 ///
 /// # Errors
-/// A spec that is none of `llm` or is at fault; a call that is not answered, in words that say what to do.
+/// A spec of another agent, or one that is at fault; a call that is not answered, in words that say what to do.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
     read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
@@ -77,7 +77,7 @@ pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
 /// the move).
 ///
 /// # Errors
-/// A spec that is none of `llm` or is at fault; a first call that is not answered, as then the others would not be either.
+/// A spec of another agent, or one that is at fault; a first call that is not answered, as then the others would not be either.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;

@@ -235,7 +235,7 @@ impl Settings {
         }
     }
 
-    /// What so many tokens cost in USD, where both prices are known.
+    /// What these tokens cost in USD, where both prices are known.
     pub(super) fn usd(&self, read: u64, written: u64) -> Option<f64> {
         self.price.map(|[input, out]| (read as f64 * input + written as f64 * out) / 1e6)
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What every refusal ends with.
+/// How every refusal ends.
 pub(super) const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
 
 /// What the helper needs to know; the program's command line follows it.
@@ -16,7 +16,7 @@ pub(super) struct Orders {
     pub folder: PathBuf,
     /// What else may be read.
     pub read: Vec<PathBuf>,
-    /// Bytes of memory that it may write to, touched or not.
+    /// Bytes of memory that it may allocate for writing, used or not.
     pub data: u64,
     /// Bytes of a file.
     pub file: u64,

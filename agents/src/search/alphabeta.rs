@@ -44,7 +44,7 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
         .default("0"),
 ]);
 
-/// The deepest search; deeper ones would need a greater stack.
+/// The deepest search; a deeper one would need a larger stack.
 const MOST_PLIES: usize = 1_000;
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
@@ -148,13 +148,13 @@ impl Agent for AlphaBeta {
 /// What a value in the table says about the true one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
-    /// Nothing: the slot is empty.
+    /// The slot is empty.
     Empty,
-    /// It is this.
+    /// Exactly this.
     Exact,
-    /// It is this or more.
+    /// This or more.
     Least,
-    /// It is this or less.
+    /// This or less.
     Most,
 }
 
@@ -187,15 +187,15 @@ struct AlphaBetaSearch {
     killers: Vec<[Action; 2]>,
     /// A power of two of slots, or none at all.
     table: Vec<Slot>,
-    /// How much each action has cut off, by seat: the order of moves that nothing else is known of.
+    /// How much each action has cut off, by seat: the order of moves about which nothing else is known.
     history: [Vec<u32>; 2],
     /// Evaluations stay between these, so that only ends count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
-    /// From how many nodes on the noisy moves of this horizon are followed no further.
+    /// After this many nodes the noisy moves of this horizon are not followed further.
     noisy_until: u64,
-    /// How many nodes end the search, once the first iteration is over.
+    /// The search ends after this many nodes, but not before the first iteration is over.
     most_nodes: u64,
     /// Whether this iteration met the horizon, or the table, which may stand for it.
     open: bool,
@@ -246,7 +246,7 @@ impl AlphaBetaSearch {
                 }
                 _ => self.value(1, seat, depth - 1, f64::NEG_INFINITY, f64::INFINITY),
             };
-            // The first iteration is looked through whatever it costs, so that there is a choice.
+            // The first iteration is always completed, so that there is a move to choose.
             if self.stopped && depth > 1 {
                 break;
             }
@@ -299,7 +299,7 @@ impl AlphaBetaSearch {
         self.open = true;
         let mut moves = self.list(ply);
         let may_leave = left == 0 || self.stopped || self.line[ply].noisy(mover, &mut moves);
-        // The last word is an answer: a threat that nobody has answered yet is no gain.
+        // The last word is an answer: a threat that can still be answered is not a gain.
         if may_leave && (left <= 1 || self.nodes >= self.noisy_until) {
             moves.clear();
         }

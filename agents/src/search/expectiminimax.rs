@@ -1,7 +1,7 @@
 //! `expectiminimax`: looks a number of decisions ahead, with every chance outcome weighed by its probability.
 //!
-//! For games of any number of seats, each of which is taken to play for its own return. A die costs no depth: what counts
-//! are decisions. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
+//! For games of any number of seats, each of which is taken to play for its own return. A die does not cost depth: only
+//! decisions count. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
 //! none; ends count their returns. The depth grows up to `depth`, until nothing is left to look at or a deadline is near.
 //! Of equally good moves it plays the first in an order shuffled by the turn's stream.
 //!
@@ -98,7 +98,7 @@ struct ExpectiminimaxSearch {
 }
 
 impl ExpectiminimaxSearch {
-    /// The best of `moves` for `seat`, the first of equals, and what it brings everybody.
+    /// The best of `moves` for `seat`, the first of equals, and what it brings every seat.
     fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
         let mut best = (0, [f64::NEG_INFINITY; SEATS]);
         let mut next = state.boxed();
@@ -113,7 +113,7 @@ impl ExpectiminimaxSearch {
         best
     }
 
-    /// What a position is worth to every seat, with so many decisions left to look at.
+    /// What a position is worth to every seat, with this many decisions left to look at.
     fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {

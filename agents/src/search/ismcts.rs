@@ -12,7 +12,7 @@
 //! they are shown, and one edge for all that look the same where they are hidden. The action with most visits is played,
 //! the greater mean of equals. Unlike [`mcts`](super::mcts), which searches each world as if everybody saw it, one decision
 //! is made for all the worlds that the seat cannot tell apart; opponents are still modelled as if they could see the
-//! seat's cards, and the answer is one action, not a mixture: no equilibrium comes of it.
+//! seat's cards, and the answer is one action, not a mixture, so the play does not reach an equilibrium.
 //!
 //! Source: Cowling, Powley and Whitehouse, *Information set Monte Carlo tree search* (2012), algorithm SO-ISMCTS.
 
@@ -30,7 +30,7 @@ use crate::error::AgentError;
 use crate::refusal::does_not_play;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Nodes at most: a tree that is full is searched on without growing.
+/// Most nodes. A full tree is still searched, without growing.
 const MAX_NODES: usize = 1 << 22;
 const NO_ROOM: u32 = u32::MAX;
 

@@ -9,7 +9,7 @@
 //!
 //! `form=puct` chooses by AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) /
 //! (1 + visits)`, where a child that was never visited counts with the middle of the game's bounds for its mean, and is not
-//! visited before its turn comes. There is no network: where the game evaluates positions, the prior of a move is in
+//! visited before its turn comes. It works without a network: where the game evaluates positions, the prior of a move is in
 //! proportion to 1 / (1 + d / m), with d how much worse than the best move's the position behind it is for the seat, and m the
 //! mean of that over the moves; elsewhere all moves have the same prior. `c` is AlphaGo Zero's constant; AlphaZero's begins
 //! at 1.25 and hardly grows in searches of this size.
@@ -167,7 +167,7 @@ impl Agent for Mcts {
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
         let end = own.into_iter().chain(deadline).min();
-        // Fewer where there are few simulations: a world in which not every action is tried says nothing.
+        // With few simulations there are fewer worlds: a world in which not every action is tried is useless.
         let each = ask.legal.len() as u64 + 1;
         let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
         let mut rng = ask.stream();

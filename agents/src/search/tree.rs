@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
 
-/// Nodes at most (640 MB): a tree that is full is searched on without growing.
+/// Most nodes (640 MB). A full tree is still searched, without growing.
 const MAX_NODES: usize = 1 << 24;
 /// Steps of a rollout at most, against games that do not end under random play.
 pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
@@ -13,7 +13,7 @@ const CURIOSITY: f64 = 0.1;
 /// Positions looked at for [`Tree::next_turns`].
 const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
-/// In [`Node::by`]: no seat chose this node, so it has no value of anybody's.
+/// In [`Node::by`]: no seat chose this node, so its value belongs to no seat.
 const NOBODY: u8 = u8::MAX;
 
 /// What a node's children are.
@@ -28,9 +28,9 @@ enum NodeKind {
     /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
     /// found through [`Tree::joint`].
     Joint,
-    /// None ever: the node is one seat's part of a joint move.
+    /// It never has children: the node is one seat's part of a joint move.
     Arm,
-    /// None: the episode is over.
+    /// It has no children: the episode is over.
     Over,
 }
 
@@ -470,7 +470,7 @@ impl Tree {
             for other in arms.clone().filter(|&other| other != played) {
                 let step = |arm: usize| stride.wrapping_mul((arm - from) as u128);
                 let code = code.wrapping_sub(step(played)).wrapping_add(step(other));
-                // A joint move never played is not regretted; curiosity will play it.
+                // A joint move that was never played is not regretted; a random choice will play it.
                 if let Some(&there) = self.joint.get(&(at, code)) {
                     let mean = self.joint_means[self.nodes[there as usize].action as usize + seat];
                     self.nodes[other].bonus += mean - self.returns[seat];

@@ -3,7 +3,7 @@
 //! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information* (2007); CFR+:
 //! Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never fall below 0, seats
 //! are updated one after the other, and the average weighs round t with t. In a zero-sum game of two the average policy
-//! comes as close to an equilibrium as is wanted; in other games it is a policy without such a promise.
+//! comes as close to an equilibrium as wanted; in other games it does not have this property.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
@@ -18,9 +18,9 @@ use crate::refusal::does_not_play;
 use crate::solve::tree::{Node, NodeKind, Tree};
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
+/// Games with more nodes are not played, since building the agent takes until the whole tree is listed.
 const MOST_NODES: usize = 20_000;
-/// So many games are kept: clients name parameters, and so games, as they like.
+/// How many solved games are kept. There is a limit because clients choose parameters, and so games, freely.
 const MOST_KEPT: usize = 16;
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
@@ -62,7 +62,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Plays so many rounds more.
+    /// Plays this many more rounds.
     pub fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.rounds += 1;
@@ -70,7 +70,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// The average of all rounds: the policy to play. Where a seat never came to, every action is as likely.
+    /// The average of all rounds: the policy to play. In sets that a seat never reached, all actions are equally likely.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }

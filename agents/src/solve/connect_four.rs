@@ -9,7 +9,8 @@ use super::solution::{Solution, Solved};
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::fit::view;
-use crate::spec;
+use crate::search::alphabeta;
+use crate::spec::AgentSpec;
 
 mod board;
 pub mod book;
@@ -24,10 +25,10 @@ pub(super) const GAME: &str = "connect_four";
 
 /// Positions that one move may look at: half a second or so. The opening has harder ones, but the book leads past them.
 const MOST_NODES: u64 = 5_000_000;
-/// From so many stones on, wins are the quickest and losses the slowest; before, only the result counts.
+/// From this many stones on, it wins as quickly and loses as slowly as possible; before, only the result counts.
 const EXACT: u32 = 14;
-/// Plays what is not solved in time, and what is lost but far from over.
-const FALLBACK: &str = "alphabeta depth=8";
+/// How far `alphabeta` looks ahead, which plays what is not solved in time, and what is lost but far from over.
+const DEPTH: &str = "8";
 
 pub(super) fn solution(game: &GameRef) -> Solved {
     let params = &game.spec().params;
@@ -38,8 +39,9 @@ pub(super) fn solution(game: &GameRef) -> Solved {
             "it plays rows=6, columns=7, x_in_row=4; alphabeta and mcts play all",
         ));
     }
-    let fallback =
-        spec::build(FALLBACK, game).map_err(|_| ("alphabeta does not play it", "alphabeta must play it too"))?;
+    let fallback = AgentSpec::of(alphabeta::ENTRY, vec![("depth", DEPTH.to_owned())], "")
+        .and_then(|spec| (alphabeta::ENTRY.build)(&spec, game))
+        .map_err(|_| ("alphabeta does not play it", "alphabeta must play it too"))?;
     Ok(Box::new(ConnectFour { fallback }))
 }
 
@@ -69,7 +71,7 @@ fn best(p: Position, search: &mut Search) -> Option<u64> {
         return Some(p.wins());
     }
     if p.safe() == 0 {
-        // Lost next move, but only if it is seen: one threat at least is met.
+        // The other side wins next move if it sees how. So at least one threat is met.
         return Some(if p.parries() == 0 { p.open() } else { p.parries() });
     }
     if p.ply < EXACT {

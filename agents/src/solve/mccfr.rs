@@ -30,7 +30,7 @@ impl<'t> Mccfr<'t> {
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
 
-    /// Makes so many iterations more.
+    /// Makes this many more iterations.
     pub fn run(&mut self, iterations: u32) {
         for _ in 0..iterations {
             (0..self.tree.players()).for_each(|seat| {
@@ -75,7 +75,7 @@ impl<'t> Mccfr<'t> {
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Regret matching: shares in proportion to the positive regrets, the same for all where there are none.
+    /// Regret matching: shares in proportion to the positive regrets, the same for all if none is positive.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();

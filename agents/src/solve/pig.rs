@@ -115,7 +115,7 @@ impl PigRules {
                     roll.max(stop)
                 };
                 // The better the one stands, the worse the other, so what follows from a guess crosses it once. Halving
-                // finds it where going round from one to the other would take for ever, as in hopeless positions.
+                // finds it where going round from one to the other would never end, as in hopeless positions.
                 let (mut low, mut high) = (0.0, 1.0);
                 let mut other = 0.5;
                 for _ in 0..HALVINGS {

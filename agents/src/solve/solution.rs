@@ -10,7 +10,7 @@ pub(super) trait Solution: Send + Sync {
     fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError>;
 }
 
-/// A solution, or why there is none and what would fit.
+/// A solution; or why the game is not solved, and what would fit.
 pub(super) type Solved = Result<Box<dyn Solution>, (&'static str, &'static str)>;
 
 /// An index drawn by shares that sum to 1. If they sum to a little less nothing may be drawn: then it is the last.

@@ -287,7 +287,7 @@ impl Tree {
     /// The policy that plays every action with its share of the sum over its set, all with the same where there is nothing.
     ///
     /// # Panics
-    /// If `of` has not one number for every action of every set.
+    /// If `of` does not have one number for every action of every set.
     pub fn shares(&self, of: &[f64]) -> Vec<f64> {
         let mut out = self.uniform();
         for set in &self.sets {
@@ -310,7 +310,7 @@ impl Tree {
     /// What every seat gets when all play by `policy`.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn values(&self, policy: &[f64]) -> Vec<f64> {
         let n = self.players;
         let mut values = vec![0.0; n * self.nodes.len()];
@@ -333,7 +333,7 @@ impl Tree {
     /// What `seat` can get at most when the others play by `policy`, and how.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn best_response(&self, policy: &[f64], seat: Seat) -> Response {
         let own = |node: &Node| match node.kind {
             NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
@@ -395,7 +395,7 @@ impl Tree {
     /// What all seats together could gain if each alone left `policy` for its best response: 0 in an equilibrium.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn nash_conv(&self, policy: &[f64]) -> f64 {
         let values = self.values(policy);
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
@@ -405,7 +405,7 @@ impl Tree {
     /// seats, beyond the game's value.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn exploitability(&self, policy: &[f64]) -> f64 {
         self.nash_conv(policy) / self.players as f64
     }

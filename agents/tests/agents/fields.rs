@@ -253,7 +253,7 @@ fn classics_do_what_the_literature_says() {
 fn the_responder_takes_what_there_is_to_take() {
     assert_eq!(against("classics_responder", "C"), "D", "the last round is the last");
     assert!(against("classics_responder", &"D".repeat(12)).ends_with("DDDDDD"));
-    // Whoever never answers a defection is taken advantage of, and not before that is known.
+    // A player that never answers a defection is exploited, but only once that is known.
     let found = against("classics_responder", &"C".repeat(12));
     assert!(found.starts_with('C') && found.contains('D'), "{found}");
 }

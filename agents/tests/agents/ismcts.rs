@@ -26,7 +26,7 @@ fn plays_the_king_and_throws_the_jack() {
     }
 }
 
-/// Mean return of `spec` against random over so many seeds, in both seats.
+/// Mean return of `spec` against random over this many seeds, in both seats.
 fn gain(g: &ludex_env::GameRef, spec: &str, seeds: u64) -> f64 {
     let [first, second] = [[spec, "random"], ["random", spec]].map(|specs| seats(g, &specs));
     let sum: f64 = (0..seeds).map(|seed| play(g, &first, seed).1[0] + play(g, &second, seed).1[1]).sum();

@@ -396,7 +396,7 @@ fn what_is_in_the_journal_is_not_asked_again() {
     assert_eq!((&call["purpose"], &call["finish"], &call["retries"]), (&json!("sample"), &json!("stop"), &json!(0)));
     assert_eq!(call["messages"][0]["role"], "system");
 
-    // A run that was killed after one call goes on with the second.
+    // A run that was killed after one call continues with the second.
     journal.0.lock().unwrap().truncate(1);
     assert_eq!(ask(&endpoint.spec("prompting=sc_cot n=3"), &game, &*game.start(), &with).unwrap().mv, once.mv);
     assert_eq!(endpoint.asked().len(), 5);

@@ -99,7 +99,7 @@ fn every_game_is_told_in_full_under_every_method() {
                 for unwanted in ["{{", "{%", "\n\n\n", "policy `default`"] {
                     assert!(!text.contains(unwanted), "{spec}, {}: {unwanted:?} in\n{text}", entry.id);
                 }
-                // Whoever reads the list back finds the legal moves.
+                // Reading the list back gives the legal moves.
                 if more.is_empty() {
                     let list = text.split("\nLegal moves:\n").nth(1).unwrap().split("\n\n").next().unwrap();
                     for a in legal_list(&*state, seat) {

@@ -205,7 +205,7 @@ fn puct_plays_like_a_searcher() {
     let g = game("tic_tac_toe");
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[0, 1, 2, 3]), "value"), 1.0);
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[4, 0, 8]), "value"), 0.0);
-    // Three seats, chance, returns that are no wins and losses.
+    // Three seats, chance, returns other than wins and losses.
     let g = game("kuhn_poker(players=3)");
     let (_, r) = play(&g, &seats(&g, &["mcts sims=60 form=puct", "random", "mcts sims=60 form=puct"]), 4);
     assert_eq!(r.iter().sum::<f64>(), 0.0);

@@ -88,7 +88,7 @@ fn they_play_their_hands() {
     assert_eq!(dice(&[0, 3, 3]), 9, "one that holds by the own die is raised to two");
 }
 
-/// Mean return of `bot` against random over so many seeds, in both seats.
+/// Mean return of `bot` against random over this many seeds, in both seats.
 fn gain(name: &str, bot: &str, seeds: u64) -> f64 {
     let g = game(name);
     let [first, second] = [[bot, "random"], ["random", bot]].map(|specs| seats(&g, &specs));

@@ -150,7 +150,7 @@ fn value(kind: ArgKind) -> String {
         ArgKind::Int { min, max } => format!("whole number, {min} to {max}"),
         ArgKind::Number { min, max } => format!("number, {min} to {max}"),
         ArgKind::Flag => "`true` or `false`".to_owned(),
-        ArgKind::Text => "text".to_owned(),
+        _ => "text".to_owned(),
     }
 }
 

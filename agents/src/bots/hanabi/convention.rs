@@ -1,9 +1,9 @@
 //! A player by conventions, in the manner of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that could mean "play" does: it promises the newest of the cards that it touches for the first time, or, where
+//! A hint that could mean "play" means it: it promises the newest of the cards that it touches for the first time, or, where
 //! there is none, the newest that it touches and that is not promised yet; a hint of a rank promises all that it touches
-//! for the first time. Other hints say what they say. The card to discard is the oldest that no hint touched. Who does not
-//! keep to this is noticed, and told what it needs to know for certain.
+//! for the first time. Other hints mean only what they say. The card to discard is the oldest that no hint touched. A seat
+//! that breaks these conventions is noticed, and from then on gets hints that do not need them.
 
 use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
@@ -11,7 +11,7 @@ use ludex_env::{Seat, Stream};
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
 use super::table::{Act, HanabiRules, HanabiTable, Held, Kinds, Named, Piles, surely};
 
-/// A card as everybody thinks of it.
+/// What all seats know of a card.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     /// Which card of the game it is, in the order of the deal.
@@ -22,14 +22,14 @@ struct Mark {
     promised: Option<Seat>,
 }
 
-/// What all have in common: marks on the cards, and who keeps to the conventions.
+/// Common knowledge: marks on the cards, and which seats keep to the conventions.
 struct Common {
     marks: Vec<Vec<Mark>>,
     /// Breaches of the conventions, as a giver and as a receiver of hints.
     breaches: Vec<u32>,
 }
 
-/// So many breaches, and one is not trusted any more.
+/// A seat with this many breaches is no longer trusted.
 const PATIENCE: u32 = 2;
 
 /// The newest of the slots that hold what `wanted` says.
@@ -85,7 +85,7 @@ impl Common {
         let mut deck = rules.cards() - rules.n * rules.hand;
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         let mut breaches = vec![0; rules.n];
-        // Promises of cards that the one who looks back has come to know: serial, giver, whether it was playable.
+        // Promises of cards that the asked seat knows by now: serial, giver, whether the card was playable.
         let mut promises: Vec<(usize, Seat, Kinds)> = Vec::new();
         let mut known: Vec<(usize, usize)> = Vec::new();
         for past in &view.moves {
@@ -177,7 +177,7 @@ pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act>
         .or_else(|| play_likely(t, rng))
 }
 
-/// A card that is promised by somebody who keeps promises, or known to fit; low ranks first.
+/// A card that a trusted seat has promised, or that is known to fit; low ranks first.
 fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<Act> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);
@@ -238,7 +238,7 @@ fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
             let mut marks = common.marks[to].clone();
             let mut fresh = hint(&t.rules, &t.piles, &mut marks, &slots, named, t.me);
             if !common.trusts(to) {
-                // It plays what it knows to fit, and nothing on our word.
+                // It plays what it knows to fit, and does not trust our hints.
                 fresh.clear();
             }
             let having = t.rules.having(named);

@@ -1,5 +1,5 @@
-//! Players by lists of rules, after Osawa (2015) and Walton-Rivers et al. (2017): they look at what hints say, and do not
-//! ask what they mean.
+//! Players by lists of rules, after Osawa (2015) and Walton-Rivers et al. (2017): they take hints
+//! literally, without conventions.
 
 use ludex_env::Stream;
 
@@ -104,12 +104,12 @@ fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.lives > 1 { likeliest(t, rng, 0.6) } else { None }
 }
 
-/// Where nothing else is allowed.
+/// For turns on which nothing else is allowed.
 pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     likeliest(t, rng, 0.0)
 }
 
-/// The card that is likeliest to fit, if it is so likely at least.
+/// The card that is likeliest to fit, if it is at least this likely.
 pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<Act> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });

@@ -93,7 +93,7 @@ impl HanabiRules {
         id as Action
     }
 
-    /// The action of an id; `None` for an id that there is not.
+    /// The action of an id; `None` for an id that the game does not have.
     pub fn act(&self, me: Seat, id: usize) -> Option<Act> {
         let colors = (self.n - 1) * self.colors;
         let to = |before: usize| (me + 1 + before) % self.n;
@@ -167,7 +167,7 @@ impl Piles {
 /// A card in a hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// What it is, where that is seen.
+    /// Which card it is, if the asked seat sees it.
     pub kind: Option<usize>,
     /// What hints leave possible.
     pub hinted: Kinds,
@@ -219,7 +219,7 @@ impl HanabiTable {
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// How many cards of each kind `seat` cannot see, as far as the one who asks knows.
+    /// How many cards of each kind `seat` cannot see, as far as the asked seat knows.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {

@@ -7,7 +7,7 @@ use ludex_env::cards::{Card, Hand};
 
 use super::spot::PokerTable;
 
-/// From how many hands on only some are looked at.
+/// Of more hands than this only a sample is looked at.
 const MOST_HANDS: usize = 1_500;
 /// Boards drawn for the table of equities before the board.
 const PREFLOP_BOARDS: usize = 400;

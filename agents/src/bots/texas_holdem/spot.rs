@@ -68,7 +68,7 @@ pub struct Deed {
     pub raised: f64,
 }
 
-/// Somebody who is still in.
+/// Another seat that is still in.
 pub struct Other {
     pub spent: f64,
     pub left: f64,
@@ -135,7 +135,7 @@ impl Spot {
     }
 }
 
-/// Whether `me` acts after everybody else who is in, in the rounds to come.
+/// Whether `me` acts after all others that are in, in the rounds to come.
 fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
     let first =

@@ -6,13 +6,13 @@ use ludex_env::{Action, Ask, GameRef, Mover, Seat, load};
 
 use crate::error::AgentError;
 
-/// One game of Botzone's in terms of ours.
+/// How one game of Botzone maps to a game of ours.
 pub(super) struct Codec {
-    /// The game as Botzone has it: the string that loads it here.
+    /// The string that loads Botzone's version of the game here.
     pub game: &'static str,
     /// Parameters that may have any value, because no message depends on them.
     pub free: &'static [&'static str],
-    /// The fields of a message in the order in which simplified interaction has them; none where it has no such form.
+    /// The fields of a message in the order in which simplified interaction has them; empty where the game has no such form.
     pub simple: &'static [&'static str],
     /// What Botzone plays for a program that fails; `None` where that loses the match.
     pub fallback: Option<Action>,
@@ -27,7 +27,7 @@ impl Codec {
         self.game.split('(').next().unwrap_or_default()
     }
 
-    /// The first parameter of `game` that Botzone has otherwise.
+    /// What is wrong with the first parameter of `game` that differs from Botzone's.
     pub fn amiss(&self, game: &GameRef) -> Option<String> {
         let (own, asked) = (load(self.game).ok()?, &game.spec().params);
         let own = &own.spec().params;
@@ -63,7 +63,7 @@ pub(super) struct Turn {
 /// taken to have played `pass`, where there is such an action: Botzone asks it.
 ///
 /// # Errors
-/// A host that keeps no moves.
+/// The host does not keep the moves.
 pub(super) fn moves(ask: &Ask<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
     let Some(past) = ask.past() else {
         let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";

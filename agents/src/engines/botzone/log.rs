@@ -1,4 +1,4 @@
-//! What a program says that is for its owner alone: `debug` and standard error, in a file of the owner's.
+//! What only the owner of a program may read: its `debug` and standard error, in a file of the owner's choice.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use super::message::Reply;
 
 use crate::refusal::bad_value;
 
-/// A file to which every turn is added as a line of JSON. Records hold none of it: they are shown to everybody.
+/// A file to which every turn is added as a line of JSON. Records leave this out, since everybody may read them.
 pub(super) struct Log(Mutex<File>);
 
 impl Log {
