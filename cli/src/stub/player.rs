@@ -8,7 +8,7 @@ use ludex_env::draw::{Key, key};
 use ludex_env::policy::Past;
 use ludex_env::{AgentKey, Ask, GameRef, Mover, Stream};
 
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::About;
 
 /// Games that are kept built.

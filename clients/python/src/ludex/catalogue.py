@@ -1,6 +1,6 @@
 """The games and their rules versions when this file was written; a test fails if it is outdated.
 
-Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
+Generated: tests/run --bless
 """
 
 GAMES: dict[str, int] = {
