@@ -9,7 +9,7 @@ use ludex_env::policy::Past;
 use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
 use ludex_protocol::Move;
 
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::About;
 
 /// Games that are kept built.
@@ -48,13 +48,13 @@ impl Player {
         let (game, agent) = self.table(&about.game)?;
         let seat = about.seat;
         if seat >= game.spec().players as usize {
-            return Err(wrong(&format!("seat {seat} is none of {}", game.spec().string)));
+            return Err(wrong(&format!("seat {seat} is not a seat of {}", game.spec().string)));
         }
         let view = game.read_view(&about.view).map_err(|e| wrong(&format!("view: {e}")))?;
         // Agents trust their question; this one comes from outside.
         let world = view.world(&mut Stream::named(name));
         if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
-            return Err(wrong("legal: actions that the view allows are needed"));
+            return Err(wrong("legal: give the actions that the view allows"));
         }
         let mut legal = about.legal.clone();
         legal.sort_unstable();

@@ -69,7 +69,7 @@ pub struct Answer {
 
 impl Answer {
     /// A legal action.
-    pub fn action(id: u32) -> Self {
+    pub fn action(id: impl Into<i64>) -> Self {
         Answer { mv: Some(Move::Id(id.into())), notes: None }
     }
 
