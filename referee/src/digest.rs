@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// Members of the footer that are no part of the digest: what is released later, and what a host may add.
-const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
+pub(crate) const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
 /// A value that has no canonical form: a number that no IEEE double holds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,7 +32,12 @@ impl Chain {
     /// # Errors
     /// A value without a canonical form.
     pub fn new(header: &Value) -> Result<Self, NotCanonical> {
-        Ok(Chain(Sha256::digest(canonical(header)?).into()))
+        Ok(Chain::of_canonical(&canonical(header)?))
+    }
+
+    /// The chain of a header that is canonical JSON already.
+    pub(crate) fn of_canonical(header: &[u8]) -> Self {
+        Chain(Sha256::digest(header).into())
     }
 
     /// Appends an event, or at the end the footer (without `seed`, `salt`, `digest`, `run` and `pair`).
@@ -40,9 +45,13 @@ impl Chain {
     /// # Errors
     /// A value without a canonical form; the chain is as it was.
     pub fn push(&mut self, part: &Value) -> Result<(), NotCanonical> {
-        let part = canonical(part)?;
-        self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
+        self.push_canonical(&canonical(part)?);
         Ok(())
+    }
+
+    /// Appends a part that is canonical JSON already.
+    pub(crate) fn push_canonical(&mut self, part: &[u8]) {
+        self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
     }
 
     /// The digest so far, in lower-case hex.

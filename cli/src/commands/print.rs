@@ -41,6 +41,15 @@ pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     bar
 }
 
+/// A count that rises, on standard error, if that is a terminal: for work of unknown size.
+pub(crate) fn counter(what: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{pos} {prefix}, {per_sec:.0}/s");
+    let bar = ProgressBar::no_length().with_prefix(what.to_owned());
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! Length: how long the agent's games are.
 
-use super::{Measure, Metric, Sample, mean};
+use super::{Measure, Metric, Moments, Sample};
 
-/// The mean over games of the moves of all seats; a joint move is one, chance outcomes are none.
+/// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
 ///
 /// Unit: moves. Source: `length` of `docs/protocol.md`.
 pub const LENGTH: Metric = Metric {
@@ -16,5 +16,5 @@ pub const LENGTH: Metric = Metric {
 };
 
 fn length(samples: &[Sample]) -> Option<Measure> {
-    mean(&samples.iter().map(|s| f64::from(s.game.moves())).collect::<Vec<_>>())
+    samples.iter().map(|s| f64::from(s.game.moves)).collect::<Moments>().mean()
 }

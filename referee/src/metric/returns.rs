@@ -1,6 +1,6 @@
 //! Mean return: what the game paid.
 
-use super::{Measure, Metric, Sample, mean};
+use super::{Measure, Metric, Moments, Sample};
 
 /// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
 ///
@@ -16,7 +16,5 @@ pub const MEAN_RETURN: Metric = Metric {
 };
 
 fn mean_return(samples: &[Sample]) -> Option<Measure> {
-    let returns: Vec<f64> =
-        samples.iter().filter_map(|s| s.game.record().footer.returns.get(s.seat).copied()).collect();
-    mean(&returns)
+    samples.iter().filter_map(|s| s.own().payoff).collect::<Moments>().mean()
 }

@@ -12,8 +12,9 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::read::{Lines, Refused};
+use crate::result::GameResult;
 use crate::scale::{Options, Scale, keys, labels, rate};
-use crate::verify::{Verified, Verifier};
+use crate::verify::Verifier;
 
 /// Where a report comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -81,12 +82,15 @@ pub struct DiscardRow {
 
 impl Report {
     /// Rates the records and gathers what a report shows. Refused records are only listed.
-    pub fn build(games: &[Verified], refused: Vec<Refused>, options: Options, about: About) -> Report {
-        let mut digests: Vec<&str> = games.iter().map(Verified::digest).collect();
-        digests.sort_unstable();
+    ///
+    /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+    pub fn build<G: AsRef<GameResult>>(games: &[G], refused: Vec<Refused>, options: Options, about: About) -> Report {
         let scales = rate(games, &options);
-        let started = games.iter().map(|g| g.record().header.started.clone()).filter(|s| !s.is_empty()).min();
-        let ended = games.iter().filter_map(|g| g.record().footer.ended.clone()).max();
+        let games: Vec<&GameResult> = games.iter().map(AsRef::as_ref).collect();
+        let mut digests: Vec<&str> = games.iter().map(|g| &*g.digest).collect();
+        digests.sort_unstable();
+        let started = games.iter().map(|g| g.started.clone()).filter(|s| !s.is_empty()).min();
+        let ended = games.iter().filter_map(|g| g.ended.clone()).max();
         Report {
             about,
             program: concat!("ludex/", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -94,7 +98,7 @@ impl Report {
             records_digest: hex::encode(Sha256::digest(digests.join("\n"))),
             period: started.zip(ended).map(<[String; 2]>::from),
             headline: headline(&scales),
-            discards: discards(games, &options),
+            discards: discards(&games, &options),
             options,
             scales,
             refused,
@@ -167,8 +171,8 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
     rows
 }
 
-fn discards(games: &[Verified], options: &Options) -> Vec<DiscardRow> {
-    let names = labels(games);
+fn discards(games: &[&GameResult], options: &Options) -> Vec<DiscardRow> {
+    let names = labels(games.iter().copied());
     let mut out: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
     for game in games {
         let Some(reason) = options.discards(game) else { continue };
