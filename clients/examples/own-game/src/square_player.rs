@@ -3,14 +3,19 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_agents::{Agent, AgentEntry, AgentError, Answer};
-use ludex_env::Ask;
+use ludex_agents::{Agent, AgentEntry, AgentError, Answer, does_not_play};
+use ludex_env::{Ask, Game as _};
 
-use crate::subtract_square::{View, squares, taken};
+use crate::subtract_square::{SubtractSquare, View, squares, taken};
 
 /// The roster's entry: specs begin with this name.
-pub const ENTRY: AgentEntry =
-    AgentEntry::new("square_player", "subtract_square: plays perfectly", |_, _| Ok(Arc::new(SquarePlayer)));
+pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
+    let id = &game.spec().game;
+    if id != SubtractSquare::ID {
+        return Err(does_not_play(spec.name(), id, "it knows one game", "it plays subtract_square"));
+    }
+    Ok(Arc::new(SquarePlayer))
+});
 
 struct SquarePlayer;
 
