@@ -7,6 +7,7 @@
 
 mod answer;
 mod player;
+mod problem;
 mod reply;
 mod request;
 
@@ -31,8 +32,8 @@ use tokio::sync::Notify;
 
 use ludex_server::compute::Compute;
 use player::Player;
-use reply::Problem;
-use request::{Api, Request};
+use problem::Problem;
+use request::Request;
 
 /// Greatest body that is read, in bytes.
 const BODY: usize = 16 << 20;
@@ -136,6 +137,21 @@ fn routes(stub: Arc<Stub>) -> Router {
         .method_not_allowed_fallback(|| async { Problem::wrong_method().response(Api::OpenAi) })
         .layer(DefaultBodyLimit::max(BODY))
         .with_state(stub)
+}
+
+/// Whose API is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    OpenAi,
+    Anthropic,
+}
+
+impl Api {
+    /// Whose headers these are.
+    fn of(headers: &HeaderMap) -> Self {
+        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
+        if anthropic { Api::Anthropic } else { Api::OpenAi }
+    }
 }
 
 /// A running stand-in.

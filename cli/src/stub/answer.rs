@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::Options;
 use super::player::Player;
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::{Form, Request, tokens};
 
 /// Why an answer ended.

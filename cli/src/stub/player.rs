@@ -9,7 +9,7 @@ use ludex_env::policy::Past;
 use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
 use ludex_protocol::Move;
 
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::About;
 
 /// Games that are kept built.

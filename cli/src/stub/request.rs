@@ -1,29 +1,14 @@
 //! What is asked, read from the bodies of both APIs.
 
-use axum::http::HeaderMap;
 use ludex_env::Action;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reply::Problem;
+use super::Api;
+use super::problem::Problem;
 
 /// Most choices of one request.
 const CHOICES: u32 = 128;
-
-/// Whose API is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Api {
-    OpenAi,
-    Anthropic,
-}
-
-impl Api {
-    /// Whose headers these are.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
-        if anthropic { Api::Anthropic } else { Api::OpenAi }
-    }
-}
 
 /// One request of either API.
 pub(super) struct Request {

@@ -7,11 +7,27 @@ use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
-const NOTE: &str = "<!-- Generated: LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs -->";
-/// All generated pages: path below `docs/` and text.
+const NOTE: &str = "<!-- Generated: tests/run --bless -->";
+
+/// All generated files but the summary: path below the root and text.
 pub fn all() -> Vec<(String, String)> {
-    let games = ludex_env::games().iter().map(|e| (format!("games/{}.md", e.id), game(e)));
-    [("games/README.md".to_owned(), index()), ("agents.md".to_owned(), agents())].into_iter().chain(games).collect()
+    let fixed = [
+        ("docs/games/README.md", index()),
+        ("docs/agents.md", agents()),
+        ("clients/python/src/ludex/catalogue.py", catalogue()),
+    ];
+    let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
+    let games = ludex_env::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
+    fixed.into_iter().chain(games).collect()
+}
+
+/// The games that the Python client registers with Gymnasium, with their rules versions.
+fn catalogue() -> String {
+    let games: String = ludex_env::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
+    format!(
+        "\"\"\"The games and their rules versions when this file was written; a test fails if it is outdated.\n\n\
+         Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
+    )
 }
 
 /// The summary with one line for each game, below that of all games.

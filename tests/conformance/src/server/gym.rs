@@ -6,7 +6,6 @@ mod copies;
 mod draws;
 mod episodes;
 mod repeats;
-mod shape;
 mod steps;
 mod words;
 

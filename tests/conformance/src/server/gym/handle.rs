@@ -1,5 +1,7 @@
 //! Environments under one handle as a careful client sees them: every batch is looked at before it is used.
 
+mod shape;
+
 use ludex_env::Stream;
 use ludex_protocol::batch::{Batch, Mask, to_move};
 use ludex_protocol::client::{Autoreset, ClientMessage, Close, GymView, MaskForm, Observer, Open, Reset, Seed, Step};
@@ -10,7 +12,6 @@ use serde_json::Value;
 use super::super::heard::Heard;
 use super::super::link::Link;
 use super::super::{Done, law_holds};
-use super::shape;
 
 /// Up to this many actions a mask has one byte for each by default.
 const DENSE: u32 = 512;

@@ -1,5 +1,8 @@
 //! The rules of the house that a program can check: licences, the direction of imports, the shape of files.
 
+mod circles;
+mod imports;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,6 +74,12 @@ struct Package {
     roots: Vec<PathBuf>,
     /// Ids of what it depends on, and whether for tests alone.
     needs: Vec<(String, bool)>,
+}
+
+impl Package {
+    fn folder(&self) -> &Path {
+        self.manifest.parent().unwrap()
+    }
 }
 
 struct Workspace {
@@ -221,6 +230,20 @@ fn crates_forbid_unsafe_code() {
             let text = std::fs::read_to_string(source).unwrap();
             assert!(text.contains("#![forbid(unsafe_code)]"), "{}", source.display());
         }
+    }
+}
+
+/// Members whose front page shows their main use in a doctest.
+const FRONT_PAGES: &[&str] = &["ludex-client", "ludex-referee"];
+
+#[test]
+fn front_pages_show_the_main_use() {
+    let house = Workspace::read();
+    for (_, member) in house.members().filter(|(_, p)| FRONT_PAGES.contains(&p.name.as_str())) {
+        let text = std::fs::read_to_string(member.folder().join("src/lib.rs")).unwrap();
+        let fences: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//! ```")).collect();
+        let is_run = |fence: &&str| matches!(*fence, "" | "no_run" | "rust" | "rust,no_run");
+        assert!(fences.first().is_some_and(is_run), "{}: no doctest on its front page", member.name);
     }
 }
 

@@ -8,8 +8,8 @@ use ludex_protocol::column::Element;
 use ludex_protocol::spec::{Dtype, TensorSpec};
 use ludex_protocol::{Column, Tensor, Tensors};
 
-use super::super::{Done, law_holds, same, wrong};
-use super::handle::Handle;
+use super::super::super::{Done, law_holds, same, wrong};
+use super::Handle;
 
 /// Looks at everything in a batch that answers a request about `envs` (absent: all) of a handle.
 pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
@@ -191,7 +191,7 @@ fn mask(h: &Handle, mask: &Mask, views: usize) -> Done {
         }
         (Mask::Ids(rows), MaskForm::Ids) => ragged("mask", rows, views, h.spec.actions),
         (mask, form) => {
-            Err(wrong(format!("batch.mask is {}", super::super::short(mask)), format!("the form {form:?}")))
+            Err(wrong(format!("batch.mask is {}", super::super::super::short(mask)), format!("the form {form:?}")))
         }
     }
 }
