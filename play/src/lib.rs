@@ -4,6 +4,7 @@
 
 pub mod archive;
 pub mod bundle;
+pub mod ladder;
 pub mod local;
 pub mod machine;
 pub mod named;
@@ -12,6 +13,8 @@ pub mod runs;
 pub mod stepping;
 pub mod tables;
 pub mod time;
+pub mod transcript;
+pub mod words;
 
 /// The program as it names itself to clients and in records.
 pub const PROGRAM: &str = concat!("ludex/", env!("CARGO_PKG_VERSION"));

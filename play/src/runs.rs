@@ -4,11 +4,13 @@
 //! is in memory, so a run may be killed at any moment.
 
 pub mod estimate;
+pub mod evaluation;
 pub mod event;
 pub mod folder;
 pub mod play;
 pub mod settings;
 pub mod summary;
+pub mod tournament;
 pub mod usage;
 
 use std::collections::BTreeMap;

@@ -388,7 +388,7 @@ fn replays_show_any_position() {
         (&["replay", "r.jsonl:1", "--ply", "40"][..], "moves, not 40"),
         (&["replay", "r.jsonl:1", "--seat", "2"], "seats 0 to 1"),
         (&["replay", "r.jsonl:99"], "no record in line 99"),
-        (&["replay", "m_nobody"], "m_nobody is no file"),
+        (&["replay", "m_nobody"], "m_nobody is not a file"),
     ] {
         let ran = ludex(at.path(), args);
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);
@@ -519,7 +519,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     for (args, said) in [
         (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, admin"),
         (&["add", "--owner", "Bob B"], "--name"),
-        (&["add", "--owner", "bob", "--name", "b b"], "no agent name"),
+        (&["add", "--owner", "bob", "--name", "b b"], "agent name"),
         (&["add", "--owner", "bob", "--expires", "soon"], "90d"),
         (&["add", "--owner", "bob", "--expires", "2020-01-01T00:00:00Z"], "past"),
     ] {
@@ -586,7 +586,7 @@ fn folders_of_bots_are_checked() {
     let bots = here.path().join("bots");
     std::fs::create_dir(&bots).unwrap();
     let empty = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe"]);
-    assert!(empty.code == 2 && empty.err.contains("holds none"), "{}", empty.err);
+    assert!(empty.code == 2 && empty.err.contains("contains no bots"), "{}", empty.err);
     std::fs::write(bots.join("bad.c"), "int main() { return nothing_of_this_name; }").unwrap();
     std::fs::write(bots.join(".hidden.py"), "").unwrap();
     std::fs::write(bots.join("notes.txt"), "").unwrap();

@@ -48,13 +48,13 @@ impl Player {
         let (game, agent) = self.table(&about.game)?;
         let seat = about.seat;
         if seat >= game.spec().players as usize {
-            return Err(wrong(&format!("seat {seat} is none of {}", game.spec().string)));
+            return Err(wrong(&format!("seat {seat} is not a seat of {}", game.spec().string)));
         }
         let view = game.read_view(&about.view).map_err(|e| wrong(&format!("view: {e}")))?;
         // Agents trust their question; this one comes from outside.
         let world = view.world(&mut Stream::named(name));
         if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
-            return Err(wrong("legal: actions that the view allows are needed"));
+            return Err(wrong("legal: give the actions that the view allows"));
         }
         let mut legal = about.legal.clone();
         legal.sort_unstable();

@@ -1,4 +1,4 @@
-//! Why there is no answer, as both APIs write it.
+//! Errors, as both APIs write them.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Json, Response};
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::Api;
 
-/// Why there is no answer.
+/// An error instead of an answer.
 pub(super) struct Problem {
     status: StatusCode,
-    /// OpenAI's code, where there is one.
+    /// OpenAI's code, if it has one for this error.
     code: Option<&'static str>,
     message: String,
     /// Seconds to wait.
@@ -36,12 +36,12 @@ impl Problem {
     }
 
     pub(super) fn no_such_page() -> Self {
-        let message = "there is no such page: POST /v1/chat/completions, POST /v1/messages or GET /v1/models";
+        let message = "unknown page; use POST /v1/chat/completions, POST /v1/messages or GET /v1/models";
         Self::new(StatusCode::NOT_FOUND, None, message)
     }
 
     pub(super) fn wrong_method() -> Self {
-        let message = "the method is wrong: POST /v1/chat/completions, POST /v1/messages or GET /v1/models";
+        let message = "wrong method; use POST /v1/chat/completions, POST /v1/messages or GET /v1/models";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, None, message)
     }
 
@@ -70,7 +70,7 @@ impl Problem {
     }
 
     pub(super) fn down() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, None, "the stand-in goes down (--down-after)")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, None, "the stand-in is down (--down-after)")
     }
 
     /// As the API writes it.

@@ -69,7 +69,7 @@ fn two_agents_of_one_run() {
     let err = ludex(at.path(), &["compare", "one"]).fails();
     assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
     let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "nobody"]).fails();
-    assert!(err.contains("\"nobody\" is no agent of one"), "{err}");
+    assert!(err.contains("\"nobody\" is not an agent of one"), "{err}");
     // They have only met each other: that is no comparison on equal terms.
     let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
     assert!(err.contains("random has played no match that counts"), "{err}");
@@ -87,7 +87,7 @@ fn without_pairs_it_says_so() {
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
     Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["compare", "one", "two"]).well();
-    assert!(text.contains("nothing pairs") && text.contains("UNPAIRED"), "{text}");
+    assert!(text.contains("there are no pairs") && text.contains("UNPAIRED"), "{text}");
     assert!(text.contains("left out without a partner: 12 of the first, 12 of the second"), "{text}");
 }
 

@@ -141,7 +141,7 @@ fn games_of_stones_are_written_as_sgf() {
     let result = go.split("RE[").nth(1).unwrap().split(']').next().unwrap();
     assert!(result.ends_with(".5") && (result.starts_with("B+") || result.starts_with("W+")), "{result}");
     let err = ludex(at.path(), &["export", "stones", "--format", "pgn"]).fails();
-    assert!(err.contains("no verified game of chess in stones"), "{err}");
+    assert!(err.contains("stones has no verified game of chess"), "{err}");
 }
 
 #[test]

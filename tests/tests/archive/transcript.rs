@@ -111,7 +111,7 @@ fn what_is_missing_is_said() {
     change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
     let broken = "one.kuhn.0-2.2.1";
     let err = ludex(at.path(), &["transcript", "one", "--episode", broken]).fails();
-    assert!(err.contains("has calls and no result yet"), "{err}");
+    assert!(err.contains("has calls but no result yet"), "{err}");
     let rest = ludex(at.path(), &["transcript", "one"]).well();
     assert!(!rest.contains(broken));
 }

@@ -70,7 +70,7 @@ fn names_are_checked_as_agents_are() {
     let text = ludex(here.path(), &["agents", "check", "searcher", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
-    assert!(without.code == 2 && without.err.contains("--game is needed"), "{}", without.err);
+    assert!(without.code == 2 && without.err.contains("--game is missing"), "{}", without.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr"]);
     assert!(nobody.code == 2 && nobody.err.contains("did you mean searcher?"), "{}", nobody.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);

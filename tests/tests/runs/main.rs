@@ -188,7 +188,7 @@ fn what_changed_is_refused_by_name() {
     fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
     assert!(place.evaluate("mcts sims=5", "r", &[]).fails().contains("suite: was small version 1"));
     fs::write(place.path("small.toml"), SUITE).unwrap();
-    assert!(place.evaluate("mcts sims=5", "r", &[]).ok, "the first line goes on");
+    assert!(place.evaluate("mcts sims=5", "r", &[]).ok, "the first command continues the run");
 }
 
 #[test]
@@ -202,7 +202,8 @@ fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
     assert_eq!((status["state"].as_str(), status["matches"].as_u64()), (Some("stopped"), Some(8)));
     assert_eq!(table(&place.evaluate("random", "part", &[])), table(&whole));
     assert_eq!(place.ludex(&["status", "part", "--json"]).json()["state"], "done");
-    for (bad, why) in [("games", "is none of usd=50"), ("days=3", "is none of"), ("usd=-1", "is none of")] {
+    for (bad, why) in [("games", "is not valid; write usd=50"), ("days=3", "is not valid"), ("usd=-1", "is not valid")]
+    {
         assert!(place.evaluate("random", "part", &["--budget", bad]).fails().contains(why));
     }
 }

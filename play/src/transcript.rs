@@ -1,4 +1,4 @@
-//! A match as a transcript tells it: decision by decision, each as the seat that made it saw the table.
+//! Transcripts of matches: decision by decision, each as the seat that made it saw the game.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,94 +7,116 @@ use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
 
-use crate::commands::{play, print};
-use ludex_play::archive::{Archive, Call, Kept, Message, Place};
-use ludex_play::stepping::{Stepped, Stepper, given, move_text};
+use crate::archive::{Archive, Call, Kept, Message, Place};
+use crate::stepping::{Stepped, Stepper, given, move_text};
+use crate::words;
 
-/// A match.
+/// A match, decision by decision.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
-    pub(super) episode: String,
-    pub(super) game: String,
-    pub(super) place: Option<String>,
-    /// Each with its name in the game and its agent.
-    pub(super) seats: Vec<String>,
-    pub(super) result: String,
+pub struct Transcript {
+    /// The episode's name.
+    pub episode: String,
+    /// The game, canonical.
+    pub game: String,
+    /// Where the match belongs in its run; `None` if its name does not say.
+    pub place: Option<String>,
+    /// The seats: each with its name in the game and its agent.
+    pub seats: Vec<String>,
+    /// The result in one line.
+    pub result: String,
     /// Whether the match counts; if not, `result` says why it ended.
-    pub(super) counts: bool,
-    pub(super) sums: Sums,
-    pub(super) decisions: Vec<Decision>,
+    pub counts: bool,
+    /// What its calls cost.
+    pub sums: Sums,
+    /// The turns of the seats that are shown.
+    pub decisions: Vec<Decision>,
     /// What happened after the last decision that is shown, as spectators saw it.
-    pub(super) after: Vec<String>,
+    pub after: Vec<String>,
     /// The last position, as spectators see it.
-    pub(super) end: String,
-    /// Why the record is not true, if it is not.
-    pub(super) broken: Option<String>,
+    pub end: String,
+    /// What is wrong with the record, if something is.
+    pub broken: Option<String>,
 }
 
 /// What the calls of a match cost.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Sums {
-    pub(super) calls: usize,
-    pub(super) input: u64,
-    pub(super) output: u64,
-    pub(super) ms: u64,
+pub struct Sums {
+    /// How many there were.
+    pub calls: usize,
+    /// Tokens of the questions.
+    pub input: u64,
+    /// Tokens of the answers.
+    pub output: u64,
+    /// Time in milliseconds.
+    pub ms: u64,
     /// US dollars of the calls with a known price.
-    pub(super) usd: Option<f64>,
-    /// Calls without one.
-    pub(super) unpriced: usize,
-    pub(super) refused: usize,
+    pub usd: Option<f64>,
+    /// Calls without a known price.
+    pub unpriced: usize,
+    /// Attempts that the game refused.
+    pub refused: usize,
 }
 
 /// A turn of a seat.
 #[derive(Debug, Serialize)]
-pub(super) struct Decision {
+pub struct Decision {
     /// Moves of the match up to this one, from 1.
-    pub(super) ply: u32,
+    pub ply: u32,
     /// The seat's name in the game, and its agent.
-    pub(super) who: String,
+    pub who: String,
     /// What the seat has seen since its last turn.
-    pub(super) since: Vec<String>,
-    pub(super) position: String,
-    pub(super) attempts: Vec<Attempt>,
-    /// `None` where the match ended without a move.
-    pub(super) played: Option<String>,
-    pub(super) forced: bool,
-    pub(super) ms: u64,
+    pub since: Vec<String>,
+    /// What the seat sees before it moves.
+    pub position: String,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// The move; `None` if the match ended without one.
+    pub played: Option<String>,
+    /// Whether the move was made for the agent, because it was the only legal one or by the policy of the match.
+    pub forced: bool,
+    /// How long the turn took, in milliseconds.
+    pub ms: u64,
     /// Name and text of what was said beside the move.
-    pub(super) notes: Vec<(String, String)>,
+    pub notes: Vec<(String, String)>,
 }
 
-/// One try at a move.
+/// One attempt at a move.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Attempt {
-    pub(super) calls: Vec<Asked>,
+pub struct Attempt {
+    /// The calls that led to it.
+    pub calls: Vec<ShownCall>,
     /// What was answered and why it was refused.
-    pub(super) refused: Option<String>,
+    pub refused: Option<String>,
 }
 
-/// A call, without what was shown before.
+/// A call, without what was shown earlier in the match.
 #[derive(Debug, Serialize)]
-pub(super) struct Asked {
-    pub(super) purpose: String,
-    pub(super) model: String,
-    /// Without a system prompt that was shown earlier in the match.
-    pub(super) messages: Vec<Message>,
-    /// Whether there was such a one.
-    pub(super) system_again: bool,
-    pub(super) reasoning: Option<String>,
-    pub(super) answer: String,
-    pub(super) verdict: String,
-    pub(super) read: Option<String>,
+pub struct ShownCall {
+    /// What it was made for: `move`, `vote`, ...
+    pub purpose: String,
+    /// The model.
+    pub model: String,
+    /// The prompt, without a system prompt that was shown earlier in the match.
+    pub messages: Vec<Message>,
+    /// Whether a system prompt was left out for that reason.
+    pub system_again: bool,
+    /// The model's reasoning, if the endpoint sends it.
+    pub reasoning: Option<String>,
+    /// The answer as it came.
+    pub answer: String,
+    /// What became of the answer: `ok`, `unparsed`, `illegal`, ...
+    pub verdict: String,
+    /// The move that was read in it.
+    pub read: Option<String>,
     /// Time, tokens, price, and what was unusual.
-    pub(super) facts: String,
+    pub facts: String,
 }
 
-/// A match, with the decisions of the seats in `shown`.
+/// The transcript of a match of a run, with the decisions of the seats in `shown`.
 ///
 /// # Errors
 /// A game that this program does not know.
-pub(super) fn tell(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Told> {
+pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Transcript> {
     let game = ludex_env::load_with(&record.header.game, &record.header.params)?;
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
@@ -105,7 +127,7 @@ pub(super) fn tell(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Re
         let Some(step) = steps.step() else { break };
         teller.take(&*before, steps.state(), &step, &record.events[at..step.events.end]);
     }
-    // What is left is a turn that ended the match, or no true record.
+    // The events left over are a turn that ended the match; anything else is a fault of the record.
     let left = &record.events[steps.at()..];
     let last = |event: &RecordEvent| match event {
         RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => true,
@@ -123,12 +145,12 @@ pub(super) fn tell(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Re
         format!("{}, seed {}, seating {}{again}", place.part, place.index, place.turn)
     });
     let name = |seat: usize| teller.who(seat);
-    Ok(Told {
+    Ok(Transcript {
         episode: record.header.episode.clone(),
         game: spec.string.clone(),
         place,
         seats: (0..record.header.seats.len()).map(name).collect(),
-        result: play::result(spec, record),
+        result: words::result(spec, record),
         counts: record.footer.reason.is_some_and(|reason| reason.counts()),
         sums: sums(calls, &teller.decisions),
         after: teller.news(Viewer::Public),
@@ -153,7 +175,7 @@ fn sums(calls: &[Kept], decisions: &[Decision]) -> Sums {
     sums
 }
 
-/// What has been told of a match so far.
+/// A transcript in the making.
 struct Teller<'a> {
     record: &'a Record,
     spec: &'a Spec,
@@ -161,7 +183,7 @@ struct Teller<'a> {
     /// By seat and turn.
     calls: BTreeMap<(Seat, u32), Vec<&'a Kept>>,
     ply: u32,
-    /// What each seat, and at last the public, has heard since it was told last.
+    /// What each seat, and last the public, has seen since its news were taken.
     heard: Vec<Vec<String>>,
     revealed: HashSet<(usize, String)>,
     systems: HashSet<&'a str>,
@@ -306,7 +328,7 @@ impl<'a> Teller<'a> {
         attempts
     }
 
-    fn call(&mut self, call: &'a Call) -> Asked {
+    fn call(&mut self, call: &'a Call) -> ShownCall {
         let mut again = false;
         let mut new = |m: &&'a Message| {
             let first = m.role != "system" || self.systems.insert(&m.content);
@@ -314,7 +336,7 @@ impl<'a> Teller<'a> {
             first
         };
         let messages = call.messages.iter().filter(|m| new(m)).cloned().collect();
-        Asked {
+        ShownCall {
             purpose: call.purpose.clone(),
             model: call.model.clone(),
             messages,
@@ -334,7 +356,7 @@ fn facts(call: &Call) -> String {
     let mut out = format!("{}, {about}{} tokens in and {} out", seconds(call.ms), call.tokens.input, call.tokens.out);
     out.extend(call.usd.map(|usd| format!(", {}", dollars(usd))));
     if call.retries > 0 {
-        out += &format!(", after {}", print::count(call.retries as usize, "failed request", "failed requests"));
+        out += &format!(", after {}", words::count(call.retries as usize, "failed request", "failed requests"));
     }
     let unusual = call.finish.as_deref().filter(|finish| *finish != "stop");
     out.extend(unusual.map(|finish| format!(", ended by {finish}")));
@@ -342,13 +364,13 @@ fn facts(call: &Call) -> String {
 }
 
 /// `1.2 s`.
-pub(super) fn seconds(ms: u64) -> String {
-    format!("{} s", print::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
+pub fn seconds(ms: u64) -> String {
+    format!("{} s", words::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
 }
 
 /// `$0.0012`: four decimals, as single calls cost less than a cent.
-pub(super) fn dollars(usd: f64) -> String {
-    format!("${}", print::number(usd, 4))
+pub fn dollars(usd: f64) -> String {
+    format!("${}", words::number(usd, 4))
 }
 
 /// What was answered, and why it was refused in the game's words.
