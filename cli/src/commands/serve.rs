@@ -127,26 +127,38 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
 
 /// Resolves on SIGTERM or Ctrl-C. A second signal ends the program at once.
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    #[cfg(unix)]
-    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let mut signals = Signals::new()?;
     Ok(async move {
+        signals.next().await;
+        tracing::info!("stopping; repeat the signal to stop at once");
+        tokio::spawn(async move {
+            signals.next().await;
+            std::process::exit(1);
+        });
+    })
+}
+
+/// The signals that stop a program.
+struct Signals {
+    #[cfg(unix)]
+    term: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Signals {
+            #[cfg(unix)]
+            term: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
         #[cfg(unix)]
         tokio::select! {
-            _ = term.recv() => {}
+            _ = self.term.recv() => {}
             _ = tokio::signal::ctrl_c() => {}
         }
         #[cfg(not(unix))]
         let _ = tokio::signal::ctrl_c().await;
-        tracing::info!("stopping; repeat the signal to stop at once");
-        tokio::spawn(async move {
-            #[cfg(unix)]
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            #[cfg(not(unix))]
-            let _ = tokio::signal::ctrl_c().await;
-            std::process::exit(1);
-        });
-    })
+    }
 }

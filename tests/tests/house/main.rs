@@ -234,7 +234,7 @@ fn crates_forbid_unsafe_code() {
 }
 
 /// Members whose front page shows their main use in a doctest.
-const FRONT_PAGES: &[&str] = &["ludex-client", "ludex-referee"];
+const FRONT_PAGES: &[&str] = &["ludex-client", "ludex-conformance", "ludex-referee"];
 
 #[test]
 fn front_pages_show_the_main_use() {

@@ -237,7 +237,7 @@ const MUTATIONS: [(Bend, &str, &str); 18] = [
     (commits_to_nothing, "a record that verifies", "SHA-256 over salt"),
     (
         resyncs_without_the_turn,
-        "tells everything in a resync",
+        "sends everything in a resync",
         "`turn` of the resync, beside what was sent before: None",
     ),
     (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),

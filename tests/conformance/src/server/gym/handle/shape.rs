@@ -1,4 +1,4 @@
-//! The shape of a batch: how many entries each column has, and which values may stand there.
+//! The shape of a batch: how many entries each column has, and which values are allowed.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use ludex_protocol::{Column, Tensor, Tensors};
 use super::super::super::{Done, law_holds, same, wrong};
 use super::Handle;
 
-/// Looks at everything in a batch that answers a request about `envs` (absent: all) of a handle.
+/// Checks everything in a batch that answers a request about `envs` (absent: all) of a handle.
 pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
     same(&b.env, &h.env, || "batch.env".into())?;
-    // Where all were meant, they need not be named.
+    // If the request was about all, the reply need not name them.
     let all = Column::from_iter(0..h.open.count);
     same(&b.envs.as_ref().unwrap_or(&all), &envs.unwrap_or(&all), || "batch.envs".into())?;
     let rows = envs.map_or(h.count(), Column::len);
@@ -49,7 +49,7 @@ pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
         positions("skipped.at", &skipped.at, rows, false)?;
     }
     if let Some(ended) = &b.ended {
-        law_holds(h.open.autoreset == Autoreset::SameStep, || "sent `final`".into(), "it with same_step only")?;
+        law_holds(h.open.autoreset == Autoreset::SameStep, || "sent `final`".into(), "`final` with same_step only")?;
         last_views(h, ended, rows)?;
     }
     (0..rows).try_for_each(|row| flags(h, b, row))
@@ -62,13 +62,13 @@ fn wants(h: &Handle, view: GymView) -> bool {
     }
 }
 
-/// Looks at an optional field, which is there if and only if it was asked for.
+/// Checks an optional field, which is present if and only if it was asked for.
 fn asked<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> Done) -> Done {
     match (field, wanted) {
         (Some(field), true) => look(field),
         (None, false) => Ok(()),
-        (None, true) => Err(wrong(format!("a batch has no `{name}`"), "it, as it was asked for")),
-        (Some(_), false) => Err(wrong(format!("a batch has `{name}`"), "nothing that was not asked for")),
+        (None, true) => Err(wrong(format!("a batch has no `{name}`"), "the field, because it was asked for")),
+        (Some(_), false) => Err(wrong(format!("a batch has `{name}`"), "no field that was not asked for")),
     }
 }
 
@@ -115,7 +115,7 @@ fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
         law_holds(
             acts || may.is_empty(),
             || format!("a mask row of a seat that cannot act has {may:?}"),
-            "it to be empty",
+            "an empty row",
         )?;
         law_holds(
             !acts || !may.is_empty() || h.spec.proposals.is_some(),
@@ -125,7 +125,7 @@ fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
     }
     law_holds(
         mover != Some(to_move::SIMULTANEOUS) || !seats.is_empty(),
-        || "nobody acts in a joint turn".into(),
+        || "no seat acts in a joint turn".into(),
         "someone",
     )
 }

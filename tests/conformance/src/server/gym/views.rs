@@ -1,4 +1,4 @@
-//! Laws of `view`: names, texts, and any seat's sight.
+//! Laws of `view`: names of actions, texts, and what each seat sees.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::Move;
@@ -10,7 +10,7 @@ use super::super::{Done, law_holds, same};
 use super::handle::{Handle, all_views, plain};
 use super::steps::{SEED, plies};
 
-/// Names that are asked for in one position.
+/// How many names are asked for in one position.
 const NAMES: usize = 40;
 
 pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
@@ -43,11 +43,11 @@ pub(super) async fn names(link: &mut Link, spec: &Spec) -> Done {
             same(&back, &wanted, || format!("the ids of the names {names:?} at step {ply}"))?;
             let none = [-1, i64::from(spec.actions), i64::from(u32::MAX)];
             let none = link.call(ask(Some(none.into()), Some(vec!["\u{0} no move".into()]))).await?.viewed()?;
-            same(&none.names.map(|names| names.len()), &Some(3), || "number of names of ids that are none".into())?;
-            same(&none.parsed, &Some(vec![None]), || "the id of a text that is no move".into())?;
+            same(&none.names.map(|names| names.len()), &Some(3), || "number of names of invalid ids".into())?;
+            same(&none.parsed, &Some(vec![None]), || "the id of a text that is not a move".into())?;
             moves[column] = Some(Move::Text(names.last().cloned().unwrap_or_default()));
         }
-        // Words move like ids.
+        // A text plays like an id.
         batch = h.step(link, &actions).await?;
         let step = Step { env: twin.env, moves: Some(moves), ..Step::default() };
         let heard = link.call(ClientMessage::Step(step)).await?;
@@ -80,8 +80,8 @@ pub(super) async fn views(link: &mut Link, spec: &Spec) -> Done {
         let Some(actions) = h.choose(&batch, SEED) else { break };
         batch = h.step(link, &actions).await?;
     }
-    let nobody = View { env: h.env, seat: Some(spec.players), ..View::default() };
-    link.call(ClientMessage::View(nobody)).await?.error_at(ErrorCode::BadField, "seat")?;
+    let beyond = View { env: h.env, seat: Some(spec.players), ..View::default() };
+    link.call(ClientMessage::View(beyond)).await?.error_at(ErrorCode::BadField, "seat")?;
     let nowhere = View { env: h.env, i: 2, ..View::default() };
     link.call(ClientMessage::View(nowhere)).await?.refused(&[ErrorCode::BadField, ErrorCode::UnknownEnv])?;
     h.close(link).await

@@ -1,4 +1,4 @@
-//! Laws of acts: each (match, turn, try) takes one move, and illegal ones cost tries.
+//! Laws of acts: each (match, turn, try) takes one move, and illegal moves cost tries.
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::client::{Act, ClientMessage, Resign};
@@ -25,14 +25,14 @@ async fn refused(table: &mut Table, act: &Act) -> Done<Box<Refused>> {
     same(&(&refused.match_id, refused.turn, refused.attempt), &due, || "match, turn and try of `refused`".into())?;
     let left = table.start.illegal.tries.saturating_sub(act.attempt + 1);
     same(&refused.tries_left, &left, || "refused.tries_left".into())?;
-    law_holds(!refused.message.is_empty(), || "refused without a sentence".into(), "`message`")?;
+    law_holds(!refused.message.is_empty(), || "refused without a message".into(), "`message`")?;
     if let (Some(legal), Some(turn)) = (&refused.legal, &table.turn) {
         same(legal, &turn.legal, || "refused.legal, beside the turn's".into())?;
     }
     Ok(refused)
 }
 
-pub(super) async fn keys(b: &Bench) -> Done {
+pub(super) async fn acts(b: &Bench) -> Done {
     let spec = b.game_of_turns().await?;
     let mut table = Table::new(b, spec, join(spec, 0)).await?;
     let turn = table.due().await?;
@@ -47,7 +47,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
         ..Act::default()
     };
     let (ahead, later) = (at(1, 0, first), at(0, 1, first));
-    // What is no act costs nothing.
+    // A message that is not a valid act costs nothing.
     let none = Act { action: None, ..at(0, 0, first) };
     let both = Act { text: Some(names[0].clone()), ..at(0, 0, first) };
     for act in [none, both] {
@@ -58,7 +58,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
     }
     let nowhere = Act { match_id: "m_conformance".into(), ..at(0, 0, first) };
     table.act(&nowhere).await?.error(ErrorCode::UnknownMatch)?;
-    // An illegal one does, once.
+    // An illegal act costs a try, once.
     let bad = illegal(&table, 0, 0);
     let told = refused(&mut table, &bad).await?;
     same(&refused(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
@@ -72,7 +72,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
     for again in [&named, &at(0, 2, first)] {
         same(&table.act(again).await?.accepted()?, &accepted, || "the answer to the same act again".into())?;
     }
-    // The other may have moved by now.
+    // The opponent may have moved by now.
     let other = at(0, 2, second);
     table.act(&other).await?.refused(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
     let next = table.due().await?;
@@ -81,7 +81,7 @@ pub(super) async fn keys(b: &Bench) -> Done {
     for act in [&other, &at(0, 7, first)] {
         table.act(act).await?.error(ErrorCode::StaleTurn)?;
     }
-    // None of that costs a try or a move.
+    // All this costs no try and no move.
     table.play_turn(&next).await?;
     let own = table.play().await.map(|_| table.moves.iter().filter(|(seat, _)| *seat == 0).count())?;
     same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
