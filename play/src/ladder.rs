@@ -52,10 +52,12 @@ pub fn measure(game: &GameRef, settings: &Settings, mut progress: impl FnMut(u64
     anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
     let ladder = Ladder::new(spec, game.unit());
     let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
-    let player = |(text, watch): (&String, &Arc<Stopwatch>)| {
-        Ok(watch.time(Player::new(text, game).with_context(|| text.clone())?))
-    };
-    let players = ladder.agents().iter().zip(&watches).map(player).collect::<anyhow::Result<_>>()?;
+    let players: Vec<Player> = ladder
+        .agents()
+        .iter()
+        .zip(&watches)
+        .map(|(text, watch)| Ok(watch.time(Player::new(text, game).with_context(|| text.clone())?)))
+        .collect::<anyhow::Result<_>>()?;
     let mut kept = Kept::open(game, &ladder, settings)?;
     // Unit by unit through all pairings, so that an interrupted measurement is balanced.
     let due: Vec<(u64, usize)> = (0..settings.units)
@@ -85,7 +87,7 @@ pub fn measure(game: &GameRef, settings: &Settings, mut progress: impl FnMut(u64
     Ok(Measured { ladder, rows, times })
 }
 
-/// An agent whose moves are timed.
+/// How long the moves of an agent took.
 #[derive(Default)]
 struct Stopwatch {
     moves: AtomicU64,

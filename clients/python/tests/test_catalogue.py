@@ -1,4 +1,4 @@
-"""The list of games in the package equals the server's."""
+"""The list of games in the package is the server's."""
 
 from __future__ import annotations
 

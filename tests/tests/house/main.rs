@@ -1,6 +1,7 @@
 //! The rules of the house that a program can check: licences, the direction of imports, the shape of files.
 
 mod circles;
+mod english;
 mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -284,6 +285,16 @@ fn the_project_stands_alone() {
     }
 }
 
+/// Modules are `foo.rs` beside `foo/`. What several test programs share in `tests/` needs a folder, so that cargo does not
+/// take it for a test program of its own.
+#[test]
+fn modules_have_one_style() {
+    let is_old = |p: &&PathBuf| p.ends_with("mod.rs") && p.components().any(|part| part.as_os_str() == "src");
+    let all = files();
+    let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
+    assert!(old.is_empty(), "{}: rename each to the name of its folder, beside it", old.join(", "));
+}
+
 #[test]
 fn files_are_rooms_with_one_purpose() {
     let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
@@ -318,7 +329,7 @@ fn games_have_their_pages() {
     for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
         if file.extension().is_some_and(|e| e == "md") {
             let id = file.file_stem().unwrap().to_str().unwrap();
-            assert!(ludex_env::games().iter().any(|g| g.id == id), "{id} is no game of the registry");
+            assert!(ludex_env::games().iter().any(|g| g.id == id), "{id} is not a game of the registry");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs as an evaluator meets them: killed at any moment, gone on with, stopped by budgets, refused where something changed.
+//! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
 mod models;
 
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// What must be the same whoever was interrupted.
+/// What must be the same whether or not a run was interrupted.
 fn table(ran: &Ran) -> Value {
     let mut all = ran.json();
     for once in ["run", "played", "folder", "files"] {
@@ -248,7 +248,7 @@ fn what_cannot_be_played_is_said_before_anything_is() {
     assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));
 }
 
-/// The suites that come along can be played as they are written: every opponent sits down in its game.
+/// The built-in suites can be played as they are written: every opponent plays its game.
 #[test]
 fn the_suites_that_come_along_can_be_played() {
     for (name, _) in ludex_referee::suite::SUITES {

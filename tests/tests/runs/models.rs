@@ -227,9 +227,9 @@ fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
     assert!(!named.ok);
 }
 
-/// How calls are made may change while a run goes on; what is asked may not.
+/// The way calls are made may change during a run; the questions may not.
 #[test]
-fn a_run_goes_on_with_another_limit_and_not_with_another_prompt() {
+fn a_run_continues_with_another_limit_but_not_with_another_prompt() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();

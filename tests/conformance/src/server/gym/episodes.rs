@@ -131,7 +131,7 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> Done {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(Handle::ended(&after, 1), || "went on with the offender's episode".into(), "its end")?;
+    law_holds(Handle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await
