@@ -16,6 +16,7 @@ pub mod digest;
 pub mod ladder;
 mod line;
 pub mod metric;
+pub mod moments;
 pub mod outcome;
 pub mod rating;
 pub mod read;

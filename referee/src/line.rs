@@ -4,8 +4,10 @@
 //! there twice, a key that is not plain ASCII, a field of a wrong type. Then [`Parts`](ludex_protocol::record::Parts)
 //! decides, and its verdict is the same for every line that this way accepts.
 
-use ludex_protocol::record::{FOOTER, Record, RecordEvent, VERSION};
+use ludex_protocol::record::{ChanceRecord, FOOTER, MoveRecord, Notes, Record, RecordEvent, Try, VERSION};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::canonical::{Member, Scanner, Token, sort, write_object};
 use crate::digest::{Chain, OUTSIDE};
@@ -58,6 +60,41 @@ impl<'a> Part<'a> {
     }
 }
 
+/// An event with the members of both kinds, which is read several times faster than the tagged [`RecordEvent`].
+#[derive(Deserialize)]
+struct AnyEvent<'a> {
+    kind: &'a str,
+    seat: Option<u32>,
+    turn: Option<u32>,
+    action: Option<u32>,
+    said: Option<Value>,
+    ms: Option<u64>,
+    tries: Option<Vec<Try>>,
+    notes: Option<Notes>,
+    forced: Option<bool>,
+    more: Option<bool>,
+}
+
+fn event(text: &str) -> Option<RecordEvent> {
+    // serde would read a list as a struct too.
+    let any: AnyEvent = serde_json::from_str(text).ok().filter(|_| text.starts_with('{'))?;
+    match any.kind {
+        "chance" => Some(RecordEvent::Chance(ChanceRecord { action: any.action })),
+        "move" => Some(RecordEvent::Move(MoveRecord {
+            seat: any.seat?,
+            turn: any.turn?,
+            action: any.action,
+            said: any.said,
+            ms: any.ms.unwrap_or_default(),
+            tries: any.tries.unwrap_or_default(),
+            notes: any.notes,
+            forced: any.forced.unwrap_or_default(),
+            more: any.more.unwrap_or_default(),
+        })),
+        _ => None,
+    }
+}
+
 /// Reads a line. `None` says nothing about the record, only that the slow way must be taken.
 pub(crate) fn read(line: &str) -> Option<Line> {
     let mut scanner = Scanner::new(line);
@@ -72,7 +109,7 @@ pub(crate) fn read(line: &str) -> Option<Line> {
             scanner.list(|scanner| {
                 let at = scanner.value(&mut forms)?;
                 ends.push(forms.len());
-                list.push(serde_json::from_str(scanner.between(at)).ok()?);
+                list.push(event(scanner.between(at))?);
                 Some(())
             })
         }

@@ -1,11 +1,11 @@
-//! What can be measured of an agent, one file each: formula, unit and source stand with the code.
+//! What can be measured of an agent. Each metric has its own file, with formula, unit, source and code.
 //!
-//! A metric is a function of the games that an agent played, each with the seat that it had. A metric without anything
-//! to measure is absent, never zero.
+//! A metric is a function of the games that an agent played, each with the agent's seat. If there is nothing to
+//! measure, the metric is absent, never zero.
 
 use serde::Serialize;
 
-use crate::rating::table::Z95;
+use crate::moments::Moments;
 use crate::result::{GameResult, SeatResult};
 
 mod illegal;
@@ -36,7 +36,7 @@ pub struct Metric {
     pub digits: usize,
     /// How it is computed.
     pub formula: &'static str,
-    /// Whose it is.
+    /// Where it comes from.
     pub source: &'static str,
     /// The measurement; `None` where there is nothing to measure.
     pub of: fn(&[Sample]) -> Option<Measure>,
@@ -63,7 +63,7 @@ impl<'a> Sample<'a> {
 pub struct Measure {
     /// The estimate.
     pub value: f64,
-    /// Lower end of its 95 % interval, where the metric gives one.
+    /// Lower end of its 95 % interval, if the metric gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Upper end.
@@ -73,59 +73,11 @@ pub struct Measure {
     pub n: u64,
 }
 
-/// Count, sum and spread of some numbers, without the numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moments {
-    n: u64,
-    sum: f64,
-    /// Sum of the squared distances from the mean.
-    spread: f64,
-}
-
-impl Moments {
-    /// Adds a number. Source of the update: B. P. Welford, "Note on a method for calculating corrected sums of squares
-    /// and products", Technometrics 4, 1962.
-    pub fn push(&mut self, value: f64) {
-        self.add(&Moments { n: 1, sum: value, spread: 0.0 });
-    }
-
-    /// Adds the numbers of another. Source: T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the
-    /// sample variance", The American Statistician 37, 1983.
-    pub fn add(&mut self, other: &Moments) {
-        if self.n > 0 && other.n > 0 {
-            let (n, m) = (self.n as f64, other.n as f64);
-            let gap = other.sum / m - self.sum / n;
-            self.spread += gap * gap * n * m / (n + m);
-        }
-        self.spread += other.spread;
-        self.sum += other.sum;
-        self.n += other.n;
-    }
-
-    /// How many numbers.
-    pub fn count(&self) -> u64 {
-        self.n
-    }
-
-    /// The mean with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`; `None` without numbers, no
-    /// interval for one.
-    pub fn mean(&self) -> Option<Measure> {
-        let n = self.n as f64;
-        if self.n == 0 {
-            return None;
-        }
-        let mean = self.sum / n;
-        let half = (self.n > 1).then(|| Z95 * (self.spread / (n - 1.0) / n).sqrt());
-        Some(Measure { value: mean, low: half.map(|h| mean - h), high: half.map(|h| mean + h), n: self.n })
-    }
-}
-
-impl FromIterator<f64> for Moments {
-    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
-        let mut moments = Moments::default();
-        values.into_iter().for_each(|value| moments.push(value));
-        moments
-    }
+/// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`; `None` without
+/// numbers, no interval for one.
+fn mean(of: &Moments) -> Option<Measure> {
+    let (value, half) = (of.mean()?, of.half_width());
+    Some(Measure { value, low: half.map(|h| value - h), high: half.map(|h| value + h), n: of.count() })
 }
 
 #[cfg(test)]

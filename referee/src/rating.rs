@@ -1,7 +1,7 @@
 //! Ratings from plain results: sequential Elo, TrueSkill, and the batch rating to quote.
 //!
-//! Nothing here knows of games or records: a [`Played`] says who sat where and how well each seat did. The formulas,
-//! and which rating to quote, are explained in `docs/ratings.md`.
+//! This module does not know games or records: a [`Played`] says who sat where and how well each seat did.
+//! `docs/ratings.md` explains the formulas, and which rating to quote.
 
 pub mod anchored;
 pub mod elo;
@@ -15,12 +15,12 @@ pub struct Played {
     pub seats: Vec<usize>,
     /// How well each seat did; only the order counts, equal scores are a draw.
     pub scores: Vec<f64>,
-    /// The team of each seat. Empty: everybody for himself.
+    /// The team of each seat; empty if there are no teams.
     pub teams: Vec<usize>,
-    /// The seat that lost by its own fault. With three or more seats the others are then not compared with each other:
-    /// the game between them was not played out.
+    /// The seat that lost by its own fault. With three or more seats the others are then not compared with each other,
+    /// because their game was not finished.
     pub forfeit: Option<usize>,
-    /// Games with the same number belong together (the same seed, seats swapped) and are resampled together.
+    /// Games with the same number form a block (the same seed, seats swapped) and are resampled together.
     pub pair: Option<usize>,
 }
 
@@ -45,7 +45,7 @@ impl Played {
     ///
     /// Seats of one team and seats of one player are not compared. A seat without a score counts as 0.
     pub fn duels(&self) -> Vec<Duel> {
-        // 0 added makes -0 plain 0: they are a draw.
+        // Adding 0 turns -0 into 0, so that both are a draw.
         let score = |seat: usize| self.scores.get(seat).copied().unwrap_or(0.0) + 0.0;
         let mut out = Vec::new();
         for (i, &a) in self.seats.iter().enumerate() {
@@ -69,7 +69,26 @@ impl Played {
     }
 }
 
-/// How many players the games name: one more than the greatest index.
+/// What the first side of a match got more than the second, by mean return per seat; and the first side's own mean.
+/// `seating` says which seats are the first side's.
+pub(crate) fn gain(seating: &[bool], returns: &[f64]) -> [f64; 2] {
+    let mean = |who: bool| {
+        let own = seating.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
+        own.clone().sum::<f64>() / own.count().max(1) as f64
+    };
+    [mean(true) - mean(false), mean(true)]
+}
+
+/// What a gain is worth: 1 for a win, 1/2 for a draw, 0 for a loss. Differences of a billionth are rounding.
+pub(crate) fn points(gain: f64) -> f64 {
+    match gain {
+        g if g > 1e-9 => 1.0,
+        g if g < -1e-9 => 0.0,
+        _ => 0.5,
+    }
+}
+
+/// The number of players: one more than the largest index that the games name.
 pub fn players(games: &[Played]) -> usize {
     games.iter().flat_map(|g| &g.seats).map(|&p| p + 1).max().unwrap_or(0)
 }

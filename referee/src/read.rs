@@ -1,4 +1,5 @@
-//! Reading episode records from JSON Lines: a bad line is named by file and line, and the rest is still read.
+//! Reading episode records from JSON Lines: a bad line is named by file and line, and the lines after it are still
+//! read.
 
 use std::fmt;
 use std::fs::File;
@@ -35,7 +36,7 @@ pub struct Found {
     pub parts: Parts,
 }
 
-/// A record, or a line, that is not accepted.
+/// A record or a line that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// Where it stands.
@@ -63,7 +64,7 @@ impl fmt::Display for Refused {
 pub struct Lines {
     /// The records, in order.
     pub found: Vec<Found>,
-    /// The lines that are none.
+    /// The lines that are not records.
     pub refused: Vec<Refused>,
 }
 
@@ -75,7 +76,7 @@ impl Lines {
         Lines { found: found.collect(), refused: Vec::new() }
     }
 
-    /// What another source held, behind this one's.
+    /// Appends what another source held.
     pub fn append(&mut self, mut other: Lines) {
         self.found.append(&mut other.found);
         self.refused.append(&mut other.refused);
@@ -85,7 +86,7 @@ impl Lines {
 /// Reads a file.
 ///
 /// # Errors
-/// When it cannot be opened. What goes wrong later is a [`Refused`] line.
+/// The file cannot be opened. Later problems become [`Refused`] lines.
 pub fn read_file(path: &Path) -> io::Result<Lines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }

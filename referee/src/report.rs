@@ -1,7 +1,7 @@
 //! The report: rating tables, crosstables, metrics and discards, as HTML, CSV and JSON with the same numbers.
 //!
-//! A report is a function of the records and the options: the same input gives the same bytes, and the footer says how
-//! to make it again.
+//! A report is a function of the records and the options: the same input gives the same bytes. The footer shows the
+//! command that makes it again.
 
 mod csv;
 mod html;
@@ -42,7 +42,7 @@ pub struct Report {
     pub records: usize,
     /// SHA-256 over their digests, sorted, one per line: names this set of records.
     pub records_digest: String,
-    /// When the first episode started and the last one ended, as the records say.
+    /// When the first episode started and the last one ended, according to the records.
     pub period: Option<[String; 2]>,
     /// The scales, each rated by itself.
     pub scales: Vec<Scale>,
@@ -61,13 +61,13 @@ pub struct HeadlineRow {
     pub name: String,
     /// Mean over the games of the mean over each game's scales.
     pub rating: f64,
-    /// Lower end of its 95 % interval: the scales' half widths added as independent errors are.
+    /// Lower end of its 95 % interval. The half widths of the scales are added as those of independent errors.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
     /// Mean rating by game.
     pub games: BTreeMap<String, f64>,
-    /// Whether the agent has a rating in every game of the report; if not, its mean is not comparable.
+    /// Whether the agent has a rating in every game of the report; if not, its mean cannot be compared.
     pub complete: bool,
 }
 
@@ -105,13 +105,13 @@ impl Report {
         }
     }
 
-    /// Verifies what was read and builds the report of what is true; the rest is listed as refused.
+    /// Verifies what was read and builds the report from the true records; the others are listed as refused.
     pub fn verify(lines: Lines, options: Options, about: About) -> Report {
         let (good, untrue) = Verifier::new().verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
 
-    /// One HTML page without anything to load: readable in light and dark, on paper, and by a screen reader.
+    /// One HTML page that loads nothing: readable in light and dark, on paper, and by a screen reader.
     pub fn to_html(&self) -> String {
         html::page(self)
     }
@@ -128,7 +128,7 @@ impl Report {
 
     /// Everything as one JSON document.
     pub fn to_json(&self) -> serde_json::Value {
-        // Nothing in a report can fail to be JSON: keys are text and numbers that are not finite become null.
+        // A report is always valid JSON: keys are text, and numbers that are not finite become null.
         serde_json::to_value(self).unwrap_or_default()
     }
 }
@@ -153,7 +153,7 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
         let mean = |of: &[(f64, Option<f64>)]| of.iter().map(|m| m.0).sum::<f64>() / of.len() as f64;
         let means: BTreeMap<String, f64> = marks.iter().map(|(game, of)| ((*game).to_owned(), mean(of))).collect();
         let rating = means.values().sum::<f64>() / means.len() as f64;
-        // Each half width by the weight of its scale in the mean; constants have none.
+        // Each half width, times the weight of its scale in the mean; constants have none.
         let parts =
             marks.values().flat_map(|of| of.iter().filter_map(|m| Some(m.1? / (of.len() * marks.len()) as f64)));
         let half = parts.map(|h| h * h).reduce(|a, b| a + b).map(f64::sqrt);

@@ -4,7 +4,7 @@ use ludex_env::GameRef;
 use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
-use crate::metric::Moments;
+use crate::moments::Moments;
 use crate::rating::Played;
 
 /// The result of a verified record. Only [`Verifier`](crate::Verifier) makes one, inside of a

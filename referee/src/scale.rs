@@ -1,7 +1,7 @@
-//! Rating scales: verified records sorted by game and rules, each group rated by itself.
+//! Rating scales: verified records are grouped by game and rules, and each group is rated separately.
 //!
-//! A rating means something only on its scale: the same game with the same parameters, the same rules, and the same
-//! constants. The scale's name, `game@rules/ladder-digest`, says all three, and ratings of different scales are never
+//! A rating can only be compared on its own scale: the same game with the same parameters, the same rules, and the same
+//! constants. The scale's name, `game@rules/ladder-digest`, says all three. Ratings of different scales are never
 //! mixed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,8 +23,8 @@ use crate::result::GameResult;
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
-    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server played, as
-    /// the game's ladder ([`ladder`]) has them, and `random` at 0.
+    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server
+    /// played, with the ratings of the game's ladder ([`ladder`]), and `random` with 0.
     pub fixed: Option<BTreeMap<String, f64>>,
     /// Resamples for the intervals.
     pub resamples: usize,
@@ -34,7 +34,7 @@ pub struct Options {
     pub elo_k: f64,
     /// Start of the sequential Elo.
     pub elo_start: f64,
-    /// Whether episodes count that were not rated, or carry flags.
+    /// Whether episodes count that were not rated or have flags.
     pub unrated: bool,
 }
 
@@ -76,13 +76,13 @@ pub struct Scale {
     pub hash: String,
     /// Episodes that count.
     pub games: usize,
-    /// Blocks of episodes on one seed; an episode that belongs to none is a block by itself.
+    /// Blocks of episodes on one seed; an episode without a block counts as a block of its own.
     pub blocks: usize,
     /// Estimated share of draws between equals.
     pub draws: f64,
-    /// Whose rating is a constant, and which; agents that did not play are left out.
+    /// Agents whose rating is a constant, with the constant; agents that did not play are left out.
     pub constants: BTreeMap<String, f64>,
-    /// Points by seat, whoever sat there.
+    /// Points by seat, of all agents that sat there.
     pub seats: Vec<SeatRow>,
     /// The agents, best rating first.
     pub agents: Vec<AgentRow>,
@@ -90,7 +90,7 @@ pub struct Scale {
     pub crosstable: Vec<Vec<Tally>>,
 }
 
-/// What a seat is worth.
+/// How well a seat did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeatRow {
     /// The seat's name.
@@ -103,11 +103,11 @@ pub struct SeatRow {
 /// An agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Its name; where several agents have one name, with the spec or `remote`.
+    /// Its name; if several agents have this name, with the spec or `remote`.
     pub name: String,
     /// What it is.
     pub kind: AgentKind,
-    /// The rating to quote, Elo points; absent where nobody can be beaten.
+    /// The rating to quote, in Elo points; absent if nobody can be beaten.
     pub rating: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
@@ -115,7 +115,8 @@ pub struct AgentRow {
     pub high: Option<f64>,
     /// Whether the rating is a constant.
     pub fixed: bool,
-    /// Whether games connect the agent with a constant; otherwise the rating is relative to those it is connected with.
+    /// Whether games connect the agent with a constant; otherwise the rating is relative to the agents that it is
+    /// connected with.
     pub anchored: bool,
     /// Sequential Elo.
     pub elo: Option<f64>,
@@ -123,7 +124,7 @@ pub struct AgentRow {
     pub mu: Option<f64>,
     /// TrueSkill deviation.
     pub sigma: Option<f64>,
-    /// Episodes, a mirror match once.
+    /// Episodes; a mirror match counts once.
     pub games: u64,
     /// Wins, draws and losses against others.
     #[serde(flatten)]
@@ -132,8 +133,8 @@ pub struct AgentRow {
     pub metrics: BTreeMap<&'static str, Measure>,
 }
 
-/// Who an agent is: its name, and its spec if the server played it. A client cannot pass for the server's `random` by
-/// taking its name.
+/// What identifies an agent: its name, and its spec if the server played it. So a client that takes the name `random`
+/// is not taken for the server's.
 pub(crate) type AgentKey<'a> = (&'a str, Option<&'a str>);
 
 /// The agents of an episode, by seat.
@@ -141,7 +142,7 @@ pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentKey<'_>> {
     game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
-/// A name for every agent: its own, or with what tells it from others of that name.
+/// A label for every agent: its name, with an addition if other agents have the same name.
 pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentKey<'a>, String> {
     let mut all: BTreeMap<AgentKey, String> = games.into_iter().flat_map(keys).map(|k| (k, String::new())).collect();
     let mut shared: HashMap<&str, u32> = HashMap::new();
@@ -190,8 +191,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
-    // Elo follows the order of play. The rating to quote does not, and nor may the resamples of its interval: the same games
-    // in another order say the same.
+    // Sequential Elo follows the order of play. The rating to quote must not depend on it, and neither must the
+    // resamples of its interval.
     let mut by_name: Vec<usize> = (0..games.len()).collect();
     by_name.sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<Played> = by_name.into_iter().map(|k| all[k].clone()).collect();
@@ -256,8 +257,8 @@ fn seat_rows(spec: &Spec, games: &[Played]) -> Vec<SeatRow> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// The rungs of a game's ladder that the server played, as anchors or as the agents that they are, and `random`: whoever
-/// plays at random is as strong as level 0.
+/// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
+/// an agent that plays at random is as strong as level 0.
 fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     for a in spec.anchors.iter().filter(|a| a.level > 0) {
@@ -275,7 +276,8 @@ fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, sp
     out
 }
 
-/// Which agents are constants: named by label, spec or name; of several the server's own.
+/// Which agents are constants. They are named by label, spec or name; if several fit, those that the server played are
+/// meant.
 fn constants(
     agents: &[AgentKey],
     labels: &BTreeMap<AgentKey, String>,
@@ -292,7 +294,7 @@ fn constants(
     out
 }
 
-/// `game@rules/digest`: the digest is the ladder's, or that of the constants that were given instead.
+/// `game@rules/digest`: the digest of the ladder, or of the constants that were given instead.
 fn name(spec: &Spec, options: &Options) -> String {
     let Some(given) = &options.fixed else {
         return ladder::scale(&spec.string, spec.rules, &spec.anchors);

@@ -1,7 +1,7 @@
-//! Who plays whom, on which seat and on which seed: blocks of matches that share a seed and take every entrant through
-//! every seat. With two seats a block is a seat-swapped pair.
+//! Who plays whom, on which seat and on which seed. Matches are played in blocks: they share a seed, and each entrant
+//! plays on every seat. With two seats a block is a seat-swapped pair.
 //!
-//! Luck of the seed and of the seat falls on all entrants of a block alike, so that their difference is skill; ratings
+//! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. Ratings
 //! resample whole blocks for the same reason.
 
 use ludex_env::Stream;
@@ -23,7 +23,7 @@ pub struct Planned {
 /// Where seeds come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// Anybody can tell them: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
+    /// Anybody can compute them: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
     Open(u64),
     /// Rated: HMAC under a secret that is published with the report ([`rated_seed`]).
     Secret(Vec<u8>),
@@ -41,7 +41,7 @@ impl Seeds {
     }
 }
 
-/// A plan that cannot be made.
+/// Why a plan cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Fewer entrants than seats.
@@ -103,7 +103,7 @@ fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
     let mut set: Vec<usize> = (0..seats).collect();
     loop {
         out.push(set.clone());
-        // The last place that can still go up; everything after it follows closely.
+        // The last place that can still rise; the places after it get the numbers that follow.
         let Some(at) = (0..seats).rev().find(|&k| set[k] < entrants - seats + k) else {
             return Ok(out);
         };

@@ -1,24 +1,26 @@
-//! Tournaments: who plays whom next, as a function of what was played so far.
+//! Tournaments: who plays whom next, as a function of what has been played.
 //!
-//! Nothing is remembered beside the results. To go on after an interruption is to ask again, and whoever has the results
-//! can tell whether the right matches were played.
+//! The results are the only state. To continue after an interruption, ask again. Anybody who has the results can check
+//! that the right matches were played.
 //!
-//! Matches come in [`Block`]s on one seed, as everywhere ([`crate::schedule`]). A pairing plays whole blocks, which take
-//! each of its entrants through every seat; only [`Format::RoundRobin`] of two seats plays single matches. Formats:
+//! Matches are played in [`Block`]s on one seed, as everywhere ([`crate::schedule`]). A pairing plays whole blocks, in
+//! which each entrant plays on every seat; only a [`Format::RoundRobin`] of two seats plays single matches. Formats:
 //!
-//! - **round robin**: every pair meets in one match. Who sits first is drawn so that each entrant has each seat equally
+//! - **round robin**: every pair meets in one match. The first seat is drawn so that each entrant has each seat equally
 //!   often, or once more where the number is odd.
 //! - **double round robin**: every pair meets on one seed with the seats swapped. With more than two seats both round
-//!   robins are one: every set of entrants plays a block, since a single match could not be fair to all of its seats.
-//! - **swiss**: in each round those meet who have equally many points, or nearly, and have not met before. Of an odd
-//!   number one who had none yet has a bye, which is worth a round won.
+//!   robins are the same: every set of entrants plays a block, because a single match cannot be fair to all seats.
+//! - **swiss**: in each round, entrants meet that have equally many points, or nearly, and have not met before. If their
+//!   number is odd, one that has not had a bye yet gets one; it is worth a round won.
 //! - **ladder**: the entrants come in one after the other, in drawn order. A newcomer begins below all others and
-//!   challenges the one above; with more points than that one it takes the place and challenges the next, else it stays.
+//!   challenges the entrant above it. If it gets more points, it takes that place and challenges the next; otherwise it
+//!   stays.
 //!
-//! An entrant whose own failures ended [`Settings::strikes`] matches is out, as is one that was left out before. Round
-//! robins and ladders go on as if it had never entered: its matches, those played too, count for nobody, so that who met
-//! it early has gained nothing on who would have met it late. In a swiss what was played counts, since the pairings of
-//! later rounds follow from it, and those who are out are not paired again.
+//! An entrant is out if its own failures ended [`Settings::strikes`] matches, or if it was left out from the start.
+//! Round robins and ladders continue as if it had never entered: none of its matches counts for anybody, not even those
+//! that were played. So an entrant that met it early has no advantage over one that would have met it late. In a swiss
+//! the matches that were played count, because the pairings of later rounds follow from them; entrants that are out are
+//! not paired again.
 
 mod ladder;
 mod standings;
@@ -44,25 +46,25 @@ pub enum Format {
     RoundRobin,
     /// Every pair on one seed with the seats swapped.
     DoubleRoundRobin,
-    /// Those with equally many points, round by round.
+    /// Entrants with equally many points, round by round.
     Swiss {
         /// How many rounds.
         rounds: u64,
     },
-    /// Challenges up the table.
+    /// Newcomers challenge their way up the table.
     Ladder,
 }
 
 impl Format {
-    /// A swiss of as many rounds as are usual for so many entrants: ceil(log2 n), which leave at most one who has won all,
-    /// and two more for the places behind; at most so many that all can meet someone new.
+    /// A swiss with the usual number of rounds for this many entrants: ceil(log2 n), after which at most one entrant
+    /// has won all its rounds, and two more for the places behind it; but not more rounds than there are new opponents.
     pub fn swiss(entrants: usize) -> Self {
         let enough = u64::from(entrants.max(2).next_power_of_two().ilog2()) + 2;
         let most = (entrants as u64 + entrants as u64 % 2).saturating_sub(1);
         Format::Swiss { rounds: enough.min(most.max(1)) }
     }
 
-    /// What orders entrants with equally many points, if anything does.
+    /// What orders entrants with equally many points, if the format has a rule for it.
     pub fn tie_break(self) -> Option<&'static str> {
         match self {
             Format::RoundRobin | Format::DoubleRoundRobin => Some("Sonneborn-Berger"),
@@ -75,7 +77,7 @@ impl Format {
 /// What makes a tournament.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
-    /// How many take part; they are named by index, from 0.
+    /// How many entrants take part; they are named by index, from 0.
     pub entrants: usize,
     /// Seats of the game.
     pub seats: usize,
@@ -85,7 +87,7 @@ pub struct Settings {
     pub blocks: u64,
     /// Seed of all that is drawn.
     pub seed: u64,
-    /// So many matches that its own failures ended put an entrant out; 0: none does.
+    /// Disqualify an entrant after this many matches that its own failures ended; 0: never.
     pub strikes: u64,
 }
 
@@ -101,14 +103,14 @@ pub struct Block {
 }
 
 impl Block {
-    /// A block that takes every entrant of `table` through every seat.
+    /// A block in which every entrant of the pairing plays on every seat.
     fn whole(pairing: Vec<usize>, index: u64) -> Self {
         let tables = rotations(&pairing, index).map(|planned| planned.seats).collect();
         Block { pairing, index, tables }
     }
 }
 
-/// What came of a block.
+/// The result of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Finished {
     /// The block's pairing.
@@ -117,7 +119,7 @@ pub struct Finished {
     pub index: u64,
     /// Its matches, with entrants as players. A match that was discarded is missing.
     pub matches: Vec<Played>,
-    /// The entrants whose own failure ended a match, once for each.
+    /// The entrants whose own failure ended a match, once for each such match.
     pub failed: Vec<usize>,
 }
 
@@ -129,7 +131,7 @@ impl Finished {
     }
 }
 
-/// What was played so far, and who was left out before.
+/// What has been played, and who was left out from the start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
     /// By number and pairing.
@@ -138,27 +140,27 @@ pub struct Results {
 }
 
 impl Results {
-    /// Adds a block that is over.
+    /// Adds a finished block.
     pub fn add(&mut self, finished: Finished) {
         self.finished.insert((finished.index, finished.pairing.clone()), finished);
     }
 
-    /// Leaves an entrant out, for this reason. To be told before the first match: it never entered then.
+    /// Leaves an entrant out, for this reason. Call it before the first match: then the entrant never entered.
     pub fn leave_out(&mut self, entrant: usize, why: impl Into<String>) {
         self.out.insert(entrant, why.into());
     }
 
-    /// What came of a block, if it is over.
+    /// The result of a block, if it is finished.
     fn of(&self, block: &Block) -> Option<&Finished> {
         self.finished.get(&(block.index, block.pairing.clone()))
     }
 }
 
-/// A tournament whose settings fit.
+/// A tournament with valid settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tournament {
     settings: Settings,
-    /// The number that each entrant drew.
+    /// The number that was drawn for each entrant.
     drawn: Vec<usize>,
 }
 
@@ -166,8 +168,8 @@ impl Tournament {
     /// A tournament.
     ///
     /// # Errors
-    /// Settings that make none, with what would: fewer entrants than seats, one seat, no block or round; a swiss or a ladder
-    /// of a game that has not two seats.
+    /// Invalid settings, with what would be valid: fewer entrants than seats, one seat, no block or round; a swiss or a
+    /// ladder of a game that does not have two seats.
     pub fn new(settings: Settings) -> Result<Self, PlanError> {
         let Settings { entrants, seats, format, blocks, seed, .. } = settings;
         let bad = |why: String| Err(PlanError::Bad(why));
@@ -189,12 +191,13 @@ impl Tournament {
         Ok(Tournament { settings, drawn })
     }
 
-    /// What it was made of.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The blocks that can be played now, in order, whatever comes of each other. None: the tournament is over.
+    /// The blocks that can be played now, in order; their results do not depend on each other. If there are none, the
+    /// tournament is over.
     pub fn next(&self, results: &Results) -> Vec<Block> {
         match self.settings.format {
             Format::RoundRobin | Format::DoubleRoundRobin => {
@@ -207,7 +210,7 @@ impl Tournament {
         }
     }
 
-    /// At most so many blocks will be played.
+    /// The largest number of blocks that may be played.
     pub fn blocks_at_most(&self) -> u64 {
         let Settings { entrants, seats, format, blocks, .. } = self.settings;
         let n = entrants as u64;
@@ -229,7 +232,7 @@ impl Tournament {
         self.out_by(results, results.finished.values())
     }
 
-    /// Who is out by these blocks.
+    /// Who is out after these blocks.
     fn out_by<'a>(
         &self,
         results: &Results,
@@ -255,7 +258,7 @@ impl Tournament {
     /// All blocks of a round robin.
     fn everybody(&self) -> Vec<Block> {
         let Settings { entrants, seats, blocks, seed, .. } = self.settings;
-        // The settings were found to make a plan.
+        // `new` checked that these settings make a plan.
         let plan = round_robin(entrants, seats, blocks, seed).unwrap_or_default();
         let mut names: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
         let mut all: Vec<Block> = Vec::new();

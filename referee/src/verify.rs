@@ -1,4 +1,4 @@
-//! Verification: a record counts only if playing it again, by the rules of this program, gives the same result.
+//! Verification: a record counts only if playing it again by the rules of this program gives the same result.
 
 mod replay;
 mod stream;
@@ -20,7 +20,7 @@ use crate::result::GameResult;
 use replay::{Ending, replay};
 use stream::{Seen, episode_of};
 
-/// A record that was played again and found true. Only [`Verifier`] makes one.
+/// A record that was played again and is true. Only a [`Verifier`] makes one.
 #[derive(Clone)]
 pub struct Verified {
     record: Record,
@@ -65,7 +65,7 @@ impl Verified {
         self.result.at_fault
     }
 
-    /// The seed, when it was released; then every chance outcome was compared with its draws.
+    /// The seed, if it was released; then every chance outcome was compared with its draws.
     pub fn seed(&self) -> Option<u64> {
         self.seed
     }
@@ -92,22 +92,22 @@ impl AsRef<GameResult> for Verified {
     }
 }
 
-/// What kind of untruth a record holds.
+/// What is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It is no record: a field is missing or wrong.
+    /// The text is not a record: a field is missing or wrong.
     Damaged,
-    /// There is no such game, or its parameters are wrong.
+    /// The game does not exist, or its parameters are wrong.
     Game,
     /// It was played by other rules than this program's.
     Rules,
-    /// A move that could not be played, or that was refused without reason.
+    /// A move could not be played, or was refused without reason.
     Move,
-    /// A chance outcome that could not come, or that the seed does not give.
+    /// A chance outcome was impossible, or is not the one that the seed gives.
     Chance,
     /// Returns, outcome or reason do not follow from the events.
     Result,
-    /// The seed is not the one committed to.
+    /// The seed is not the one that was committed to.
     Seed,
     /// The digest does not fit the record.
     Digest,
@@ -116,7 +116,7 @@ pub enum FaultKind {
 /// Why a record is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of untruth.
+    /// What kind of fault.
     pub kind: FaultKind,
     /// The event at fault, from 0.
     pub event: Option<usize>,
@@ -145,7 +145,7 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Plays records again. Keeps the games that it has seen, so that a thousand records of one game load it once.
+/// Plays records again. It keeps the games that it has loaded, so that a thousand records of one game load it once.
 #[derive(Default)]
 pub struct Verifier {
     /// By the game's name: the parameters, and the game with them.
@@ -153,19 +153,20 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier that has seen nothing.
+    /// A verifier that has not loaded any game yet.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Verifies one record.
     ///
-    /// The game, its parameters and the rules' hash are those of this program; every move is legal where it stands and
-    /// every refused attempt was illegal; chance is what the seed gives, where the seed is known; returns, outcome and
-    /// reason follow from the events; the seed is the one committed to; the digest fits.
+    /// The game, its parameters and the rules' hash must be those of this program; every move must be legal in its
+    /// position, and every refused attempt illegal; where the seed is known, chance must be what the seed gives;
+    /// returns, outcome and reason must follow from the events; the seed must be the one that was committed to; the
+    /// digest must fit.
     ///
     /// # Errors
-    /// The first untruth, in this order; it names the event where there is one.
+    /// The first problem found, checked in this order, with its event if there is one.
     pub fn verify(&self, parts: &Parts, source: Source) -> Result<Verified, Fault> {
         let record = parts.clone().record().map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
         self.check(record, source, || named_fault(parts), || digest(parts))
@@ -255,7 +256,7 @@ impl Verifier {
         let known = |games: &[(Params, GameRef)]| {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
-        // A lock that a panic left behind guards a map that is whole all the same.
+        // If a thread panicked while it held the lock, the map is still whole.
         let games = self.games.read().unwrap_or_else(|broken| broken.into_inner());
         if let Some(game) = games.get(&header.game).and_then(|games| known(games)) {
             return Ok(game);
@@ -301,7 +302,7 @@ fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
     let wrong = |message: String| Err(Fault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
     let Ok(seed) = text.parse::<u64>() else {
-        return wrong(format!("seed {text:?} is no number below 2^64"));
+        return wrong(format!("seed {text:?} is not a number below 2^64"));
     };
     let Some(commit) = &record.header.seed_commit else { return Ok(Some(seed)) };
     let Some(salt) = &record.footer.salt else {
@@ -317,18 +318,18 @@ fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
     Ok(Some(seed))
 }
 
-/// `at_fault`, where the record names it.
+/// `at_fault`, if the record names it.
 fn named_fault(parts: &Parts) -> Result<Option<usize>, Fault> {
     match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
         None => Ok(None),
         Some(value) => match value.as_u64().and_then(|seat| usize::try_from(seat).ok()) {
             Some(seat) => Ok(Some(seat)),
-            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is no seat"))),
+            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is not a seat"))),
         },
     }
 }
 
-/// Checks returns and outcome against the replay; who forfeited.
+/// Checks returns and outcome against the replay. Gives the seat that forfeited.
 fn result(
     spec: &Spec,
     record: &Record,
@@ -363,8 +364,8 @@ fn result(
         });
         match offender {
             Some(seat) if seat < seats => Some(seat),
-            Some(seat) => return wrong(format!("seat {seat} is at fault, and there is no such seat")),
-            None => return wrong(format!("a forfeit ({}) that names no offender", name(reason))),
+            Some(seat) => return wrong(format!("seat {seat} is at fault, but it does not exist")),
+            None => return wrong(format!("a forfeit ({}) that does not name the offender", name(reason))),
         }
     } else {
         None
@@ -380,7 +381,7 @@ fn result(
     Ok(at_fault)
 }
 
-/// Equal but for what a decimal text may lose.
+/// Whether the lists are equal, except for what a decimal text may lose.
 fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
 }

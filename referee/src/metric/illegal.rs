@@ -1,4 +1,4 @@
-//! Illegal-move rate: how often the rules said no.
+//! Illegal-move rate: how often an attempt was refused.
 
 use super::{Measure, Metric, Sample};
 use crate::rating::table::wilson;
@@ -12,7 +12,7 @@ pub const ILLEGAL_RATE: Metric = Metric {
     title: "Illegal moves",
     unit: "share of attempts",
     digits: 3,
-    formula: "refused attempts / (refused + accepted attempts); forced moves are no attempts; Wilson interval",
+    formula: "refused attempts / (refused + accepted attempts); forced moves are not attempts; Wilson interval",
     source: "tries, docs/protocol.md",
     of: illegal_rate,
 };

@@ -1,6 +1,6 @@
 //! Length: how long the agent's games are.
 
-use super::{Measure, Metric, Moments, Sample};
+use super::{Measure, Metric, Sample, mean};
 
 /// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
 ///
@@ -10,11 +10,11 @@ pub const LENGTH: Metric = Metric {
     title: "Length",
     unit: "moves per game",
     digits: 1,
-    formula: "moves of all seats / games; a joint move is one, chance none; mean +- 1.96 s / sqrt(games)",
+    formula: "moves of all seats / games; a joint move is one, chance is not counted; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
     of: length,
 };
 
 fn length(samples: &[Sample]) -> Option<Measure> {
-    samples.iter().map(|s| f64::from(s.game.moves)).collect::<Moments>().mean()
+    mean(&samples.iter().map(|s| f64::from(s.game.moves)).collect())
 }

@@ -1,6 +1,6 @@
 //! Mean return: what the game paid.
 
-use super::{Measure, Metric, Moments, Sample};
+use super::{Measure, Metric, Sample, mean};
 
 /// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
 ///
@@ -16,5 +16,5 @@ pub const MEAN_RETURN: Metric = Metric {
 };
 
 fn mean_return(samples: &[Sample]) -> Option<Measure> {
-    samples.iter().filter_map(|s| s.own().payoff).collect::<Moments>().mean()
+    mean(&samples.iter().filter_map(|s| s.own().payoff).collect())
 }

@@ -1,6 +1,7 @@
-//! Time per move: how long the agent thinks.
+//! Time per move: how long the agent takes.
 
-use super::{Measure, Metric, Moments, Sample};
+use super::{Measure, Metric, Sample, mean};
+use crate::moments::Moments;
 
 /// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out.
 ///
@@ -18,5 +19,5 @@ pub const TIME_PER_MOVE: Metric = Metric {
 fn time_per_move(samples: &[Sample]) -> Option<Measure> {
     let mut times = Moments::default();
     samples.iter().for_each(|s| times.add(&s.own().times));
-    times.mean()
+    mean(&times)
 }

@@ -1,4 +1,4 @@
-//! CSV (RFC 4180): the numbers of the report, four decimals, an empty field where there is none.
+//! CSV (RFC 4180): the numbers of the report, four decimals, an empty field if there is no number.
 
 use csv::{Terminator, Writer, WriterBuilder};
 
