@@ -129,7 +129,7 @@ impl Recorder {
             string: spec.string.clone(),
             rated: false,
             run: None,
-            agents: record.header.seats.iter().map(|seat| seat.name.clone()).collect(),
+            seats: record.header.seats.iter().map(|seat| seat.name.as_str().into()).collect(),
             header: json(serde_json::to_string(&record.header))?,
             secret: "{}".to_owned(),
             started_ms: began.1,
