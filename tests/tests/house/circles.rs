@@ -65,8 +65,6 @@ const EXCEPTIONS: &[Exception] = &[
         rooms: "ataxx chess codec fight_the_landlord go gomoku grid reversi texas_holdem tic_tac_toe",
         why: "the static list of codecs names one for each game, and each codec uses the list's types",
     },
-    Exception { member: "ludex-referee", floor: "", rooms: "metric scale", why: "not taken apart yet" },
-    Exception { member: "ludex-referee", floor: "suite", rooms: "plan verdict", why: "not taken apart yet" },
     Exception {
         member: "ludex-play",
         floor: "",
