@@ -32,7 +32,7 @@ pub(super) struct From {
 }
 
 impl From {
-    /// Everything that is there; lines that are no record are named in `refused`.
+    /// Every record; lines that are not records are in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<Lines> {
         if self.files.is_empty() {
             return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
@@ -74,7 +74,7 @@ impl From {
         Ok(refused)
     }
 
-    /// The run that is named, if one argument alone is and it is no file of records.
+    /// The run that is named, if there is exactly one argument and it is not a file of records.
     ///
     /// # Errors
     /// When the run cannot be read, or a bare name means neither a run nor a file.
@@ -323,7 +323,7 @@ impl Rated {
     }
 }
 
-/// Names on standard error what is left out.
+/// Lists on standard error what is left out.
 pub(super) fn warn(refused: &[Refused]) {
     refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
 }

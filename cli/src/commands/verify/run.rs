@@ -26,12 +26,12 @@ pub(super) struct Verdict {
     pub(super) refused: Vec<Refused>,
 }
 
-/// The run or bundle that is named; `None` where neither is.
+/// The run or bundle that is named; `None` if neither is.
 pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));
-        anyhow::ensure!(summed, "{} is no whole bundle: it has no {}", file.display(), bundle::SUMS);
+        anyhow::ensure!(summed, "{} is not a complete bundle: {} is missing", file.display(), bundle::SUMS);
         return Ok(Some(Read { run: Archive::of_files(file, files)?, sums, summed }));
     }
     let Some(run) = from.run()? else { return Ok(None) };
@@ -40,7 +40,7 @@ pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     Ok(Some(Read { sums: bundle::check(&run.place, &files), summed: !files.is_empty(), run }))
 }
 
-/// What is no fault and still worth saying.
+/// Prints what is worth knowing but not a fault.
 pub(super) fn notes(found: &Read) -> io::Result<()> {
     let (run, mut out) = (&found.run, io::stdout().lock());
     let calls = run.calls.values().map(Vec::len).sum();
@@ -74,7 +74,7 @@ pub(super) fn verify(found: &Read) -> Verdict {
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     let mut twice = Twice::default();
     for item in &run.found {
-        // What is no record was named before.
+        // Lines that are not records were reported before.
         let Ok(record) = item.parts.clone().record() else { continue };
         let mut wrong = of_settings(run, &record);
         wrong.extend(twice.take(run, &record));
@@ -97,7 +97,7 @@ fn fault(found: &Found, record: &Record, message: String) -> Refused {
 fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
     let Some(place) = Place::parse(&about.run, &record.header.episode) else {
-        return vec![format!("it is no match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
+        return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
     };
     let mut wrong = Vec::new();
     if record.footer.run.as_deref() != Some(&about.run) {
@@ -115,7 +115,7 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
             Some(hash) if *hash != record.header.hash => {
                 wrong.push(format!("its rules have hash {}, the run's {hash}", record.header.hash));
             }
-            None if !about.games.is_empty() => wrong.push(format!("{} is no game of the run", game.spec().string)),
+            None if !about.games.is_empty() => wrong.push(format!("{} is not a game of the run", game.spec().string)),
             _ => {}
         }
     }
@@ -172,11 +172,11 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
             let message = match records.get(episode) {
-                _ if twice => Some("the call is there twice".to_owned()),
+                _ if twice => Some("the call is in the file twice".to_owned()),
                 Some(record) => of_record(kept, record),
-                // While a run goes on, matches with calls are still to end.
+                // Until a run is done, matches that have calls may still be played.
                 None if run.done() || Place::parse(&run.about.run, episode).is_none() => {
-                    Some("a call of a match that is not there".to_owned())
+                    Some("a call of a match without a record".to_owned())
                 }
                 None => None,
             };
