@@ -23,8 +23,8 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input); without any, the store. `export` and `verify` take
-    /// a run too: its name below DATA/runs, or its folder
+    /// Files of records, one JSON object per line (- for standard input) [default: the store]; `export` and `verify` also take
+    /// a run: its name below DATA/runs, or its folder
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
@@ -259,7 +259,7 @@ pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified
 /// Which records count, and against what they are rated.
 #[derive(clap::Args)]
 pub(super) struct Rated {
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// Count unrated records too, such as those of `ludex match`
