@@ -24,8 +24,8 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input); without files, the store. `export` and
-    /// `verify` also take a run: its name below DATA/runs, or its folder
+    /// Files of records, one JSON object per line (- for standard input) [default: the store]; `export` and `verify` also take
+    /// a run: its name below DATA/runs, or its folder
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
@@ -33,7 +33,7 @@ pub(super) struct From {
 }
 
 impl From {
-    /// Reads everything; lines that are not records are in `refused`.
+    /// Every record; lines that are not records are in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<Lines> {
         if self.files.is_empty() {
             return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
@@ -75,7 +75,7 @@ impl From {
         Ok(refused)
     }
 
-    /// The run that the only argument names, if it does not name a file of records.
+    /// The run that is named, if there is exactly one argument and it is not a file of records.
     ///
     /// # Errors
     /// The run cannot be read, or a bare name is neither a run nor a file.
@@ -260,7 +260,7 @@ pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified
 /// Which records count, and which ratings are constants.
 #[derive(clap::Args)]
 pub(super) struct Rated {
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// Count unrated records too, such as those of `ludex match`
@@ -324,7 +324,7 @@ impl Rated {
     }
 }
 
-/// Prints on standard error what is left out.
+/// Lists on standard error what is left out.
 pub(super) fn warn(refused: &[Refused]) {
     refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
 }

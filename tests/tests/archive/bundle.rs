@@ -94,10 +94,12 @@ fn a_changed_bundle_is_named() {
     );
     files.remove("SHA256SUMS");
     packed(&at.path().join("none.tar.gz"), &files);
-    assert!(ludex(at.path(), &["verify", "none.tar.gz"]).fails().contains("not a whole bundle: SHA256SUMS is missing"));
+    assert!(
+        ludex(at.path(), &["verify", "none.tar.gz"]).fails().contains("not a complete bundle: SHA256SUMS is missing")
+    );
     let whole = std::fs::read(at.path().join("one.tar.gz")).unwrap();
     std::fs::write(at.path().join("half.tar.gz"), &whole[..whole.len() / 2]).unwrap();
-    assert!(ludex(at.path(), &["verify", "half.tar.gz"]).fails().contains("half.tar.gz is no whole bundle"));
+    assert!(ludex(at.path(), &["verify", "half.tar.gz"]).fails().contains("half.tar.gz is not a complete bundle"));
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn records_must_be_those_of_the_settings() {
     };
     assert!(has(13, "the same episode as") && has(13, "the match is there twice"), "{found:?}");
     assert!(has(3, "it is not a match of one"), "{found:?}");
-    assert!(found.iter().any(|w| w.contains("a call of a match that is not there")), "{found:?}");
+    assert!(found.iter().any(|w| w.contains("a call of a match without a record")), "{found:?}");
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn calls_belong_to_matches() {
     let found = wrong(at.path(), "one");
     assert_eq!(found.len(), 4, "{found:?}");
     for said in
-        ["a call of a match that is not there", "a call of turn 99", "a call of seat 5", "the call is there twice"]
+        ["a call of a match without a record", "a call of turn 99", "a call of seat 5", "the call is in the file twice"]
     {
         assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
     }

@@ -26,12 +26,12 @@ pub(super) struct Verdict {
     pub(super) refused: Vec<Refused>,
 }
 
-/// The run or bundle that the arguments name, if they name one.
+/// The run or bundle that is named; `None` if neither is.
 pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));
-        anyhow::ensure!(summed, "{} is not a whole bundle: {} is missing", file.display(), bundle::SUMS);
+        anyhow::ensure!(summed, "{} is not a complete bundle: {} is missing", file.display(), bundle::SUMS);
         return Ok(Some(Read { run: Archive::of_files(file, files)?, sums, summed }));
     }
     let Some(run) = from.run()? else { return Ok(None) };
@@ -40,7 +40,7 @@ pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     Ok(Some(Read { sums: bundle::check(&run.place, &files), summed: !files.is_empty(), run }))
 }
 
-/// Prints what is worth knowing and not a fault.
+/// Prints what is worth knowing but not a fault.
 pub(super) fn notes(found: &Read) -> io::Result<()> {
     let (run, mut out) = (&found.run, io::stdout().lock());
     let calls = run.calls.values().map(Vec::len).sum();
@@ -74,7 +74,7 @@ pub(super) fn verify(found: &Read) -> Verdict {
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     let mut twice = Twice::default();
     for item in &run.found {
-        // Lines that are not records were named before.
+        // Lines that are not records were reported before.
         let Ok(record) = item.parts.clone().record() else { continue };
         let mut wrong = of_settings(run, &record);
         wrong.extend(twice.take(run, &record));
@@ -172,11 +172,11 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
             let message = match records.get(episode) {
-                _ if twice => Some("the call is there twice".to_owned()),
+                _ if twice => Some("the call is in the file twice".to_owned()),
                 Some(record) => of_record(kept, record),
-                // In a run that is not done, matches with calls may not have ended yet.
+                // Until a run is done, matches that have calls may still be played.
                 None if run.done() || Place::parse(&run.about.run, episode).is_none() => {
-                    Some("a call of a match that is not there".to_owned())
+                    Some("a call of a match without a record".to_owned())
                 }
                 None => None,
             };
