@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use ludex_agents::{Agent, Answer, wrap};
 use ludex_env::{Ask, GameRef};
