@@ -15,7 +15,6 @@ use super::model::Llm;
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::Format;
-
 use crate::error::AgentError;
 
 /// A call as the journal keeps it.
