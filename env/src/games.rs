@@ -1,4 +1,4 @@
-//! The games. One line each; a game's rules, page and tests are in its own files.
+//! The games: a module and an entry each. A game's rules, page and tests are in its own files.
 
 use crate::registry::Entry;
 
@@ -23,26 +23,27 @@ pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
 
-/// All games, in documented order.
-pub const GAMES: &[Entry] = &[
-    tic_tac_toe::ENTRY,
-    connect_four::ENTRY,
-    nim::ENTRY,
-    breakthrough::ENTRY,
-    gomoku::ENTRY,
-    reversi::ENTRY,
-    ataxx::ENTRY,
-    go::ENTRY,
-    chess::ENTRY,
-    pig::ENTRY,
-    kuhn_poker::ENTRY,
-    leduc_poker::ENTRY,
-    texas_holdem::ENTRY,
-    liars_dice::ENTRY,
-    fight_the_landlord::ENTRY,
-    hanabi::ENTRY,
-    first_sealed_auction::ENTRY,
-    negotiation::ENTRY,
-    bargaining::ENTRY,
-    iterated_prisoners_dilemma::ENTRY,
+/// The games of this crate, in documented order.
+pub(crate) const GAMES: &[Entry] = &[
+    Entry::of::<tic_tac_toe::TicTacToe>(),
+    Entry::of::<connect_four::ConnectFour>(),
+    Entry::of::<nim::Nim>(),
+    Entry::of::<breakthrough::Breakthrough>(),
+    Entry::of::<gomoku::Gomoku>(),
+    Entry::of::<reversi::Reversi>(),
+    Entry::of::<ataxx::Ataxx>(),
+    // Boards to 11x11 have two words per set of points, the others six.
+    Entry::of_either::<go::Go<2>, go::Go<6>>(),
+    Entry::of::<chess::Chess>(),
+    Entry::of::<pig::Pig>(),
+    Entry::of::<kuhn_poker::KuhnPoker>(),
+    Entry::of::<leduc_poker::LeducPoker>(),
+    Entry::of::<texas_holdem::TexasHoldem>(),
+    Entry::of::<liars_dice::LiarsDice>(),
+    Entry::of::<fight_the_landlord::FightTheLandlord>(),
+    Entry::of::<hanabi::Hanabi>(),
+    Entry::of::<first_sealed_auction::FirstSealedAuction>(),
+    Entry::of::<negotiation::Negotiation>(),
+    Entry::of::<bargaining::Bargaining>(),
+    Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
 ];

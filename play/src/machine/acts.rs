@@ -5,7 +5,7 @@ use ludex_protocol::Move;
 use ludex_protocol::client::Act;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::record::{IllegalPolicy, Notes, Reason, Try};
-use ludex_protocol::server::{Accepted, Issue, Refused, ServerMessage};
+use ludex_protocol::server::{Accepted, Refused, ServerMessage};
 
 use super::{Match, replay};
 use crate::machine::terms::{Kept, KeptAct, Output};
@@ -114,15 +114,7 @@ impl Match {
     }
 
     /// Counts a refusal and says what follows; `re` is the request of a client, which an in-process agent has not.
-    fn refuse(
-        &mut self,
-        now: u64,
-        seat: Seat,
-        re: Option<i64>,
-        chosen: Move,
-        why: ludex_env::Refusal,
-        notes: Option<Notes>,
-    ) {
+    fn refuse(&mut self, now: u64, seat: Seat, re: Option<i64>, chosen: Move, why: Refusal, notes: Option<Notes>) {
         let policy = self.setup.header.illegal;
         let ms = self.clocks.used(seat, now);
         let place = &mut self.places[seat];
@@ -139,13 +131,6 @@ impl Match {
         place.tries.push(tried.clone());
         let tries_left = policy.tries.saturating_sub(attempt + 1);
         let turn = place.issued.saturating_sub(1);
-        let issues = why.issues.into_iter().map(|i| Issue {
-            path: i.path,
-            got: Some(i.got),
-            allowed: Some(i.allowed),
-            message: i.message,
-        });
-        let issues: Vec<_> = issues.collect();
         let refused = Refused {
             match_id: self.setup.header.episode.clone(),
             turn,
@@ -154,7 +139,7 @@ impl Match {
             message: why.message,
             tries_left,
             legal: Some(legal_of(&*self.state, seat)),
-            issues: (!issues.is_empty()).then_some(issues),
+            issues: (!why.issues.is_empty()).then_some(why.issues),
             then: (tries_left == 0).then_some(policy.policy),
         };
         let message = ServerMessage::Refused(Box::new(refused.clone()));
@@ -210,7 +195,7 @@ impl Match {
                 let chosen = match given {
                     Given::Id(id) => Move::Id(id),
                     Given::Text(text) => Move::Text(text),
-                    Given::Proposal(document) => Move::Document(document),
+                    Given::Document(document) => Move::Document(document),
                 };
                 self.refuse(now, seat, None, chosen, refusal, notes);
             }
@@ -229,6 +214,6 @@ fn given_of(m: &Move) -> Given {
     match m {
         Move::Id(id) => Given::Id(*id),
         Move::Text(t) => Given::Text(t.clone()),
-        Move::Document(p) => Given::Proposal(p.clone()),
+        Move::Document(p) => Given::Document(p.clone()),
     }
 }

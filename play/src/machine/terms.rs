@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, ErrorKind};
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Given, Past, Seat};
-use ludex_protocol::Move;
 use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::server::{MatchFrame, Refused, ServerMessage};
@@ -119,12 +118,7 @@ impl Input {
                 return Input::Failed { seat, reason, message: error.to_string() };
             }
         };
-        let given = match answer.mv {
-            Some(Move::Id(a)) => Given::Id(a),
-            Some(Move::Text(t)) => Given::Text(t),
-            Some(Move::Document(v)) => Given::Proposal(v),
-            None => return Input::Resign { seat, re: None },
-        };
+        let Some(given) = answer.mv else { return Input::Resign { seat, re: None } };
         let notes = (!answer.notes.is_empty()).then(|| Box::new(answer.notes));
         Input::Answer { seat, turn, given, notes }
     }
