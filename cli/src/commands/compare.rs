@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
 use ludex_referee::Verified;
-use ludex_referee::compare::{Comparison, Difference, Row, Side, compare};
+use ludex_referee::compare::{Comparison, ComparisonRow, Difference, Side, compare};
 use ludex_referee::read::Lines;
 use serde_json::json;
 
@@ -202,7 +202,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &ComparisonRow) -> Vec<String> {
     let dash = || "-".to_owned();
     let mut out = vec![row.game.clone(), row.pairs.to_string(), row.blocks.to_string()];
     out.extend([0, 1].map(|k| row.scores.map_or_else(dash, |s| number(s[k], 3))));

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use ludex_referee::read::{Found, Lines};
-use ludex_referee::report::About as ReportAbout;
-use ludex_referee::scale::Options;
+use ludex_referee::report::ReportAbout;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::{Report, Verifier};
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
@@ -126,7 +126,7 @@ fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
         RunSeeds::Open(_) => None,
     };
     let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
-    let report = Report::build(&good, refused, Options::default(), about);
+    let report = Report::build(&good, refused, RatingOptions::default(), about);
     let pages = [
         ("report.html", report.to_html().into_bytes()),
         ("report.json", format!("{:#}\n", report.to_json()).into_bytes()),
