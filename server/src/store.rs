@@ -188,7 +188,7 @@ impl Store {
         let text = match self.meta(&key).await? {
             Some(text) => text,
             None => {
-                let fresh = crate::auth::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
+                let fresh = crate::random::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
                 let kept = self.meta(&key).await?;
                 kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} was written and is not there") })?

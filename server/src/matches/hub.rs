@@ -29,9 +29,9 @@ use tokio::sync::{mpsc, oneshot};
 use super::actor::Actor;
 use super::handle::{Cmd, Handle};
 use super::lobby::Lobby;
-use crate::auth::random_bytes;
 use crate::compute::Compute;
 use crate::opponents::{Opponents, Pace};
+use crate::random::random_bytes;
 use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, Write, text};
 

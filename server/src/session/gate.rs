@@ -137,7 +137,7 @@ impl Gate {
 
     /// Whether a scope is granted; admin may do everything.
     fn may(&self, scope: Scopes) -> bool {
-        self.scopes.has(scope) || self.scopes.has(Scopes::ADMIN)
+        self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
     /// Whether the message is within scopes and limits, and welcome at this time.
