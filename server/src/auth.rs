@@ -22,7 +22,7 @@ pub enum AuthError {
     /// No token was shown where one is required.
     #[error("this server requires a token; ask its operator for one (ludex token add)")]
     Required,
-    /// The token is none of ours.
+    /// This server did not make the token.
     #[error("the token is unknown to this server")]
     Unknown,
     /// The token was revoked.
@@ -193,8 +193,8 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
     Ok(shown)
 }
 
-/// Revokes tokens: the one that `which` is (the token itself, or the first digits of its hash), else all of the owner
-/// `which`. Returns those that were revoked by this.
+/// Revokes tokens. `which` is a token itself or the first digits of its hash; otherwise it is an owner, whose tokens are
+/// all revoked. Returns those that were revoked by this.
 ///
 /// # Errors
 /// [`AuthError::Unknown`] when nothing fits, [`AuthError::Ambiguous`] when several hashes begin so, or the store's.

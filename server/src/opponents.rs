@@ -58,7 +58,7 @@ pub struct Opponent {
 pub struct Pace(AtomicU64);
 
 impl Pace {
-    /// An agent is quick if it answers within so many nanoseconds.
+    /// An agent that answers within this many nanoseconds is quick.
     const QUICK_NS: u64 = 20_000;
 
     /// Whether the next answer should take no time worth mentioning.
@@ -66,8 +66,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// An answer took so long. A slow one counts at once, quick ones only after a while: an agent need not think each
-    /// time.
+    /// Counts how long an answer took. A slow answer counts at once, quick ones only after a while: an agent need not
+    /// think each time.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);

@@ -118,7 +118,7 @@ struct Secret {
 #[derive(Serialize, Deserialize)]
 struct SecretSeat {
     setup: SeatSetup,
-    /// The owner of the token of its first session.
+    /// The owner of the token of the session that sat there first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
 }
@@ -431,7 +431,7 @@ impl Hub {
         }
     }
 
-    /// Returns when every match has handed all rows of its log to the store, as it does with later ones at once.
+    /// Returns when every match has handed all rows of its log to the store. Later rows are handed over at once.
     pub(crate) async fn settle(&self) {
         let handles: Vec<Handle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
         let told = |handle: Handle| {

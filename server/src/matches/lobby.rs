@@ -1,6 +1,6 @@
 //! Who waits for whom: joins by queue, against the server's agents, and by ticket of a plan.
 //!
-//! A join is *due* when something happened that may bring it a match: it came, a match of its ended, its client came
+//! A join is *due* when something happened that may bring it a match: it came, one of its matches ended, its client came
 //! back. [`Lobby::next`] looks at those that are due, and at no others.
 
 mod joins;
@@ -188,8 +188,8 @@ impl Lobby {
         done
     }
 
-    /// A match of a join goes on after a restart.
-    pub(super) fn goes_on(&mut self, id: &str) {
+    /// A match of a join continues after a restart.
+    pub(super) fn continues(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id) {
             w.running += 1;
         }

@@ -28,11 +28,11 @@ use crate::shared::Shared;
 
 /// A silent client's socket is tried this often, so that the system notices when its machine is gone.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
-/// A round of work lasts no longer; then other connections of the thread have their turn.
+/// The longest time that one connection works before others of its thread have their turn.
 const ROUND: Duration = Duration::from_millis(2);
 /// How often a blocked write looks whether the client is worth waiting for.
 const STALLED: Duration = Duration::from_millis(50);
-/// Events may wait so long for a client that does not read.
+/// The longest time that events wait for a client that does not read.
 const UNREAD: Duration = Duration::from_secs(10);
 
 /// How a connection ends.
@@ -365,7 +365,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// What is said to a connection whose client does not read.
+    /// What to do when a connection whose client does not read is told something.
     fn blocked(&self, said: Option<Control>) -> Result<(), End> {
         Err(match said {
             Some(Control::Take(give)) => End::Taken(give),
@@ -441,7 +441,7 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    /// A pipe that holds little: whoever does not read stops the other side at once.
+    /// A pipe that holds little: a side that does not read stops the other one at once.
     const PIPE: usize = 4 << 10;
 
     async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {

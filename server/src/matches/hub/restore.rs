@@ -83,7 +83,7 @@ impl Hub {
         if let Some(pair) = &setup.pair {
             self.lobby.lock().pairs.begun(pair, &kept.row.id);
         }
-        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().goes_on(join));
+        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().continues(join));
         let restarts = setup.restarts;
         let (machine, asks) = Match::restore(setup, rows, self.now())?;
         self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;

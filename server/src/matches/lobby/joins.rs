@@ -40,7 +40,7 @@ struct TicketBody {
 }
 
 impl Hub {
-    /// Answers a `join`, then seats whom it can.
+    /// Answers a `join`, then begins the matches that are possible.
     pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
         let entered = self.enter(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
@@ -106,10 +106,10 @@ impl Hub {
         Ok(id)
     }
 
-    /// A join from before a restart, which had so many matches by then.
+    /// Brings a join from before a restart back, which had `played` matches by then.
     ///
     /// # Errors
-    /// Why it is no longer possible.
+    /// Why it is not possible any more.
     pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
         let kept: KeptJoin = serde_json::from_str(&row.body)?;
         self.wait(session, KeptJoin { id: row.id.clone(), ..kept }, played).map_err(|e| anyhow::anyhow!(e.message))?;
