@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,8 +36,12 @@ use crate::shared::Shared;
 /// Bytes of a request's head.
 const HEAD: usize = 16 << 10;
 
-/// Serves one connection: requests, then perhaps a WebSocket.
-pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>)
+/// The rest of a connection that became a WebSocket.
+pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Serves the requests of one connection. If the last one opened a WebSocket, that is returned, to be run as a task of
+/// its own: this one and all that HTTP needed are gone then.
+pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
 {
@@ -70,11 +75,8 @@ where
     if let Err(e) = served {
         tracing::debug!("{}: {e}", peer.ip);
     }
-    if let Some((upgraded, encoding, peer)) = opened.take() {
-        // On its own in memory: a connection that is not yet a session, or never becomes one, has no room for it, and
-        // the tasks that wait for this one do not hold its size two and four times.
-        Box::pin(socket::<S>(upgraded, encoding, peer, shared)).await;
-    }
+    let (upgraded, encoding, peer) = opened.take()?;
+    Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
 }
 
 /// The WebSocket after the upgrade.
@@ -92,7 +94,7 @@ where
     };
     shared.metrics.connections.increment(1.0);
     let wire = Wire::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
-    Box::pin(session::serve(wire, peer, shared.clone())).await;
+    session::serve(wire, peer, shared.clone()).await;
     shared.metrics.connections.decrement(1.0);
 }
 

@@ -181,8 +181,8 @@ pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let number: u64 = value.trim().parse().map_err(|_| format!("{name}={value}: {value:?} is not a whole number"))?;
     let Some(slot) = map.get_mut(name.trim()) else {
         let near = ludex_protocol::error::nearest(name, known.iter().map(String::as_str));
-        let hint = near.map(|n| format!("; did you mean {n}?")).unwrap_or_default();
-        return Err(format!("there is no limit {name:?}{hint}. There are: {}", known.join(", ")));
+        let hint = near.map_or_else(|| ".".to_owned(), |n| format!("; did you mean {n}?"));
+        return Err(format!("there is no limit {name:?}{hint} There are: {}", known.join(", ")));
     };
     *slot = Value::from(number);
     *limits = serde_json::from_value(all).map_err(|e| format!("{name}={value}: {e}"))?;

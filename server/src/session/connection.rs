@@ -53,7 +53,8 @@ fn close_with(close: Close) -> End {
 
 /// Serves one WebSocket until it ends.
 pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shared>) {
-    let welcomed = match hello::greet(&mut wire, &peer, &shared).await {
+    // What happens once is on its own in memory: a connection holds the room of its largest wait for life.
+    let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
         Ok(welcomed) => welcomed,
         Err(Broken::Close(with)) => return wire.close(with).await,
         Err(Broken::Lost) => return wire.closed().await,
@@ -78,7 +79,7 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
         Ok(()) => connection.run().await,
         Err(end) => end,
     };
-    connection.finish(end).await;
+    Box::pin(connection.finish(end)).await;
 }
 
 struct Connection<S> {
