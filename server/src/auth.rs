@@ -255,7 +255,8 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         }
         let expires_ms = match column(&row, "expires") {
             Some(text) => {
-                let time: jiff::Timestamp = text.parse().map_err(|e| bad(line, format!("{text:?} is not a time: {e}")))?;
+                let time: jiff::Timestamp =
+                    text.parse().map_err(|e| bad(line, format!("{text:?} is not a time: {e}")))?;
                 Some(time.as_millisecond())
             }
             None => None,

@@ -28,7 +28,6 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::auth::{self, Scopes};
-use crate::catalogue;
 use crate::peer::Peer;
 use crate::session::{self, Wire};
 use crate::shared::Shared;
@@ -239,8 +238,8 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     (kind, app.0.metrics.render()).into_response()
 }
 
-async fn games() -> Answer {
-    Json(serde_json::json!({ "games": catalogue::entries() })).into_response()
+async fn games(State((shared, _)): App) -> Answer {
+    Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
 }
 
 #[derive(Deserialize)]

@@ -32,12 +32,8 @@ impl Scopes {
     }
 }
 
-const NAMES: [(Scopes, &str); 4] = [
-    (Scopes::GYM, "gym"),
-    (Scopes::PLAY, "play"),
-    (Scopes::SPECTATE, "spectate"),
-    (Scopes::ADMIN, "admin"),
-];
+const NAMES: [(Scopes, &str); 4] =
+    [(Scopes::GYM, "gym"), (Scopes::PLAY, "play"), (Scopes::SPECTATE, "spectate"), (Scopes::ADMIN, "admin")];
 
 impl fmt::Display for Scopes {
     /// The names with commas between: `gym,play`.

@@ -99,7 +99,7 @@ fn scopes_are_read_and_written() {
     assert_eq!("gym, play".parse::<Scopes>().unwrap(), Scopes::GYM | Scopes::PLAY);
     assert_eq!("".parse::<Scopes>().unwrap(), Scopes::NONE);
     assert_eq!((Scopes::OPEN | Scopes::ADMIN).to_string(), "gym,play,spectate,admin");
-    assert!(matches!("gym,root".parse::<Scopes>(), Err(AuthError::BadScope { got }) if got == "root"));
+    assert!(matches!("gym,root".parse::<Scopes>(), Err(auth::BadScope { got }) if got == "root"));
 }
 
 #[test]

@@ -29,6 +29,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::actor::Actor;
 use super::handle::{Cmd, Handle};
 use super::lobby::Lobby;
+use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
@@ -36,10 +37,12 @@ use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, Write, text};
 
 /// What the operator decides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct HubConfig {
     /// Announced limits.
     pub limits: Limits,
+    /// The games that are offered.
+    pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
 }

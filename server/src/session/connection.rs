@@ -17,7 +17,6 @@ use super::gate::{Gate, Passed};
 use super::hello;
 use super::replies::Frame;
 use super::wire::{Broken, Io, Wire};
-use crate::catalogue;
 use crate::compute::caught;
 use crate::gym::{Written, internal};
 use crate::mailbox::Out;
@@ -189,9 +188,10 @@ impl<S: Io> Connection<S> {
                 let now_ms = self.shared.now_ms();
                 self.answer(id, kind, ServerMessage::Pong(Pong { now_ms })).await
             }
-            ClientMessage::ListGames(list) => self.answer(id, kind, catalogue::list(&list)).await,
+            ClientMessage::ListGames(list) => self.answer(id, kind, self.shared.catalogue.list(&list)).await,
             ClientMessage::Describe(describe) => {
-                let spec = caught("describe", || catalogue::describe(&describe)).unwrap_or_else(|_| Err(internal()));
+                let spec = caught("describe", || self.shared.catalogue.describe(&describe))
+                    .unwrap_or_else(|_| Err(internal()));
                 self.answer(id, kind, spec.unwrap_or_else(|error| (*error).into())).await
             }
             ClientMessage::Open(_)

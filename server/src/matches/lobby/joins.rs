@@ -6,6 +6,7 @@ use ludex_env::GameRef;
 use ludex_protocol::client::{Join, MatchView};
 use ludex_protocol::error::{ErrorCode, Refusal, shortened};
 use ludex_protocol::server::{HeldJoin, Joined, ServerMessage};
+use ludex_protocol::spec::Params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -121,7 +122,7 @@ impl Hub {
 
     fn wait(&self, session: &Arc<Session>, kept: KeptJoin, played: u32) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
-        let game = crate::catalogue::load(&r.game, &r.params)?;
+        let game = self.config.catalogue.load(&r.game, &r.params)?;
         self.possible(session, r, &game)?;
         let waiting = Waiting {
             session: session.clone(),
@@ -235,7 +236,7 @@ impl Hub {
     /// connection that waited for many would not hear its client meanwhile, whose clocks run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
-            let next = self.lobby.lock().next(self.now());
+            let next = self.lobby.lock().next(self.now(), &self.config);
             match next {
                 None => return,
                 Some(Next::Waits(session, queued)) => {
@@ -269,11 +270,11 @@ impl Hub {
         matches: Vec<PlannedMatch>,
     ) -> anyhow::Result<()> {
         for m in &matches {
-            let game = ludex_env::load(&m.game)?;
+            let game = self.config.catalogue.load(&m.game, &Params::new()).map_err(|e| anyhow::anyhow!(e.message))?;
             anyhow::ensure!(m.seats.len() == game.spec().players as usize, "{} has another number of seats", m.game);
             for seat in &m.seats {
                 if let PlannedSeat::Agent(spec) = seat {
-                    ludex_agents::build(spec, &game)?;
+                    self.config.opponents.agents.build(spec, &game)?;
                 }
             }
         }
