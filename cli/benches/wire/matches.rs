@@ -37,7 +37,9 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
         host.end()?;
     }
     let echoed = echo(span).await?;
-    println!("matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages under way on each: {echoed:.0} trips/s");
+    println!(
+        "matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages under way on each: {echoed:.0} trips/s"
+    );
     Ok(())
 }
 

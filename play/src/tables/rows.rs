@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ludex_agents::llm::{Call, Message, Role};
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, Given, Seat, Turn};
 use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Parts, Record, RecordEvent};
@@ -10,7 +11,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Column, Kind, Table};
-use crate::archive::{Archive, Call, Kept, Message};
+use crate::runs::archive::Archive;
+use crate::runs::episode::{MatchPlace, episode_of};
+use crate::runs::lines::CallLine;
 use crate::stepping::{Stepper, given, move_text};
 
 const fn text(name: &'static str, about: &'static str) -> Column {
@@ -184,7 +187,7 @@ fn gather(
         match rows {
             Ok(rows) => table.rows.extend(rows),
             Err(message) => {
-                let episode = Some(crate::archive::episode_of(&found.parts).to_owned());
+                let episode = Some(episode_of(&found.parts).to_owned());
                 refused.push(Refused { source: found.source.clone(), episode, message });
             }
         }
@@ -218,16 +221,16 @@ fn game_string(record: &Record) -> Result<String, String> {
 
 fn episode(run: &Archive, record: &Record, parts: &Parts) -> Result<Vec<Value>, String> {
     let (header, footer) = (&record.header, &record.footer);
-    let place = run.place_of(parts);
+    let place = run.place_of(&header.episode);
     let moves =
         record.events.iter().filter(|e| matches!(e, RecordEvent::Move(m) if m.action.is_some() || m.said.is_some()));
     Ok(vec![
         json!(run.about.run),
         json!(header.episode),
-        json!(place.as_ref().map(|p| &p.part)),
-        json!(place.as_ref().map(|p| &p.pairing)),
-        json!(place.as_ref().map(|p| p.index)),
-        json!(place.as_ref().map(|p| p.turn)),
+        json!(place.as_ref().map(|p| &p.place.part)),
+        json!(place.as_ref().map(MatchPlace::pairing)),
+        json!(place.as_ref().map(|p| p.place.index)),
+        json!(place.as_ref().map(|p| p.place.turn)),
         json!(place.as_ref().map(|p| p.rematch)),
         json!(game_string(record)?),
         json!(header.rules),
@@ -267,12 +270,12 @@ struct Match<'a> {
     run: &'a Archive,
     record: &'a Record,
     game: String,
-    calls: BTreeMap<(Seat, u32), Vec<&'a Kept>>,
+    calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
 }
 
 fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Vec<Value>>, String> {
     let game = ludex_env::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
-    let mut calls: BTreeMap<_, Vec<&Kept>> = BTreeMap::new();
+    let mut calls: BTreeMap<_, Vec<&CallLine>> = BTreeMap::new();
     for kept in run.calls_of(&record.header.episode).iter().filter(|kept| seats.contains(&kept.seat)) {
         calls.entry((kept.seat, kept.key.turn)).or_default().push(kept);
     }
@@ -317,14 +320,14 @@ impl Match<'_> {
     fn row(&mut self, state: &dyn DynState, m: &MoveRecord, ply: u32) -> Vec<Value> {
         let (header, footer) = (&self.record.header, &self.record.footer);
         let seat = m.seat as usize;
-        let place = crate::archive::Place::parse(&self.run.about.run, &header.episode);
+        let place = self.run.place_of(&header.episode);
         let others: Vec<_> = header.seats.iter().enumerate().filter(|(k, _)| *k != seat).map(|(_, s)| s).collect();
         let names: Vec<&str> = others.iter().map(|s| s.name.as_str()).collect();
         let levels = others.iter().find_map(|s| s.spec.as_deref().and_then(level));
         let calls = self.calls.remove(&(seat, m.turn)).unwrap_or_default();
         // The attempt that was played is the last; what it did beside the move (votes, critiques) stands in the calls.
         let last = calls.iter().rev().find(|kept| kept.call.purpose == "move").or(calls.last()).map(|kept| &kept.call);
-        let said = |role: &str| last.map(|call| call.said(role)).filter(|text| !text.is_empty());
+        let said = |role: Role| last.map(|call| call.said(role)).filter(|text| !text.is_empty());
         let played = move_text(state, m);
         let verdict = match (&played, m.forced) {
             (None, _) => "none",
@@ -338,21 +341,21 @@ impl Match<'_> {
         vec![
             json!(self.run.about.run),
             json!(header.episode),
-            json!(place.as_ref().map(|p| &p.part)),
+            json!(place.as_ref().map(|p| &p.place.part)),
             json!(self.game),
             json!(levels),
             json!(header.seats.get(seat).map(|s| &s.name)),
             json!(names.join(", ")),
-            json!(place.as_ref().map(|p| p.index)),
-            json!(place.as_ref().map(|p| p.turn)),
+            json!(place.as_ref().map(|p| p.place.index)),
+            json!(place.as_ref().map(|p| p.place.turn)),
             json!(seat),
             json!(m.turn),
             json!(ply),
             json!(header.started),
             json!(m.ms),
             json!(legal_list(state, seat).len()),
-            json!(said("system")),
-            json!(said("user")),
+            json!(said(Role::System)),
+            json!(said(Role::User)),
             json!(last.and_then(Call::reasoning)),
             json!(last.map(|call| &call.answer)),
             json!(last.and_then(|call| call.read.as_ref())),
@@ -389,7 +392,7 @@ fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
     refused.collect()
 }
 
-fn call(run: &Archive, kept: &Kept) -> Vec<Value> {
+fn call(run: &Archive, kept: &CallLine) -> Vec<Value> {
     let call = &kept.call;
     let messages: &[Message] = &call.messages;
     vec![

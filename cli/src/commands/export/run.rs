@@ -12,8 +12,8 @@ use ludex_referee::{Report, Verifier};
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
 use crate::commands::report;
-use ludex_play::archive::Archive;
-use ludex_play::bundle;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::bundle;
 use ludex_play::runs::settings::RunSeeds;
 use ludex_play::tables::card::{Described, card};
 use ludex_play::tables::rows::{self, parts_line};
@@ -131,7 +131,11 @@ fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
         ("report.html", report.to_html().into_bytes()),
         ("report.json", format!("{:#}\n", report.to_json()).into_bytes()),
     ];
-    let bytes = bundle::write(run, pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())?;
+    let bytes = bundle::write(
+        &run.about,
+        &run.files,
+        pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect(),
+    )?;
     put(Some(file), &bytes)?;
     let many = print::count(run.found.len(), "episode", "episodes");
     eprintln!("ludex: {many} in {} (`ludex verify {}` checks it)", file.display(), file.display());
