@@ -2,8 +2,7 @@
 //! players, and runs (suites and tournaments that continue wherever they were stopped).
 #![forbid(unsafe_code)]
 
-pub mod archive;
-pub mod bundle;
+mod files;
 pub mod ladder;
 pub mod local;
 pub mod machine;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
-use ludex_play::archive::{Archive, Place};
+use ludex_play::runs::archive::Archive;
 
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
@@ -111,8 +111,8 @@ fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&recor
         if met || !game.reason().counts() {
             return None;
         }
-        let place = Place::parse(&run.about.run, &record.header.episode);
-        side(game, place.map(|place| place.part).unwrap_or_default(), name)
+        let place = run.place_of(&record.header.episode);
+        side(game, place.map(|found| found.place.part).unwrap_or_default(), name)
     };
     good.iter().filter_map(side_of).collect()
 }

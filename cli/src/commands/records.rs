@@ -15,7 +15,7 @@ use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, Verified, Verifier};
 
 use super::print;
-use ludex_play::archive::Archive;
+use ludex_play::runs::archive::Archive;
 use ludex_server::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.

@@ -147,9 +147,9 @@ impl Played {
 
     /// Why the last match failed that the infrastructure spoiled, by the log.
     pub fn last_failure(&self) -> String {
-        let log = Look::at(self.folder.path()).map(|look| look.log).unwrap_or_default();
-        let spoiled = log.iter().rev().filter(|line| matches!(line["what"].as_str(), Some("discarded" | "failed")));
-        spoiled.filter_map(|line| line["why"].as_str()).next().unwrap_or("log.jsonl says why").to_owned()
+        let log = Look::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
+        let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
+        spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("log.jsonl says why").to_owned()
     }
 }
 

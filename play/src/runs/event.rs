@@ -12,7 +12,7 @@ use ludex_referee::tournament::{FinishedBlock, Format, Tournament, TournamentRes
 use serde::{Deserialize, Serialize};
 
 use super::Schedule;
-use super::play::key_of;
+use super::episode::key_of;
 
 /// What stands for the name of the suite, e.g. where seeds are drawn.
 pub const NAME: &str = "tournament";

@@ -13,7 +13,9 @@ use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::{Verified, Verifier};
 use serde::Serialize;
 
-use super::play::{key_of, results};
+use super::episode::key_of;
+use super::lines::EPISODES;
+use super::play::results;
 
 /// What a candidate did in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,7 +77,7 @@ pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r
 /// A record of the run that does not: a fault of the program, or somebody changed the file.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
     let verifier = Verifier::new();
-    let source = Source { file: "episodes.jsonl".into(), line: 0 };
+    let source = Source { file: EPISODES.into(), line: 0 };
     let check = |record: &Record| {
         let parts = Parts::parse(&record.to_line()?)?;
         verifier.verify(&parts, source.clone()).map_err(|fault| anyhow::anyhow!("{}: {fault}", record.header.episode))
