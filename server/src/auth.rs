@@ -10,6 +10,7 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ludex_protocol::is_agent_name;
+use ludex_protocol::message::Scope;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,17 @@ impl Scopes {
     /// The names of the scopes, in the protocol's order.
     pub fn names(self) -> Vec<&'static str> {
         Self::NAMES.iter().filter(|(scope, _)| self.has(*scope)).map(|(_, name)| *name).collect()
+    }
+}
+
+impl From<Scope> for Scopes {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Gym => Self::GYM,
+            Scope::Play => Self::PLAY,
+            Scope::Spectate => Self::SPECTATE,
+            Scope::Admin => Self::ADMIN,
+        }
     }
 }
 

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use ludex_env::GameRef;
-use ludex_protocol::client::{Describe, GameFilter, ListGames};
-use ludex_protocol::server::{GameEntry, Games, SpecReply};
+use ludex_protocol::message::{Describe, GameEntry, GameFilter, Games, ListGames, SpecReply};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 

@@ -4,8 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
-use ludex_protocol::client::{Act, Join};
-use ludex_protocol::server::Accepted;
+use ludex_protocol::message::{Accepted, Act, Join};
 use ludex_protocol::{ClientMessage, Encoding, ServerMessage};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Bytes;
@@ -37,7 +36,9 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
         host.end()?;
     }
     let echoed = echo(span).await?;
-    println!("matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages under way on each: {echoed:.0} trips/s");
+    println!(
+        "matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages under way on each: {echoed:.0} trips/s"
+    );
     Ok(())
 }
 

@@ -2,10 +2,9 @@
 
 use ludex_env::{Attempt, DynState, Given, Heard, Seat, Stream, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::client::Act;
 use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::{Accepted, Act, Refused, ServerMessage};
 use ludex_protocol::record::{IllegalPolicy, Notes, Reason, Try};
-use ludex_protocol::server::{Accepted, Refused, ServerMessage};
 
 use super::{Match, replay};
 use crate::machine::terms::{Kept, KeptAct, Output};
@@ -114,15 +113,7 @@ impl Match {
     }
 
     /// Counts a refusal and says what follows; `re` is the request of a client, which an in-process agent has not.
-    fn refuse(
-        &mut self,
-        now: u64,
-        seat: Seat,
-        re: Option<i64>,
-        chosen: Move,
-        why: Refusal,
-        notes: Option<Notes>,
-    ) {
+    fn refuse(&mut self, now: u64, seat: Seat, re: Option<i64>, chosen: Move, why: Refusal, notes: Option<Notes>) {
         let policy = self.setup.header.illegal;
         let ms = self.clocks.used(seat, now);
         let place = &mut self.places[seat];
