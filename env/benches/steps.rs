@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_env::batch::{Autoreset, GymView, Observer};
 use ludex_env::{Actions, BatchConfig, DynBatch, DynState, Outcomes, Seeds, Stream, Turn, games, load};
-use ludex_protocol::batch::{Batch, Mask};
+use ludex_protocol::message::{Batch, Mask};
 use ludex_protocol::spec::Dynamics;
 
 const ROWS: usize = 1_024;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use ludex_protocol::client::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Rotate};
+pub use ludex_protocol::message::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Rotate};
 use ludex_protocol::record::RecordEvent;
 use ludex_protocol::spec::{Spec, Utility};
 use ludex_protocol::{Batch, ErrorCode, Refusal};

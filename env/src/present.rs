@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ludex_protocol::client::MatchView;
-use ludex_protocol::server::{Legal, SeatView};
+use ludex_protocol::message::{Legal, MatchView, SeatView};
 use ludex_protocol::spec::{Dtype, LegalForm, TensorSpec};
 use ludex_protocol::tensor::{Tensor, Tensors};
 

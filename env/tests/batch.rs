@@ -7,7 +7,7 @@ use ludex_env::draw::{block, episode_key, scale};
 use ludex_env::game::Viewer;
 use ludex_env::{Action, Actions, Ask, BatchConfig, DynBatch, GameRef, Policy, Seeds, Turn};
 use ludex_protocol::Move;
-use ludex_protocol::batch::{Batch, Mask, Ragged};
+use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{Column, ErrorCode, Refusal, Tensors};
 use serde_json::{Value, json};
 

@@ -19,12 +19,12 @@ use std::collections::HashMap;
 use ludex_env::batch::Layout;
 use ludex_env::present::view_of;
 use ludex_env::{Attempt, Draw, DynState, Outcomes, Seat};
-use ludex_protocol::client::MatchView;
 use ludex_protocol::error::{ErrorCode, Refusal};
-use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
-use ludex_protocol::server::{
-    EventKind, HeldMatch, MatchFrame, MatchStart, Resync, SeatInfo, SeatView, ServerMessage, Turn as TurnFrame,
+use ludex_protocol::message::{
+    EventKind, HeldMatch, MatchFrame, MatchStart, MatchView, Resync, SeatInfo, SeatView, ServerMessage,
+    Turn as TurnFrame,
 };
+use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
 
 use self::acts::Answer;
 use self::clock::Clocks;

@@ -12,8 +12,8 @@ use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
 use ludex_env::draw::{Key, key};
 use ludex_env::{AgentKey, Attempt, GameRef, Past, Seat};
 use ludex_protocol::Move;
+use ludex_protocol::message::{Event, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
-use ludex_protocol::server::{Event, MatchFrame, MatchStart, Resync};
 use serde_json::Value;
 
 use crate::machine::frames::past_of;

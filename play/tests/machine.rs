@@ -5,10 +5,9 @@ use ludex_play::machine::Watcher;
 use ludex_play::machine::terms::{Input, Kept, Output, SeatSetup, Setup};
 use ludex_play::machine::{Match, RESTART_STEP};
 use ludex_protocol::ServerMessage;
-use ludex_protocol::client::{Act, MatchView};
 use ludex_protocol::error::ErrorCode;
+use ludex_protocol::message::{Act, EventKind, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, Illegal, IllegalPolicy, Outcome, Reason, Record, RecordEvent, RecordSeat};
-use ludex_protocol::server::{EventKind, MatchFrame};
 use ludex_referee::Verifier;
 
 fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
@@ -128,7 +127,7 @@ fn play_out(m: &mut Match, mut now: u64) {
     }
 }
 
-fn open_turn(m: &Match, seat: usize) -> Option<ludex_protocol::server::Turn> {
+fn open_turn(m: &Match, seat: usize) -> Option<ludex_protocol::message::Turn> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
     resync.turn.map(|t| *t)
 }

@@ -6,9 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ludex_protocol::batch::{Batch, Mask};
-use ludex_protocol::client::{Act, Step};
-use ludex_protocol::server::{Legal, SeatView, Turn};
+use ludex_protocol::message::{Act, Batch, Legal, Mask, SeatView, Step, Turn};
 use ludex_protocol::spec::Dtype;
 use ludex_protocol::{ClientMessage, Column, Encoding, ServerMessage, Tensor, Tensors};
 use serde_json::json;

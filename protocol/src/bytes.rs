@@ -10,10 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Opaque bytes of a message.
 ///
-/// Written as bin where the format is binary and as base64 text (standard alphabet, padded) where it is for people.
-/// Only the *writer* asks the format, since a real serializer stands behind it even inside tagged enums. The reader
-/// takes whatever comes (bytes, base64 text, a list of integers), because a buffering deserializer does not know which
-/// format it buffered.
+/// They are written as bin in a binary format, and as base64 text (standard alphabet, padded) in a format for people.
+/// Only the *writer* asks for the format. The reader takes bytes, base64 text or a list of integers, because a
+/// deserializer that buffers does not know which format it buffered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Bytes(pub Vec<u8>);
 

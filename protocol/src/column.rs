@@ -19,7 +19,7 @@ pub trait Element: Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + s
     const NAME: &'static str;
     /// Bytes of one element.
     const SIZE: usize;
-    /// Whether a value may fail to be finite.
+    /// Whether it is a float, and so may be infinite or not a number.
     const FLOAT: bool;
 
     /// Writes the value, little-endian, into the first [`SIZE`](Self::SIZE) bytes of `to`.
@@ -34,7 +34,7 @@ pub trait Element: Copy + PartialEq + fmt::Debug + for<'de> Deserialize<'de> + s
     /// When `from` is shorter.
     fn get(from: &[u8]) -> Self;
 
-    /// The value as the number that JSON shows; exact for every element type.
+    /// The value as the number that JSON shows. It is exact for every element type.
     fn as_f64(self) -> f64;
 
     /// The value that equals `number`, if there is one (for floats: the nearest finite one).
@@ -94,12 +94,12 @@ pub(crate) fn pack<T: Element>(values: &[T]) -> Vec<u8> {
     bytes
 }
 
-/// The numbers in packed bytes; a rest shorter than one element is left out.
+/// The numbers in packed bytes. A rest that is shorter than one element is left out.
 pub(crate) fn unpack<T: Element>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
     bytes.chunks_exact(T::SIZE).map(T::get)
 }
 
-/// Says where packed floats are not finite; always `None` for integers, without a look.
+/// The position of the first float that is not finite. It is always `None` for integers, which are not looked at.
 pub(crate) fn not_finite<T: Element>(bytes: &[u8]) -> Option<usize> {
     if !T::FLOAT || unpack::<T>(bytes).all(|x| x.as_f64().is_finite()) {
         return None;
@@ -125,7 +125,7 @@ impl<T: Element> Serialize for Flat<'_, T> {
     }
 }
 
-/// One number of a list: an `f4` as short as it can be told from its neighbours, what is whole as an integer.
+/// One number of a list. An `f4` has as few digits as tell it from its neighbours; a whole number is an integer.
 struct Entry<T>(T);
 
 impl<T: Element> Serialize for Entry<T> {
@@ -140,16 +140,17 @@ impl<T: Element> Serialize for Entry<T> {
 
 /// A column of a batch: numbers of one type, rows one after the other, held packed.
 ///
-/// Writing one to MessagePack copies its bytes and looks at no element (floats are scanned once: what is not finite is
-/// refused). A column can be kept and refilled ([`clear`](Self::clear), [`extend_from_slice`](Self::extend_from_slice),
-/// [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches allocates nothing.
+/// Writing one to MessagePack copies its bytes without looking at the elements. Only floats are scanned once: a number
+/// that is not finite is refused. A column can be kept and refilled ([`clear`](Self::clear),
+/// [`extend_from_slice`](Self::extend_from_slice), [`as_bytes_mut`](Self::as_bytes_mut)), so that a long series of batches
+/// allocates nothing.
 #[derive(Clone)]
 pub struct Column<T> {
     bytes: Vec<u8>,
     of: PhantomData<T>,
 }
 
-/// Bytes that are no column.
+/// Bytes that are not a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoColumn(String);
 
@@ -185,11 +186,11 @@ impl<T: Element> Column<T> {
     /// Takes packed little-endian bytes as they are.
     ///
     /// # Errors
-    /// When the length is no multiple of the element's size, or a float is not finite.
+    /// When the length is not a multiple of the element's size, or a float is not finite.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Self, NoColumn> {
         if !bytes.len().is_multiple_of(T::SIZE) {
             return Err(NoColumn(format!(
-                "{} bytes are no column of {} ({} bytes each)",
+                "{} bytes are not a column of {} ({} bytes each)",
                 bytes.len(),
                 T::NAME,
                 T::SIZE
@@ -206,7 +207,7 @@ impl<T: Element> Column<T> {
         self.bytes.len() / T::SIZE
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -344,7 +345,7 @@ impl<'de, T: Element> Deserialize<'de> for Column<T> {
     }
 }
 
-/// Reads a column from bytes or from a list, whichever comes.
+/// Reads a column from bytes or from a list.
 pub(crate) struct ColumnVisitor<T>(pub PhantomData<T>);
 
 impl<'de, T: Element> Visitor<'de> for ColumnVisitor<T> {
@@ -427,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_column_is_refused() {
+    fn bytes_that_are_not_a_column_are_refused() {
         assert!(Column::<i32>::from_bytes(vec![0; 6]).is_err());
         assert!(Column::<f32>::from_bytes(f32::NAN.to_le_bytes().to_vec()).is_err());
         for bad in ["[1.5]", "[3000000000]", "[null]", "7", "\"AAAA\"", "{}"] {

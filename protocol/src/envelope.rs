@@ -1,63 +1,68 @@
-//! The envelope of a message: its `id` or `re`, written right after its `type`.
+//! What the codec knows of a message, and the envelope: `type` and `id` or `re`, written before the message's own fields.
 
 use std::fmt::Display;
 
-use serde::ser::{Error, Impossible, SerializeStruct};
+use serde::de::DeserializeOwned;
+use serde::ser::{Error, Impossible, SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 
 use crate::Id;
+use crate::tree::{Node, Problem, Writer};
 
-/// A message with its number. The message is one struct with its `type` in front, so the number joins its fields as
-/// they are written; nothing is buffered.
+/// What the codec knows of a message.
+pub(crate) trait Message: Serialize + DeserializeOwned {
+    /// Its word in `type`.
+    const TYPE: &'static str;
+
+    /// Whether it is sent so often that it gets code of its own in each encoding. Any other message goes through a tree
+    /// of values, which is slower to run and much faster to compile.
+    const HOT: bool = false;
+}
+
+impl<M: Message> Message for Box<M> {
+    const TYPE: &'static str = M::TYPE;
+    const HOT: bool = M::HOT;
+}
+
+/// A message with its number. Its fields are written as they come; nothing is buffered.
 pub(crate) struct Envelope<'a, M> {
-    /// What the number is called.
-    pub name: &'static str,
+    /// What the number is called: `id` or `re`.
+    pub id_name: &'static str,
     /// The number, if the message has one.
     pub id: Option<Id>,
     /// The message.
     pub message: &'a M,
 }
 
-impl<M: Serialize> Serialize for Envelope<'_, M> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.id {
-            None => self.message.serialize(serializer),
-            Some(id) => self.message.serialize(WithId { name: self.name, id, inner: serializer }),
-        }
+impl<M: Message> Envelope<'_, M> {
+    /// The whole message as a tree; `as_text` for an encoding that people read.
+    pub fn tree(&self, as_text: bool) -> Result<Node<'static>, Problem> {
+        self.serialize(Writer { as_text })
     }
 }
 
-struct WithId<S> {
-    name: &'static str,
-    id: Id,
+impl<M: Message> Serialize for Envelope<'_, M> {
+    fn serialize<S: Serializer>(&self, inner: S) -> Result<S::Ok, S::Error> {
+        self.message.serialize(Opened { kind: M::TYPE, id_name: self.id_name, id: self.id, inner })
+    }
+}
+
+/// A serializer for one struct or map, which gets the fields of the envelope first.
+struct Opened<S> {
+    kind: &'static str,
+    id_name: &'static str,
+    id: Option<Id>,
     inner: S,
 }
 
-struct Fields<S> {
-    id: Option<(&'static str, Id)>,
-    inner: S,
-}
-
-impl<S: SerializeStruct> SerializeStruct for Fields<S> {
-    type Ok = S::Ok;
-    type Error = S::Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), S::Error> {
-        self.inner.serialize_field(key, value)?;
-        match self.id.take() {
-            Some((name, id)) => self.inner.serialize_field(name, &id),
-            None => Ok(()),
-        }
+impl<S: Serializer> Opened<S> {
+    /// How many fields the envelope has.
+    fn fields(&self) -> usize {
+        1 + usize::from(self.id.is_some())
     }
 
-    fn end(self) -> Result<S::Ok, S::Error> {
-        self.inner.end()
-    }
-}
-
-impl<S: Serializer> WithId<S> {
     fn refused<T>(self) -> Result<T, S::Error> {
-        Err(S::Error::custom(format_args!("this message has no `{}`", self.name)))
+        Err(S::Error::custom("a message is a struct or a map"))
     }
 }
 
@@ -70,15 +75,15 @@ macro_rules! refuse {
     };
 }
 
-impl<S: Serializer> Serializer for WithId<S> {
+impl<S: Serializer> Serializer for Opened<S> {
     type Ok = S::Ok;
     type Error = S::Error;
     type SerializeSeq = Impossible<S::Ok, S::Error>;
     type SerializeTuple = Impossible<S::Ok, S::Error>;
     type SerializeTupleStruct = Impossible<S::Ok, S::Error>;
     type SerializeTupleVariant = Impossible<S::Ok, S::Error>;
-    type SerializeMap = Impossible<S::Ok, S::Error>;
-    type SerializeStruct = Fields<S::SerializeStruct>;
+    type SerializeMap = S::SerializeMap;
+    type SerializeStruct = S::SerializeStruct;
     type SerializeStructVariant = Impossible<S::Ok, S::Error>;
 
     fn is_human_readable(&self) -> bool {
@@ -86,8 +91,24 @@ impl<S: Serializer> Serializer for WithId<S> {
     }
 
     fn serialize_struct(self, name: &'static str, len: usize) -> Result<Self::SerializeStruct, S::Error> {
-        let inner = self.inner.serialize_struct(name, len + 1)?;
-        Ok(Fields { id: Some((self.name, self.id)), inner })
+        let len = len + self.fields();
+        let mut fields = self.inner.serialize_struct(name, len)?;
+        fields.serialize_field("type", self.kind)?;
+        if let Some(id) = self.id {
+            fields.serialize_field(self.id_name, &id)?;
+        }
+        Ok(fields)
+    }
+
+    /// A message with a flattened field is written as a map.
+    fn serialize_map(self, len: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
+        let len = len.map(|len| len + self.fields());
+        let mut entries = self.inner.serialize_map(len)?;
+        entries.serialize_entry("type", self.kind)?;
+        if let Some(id) = self.id {
+            entries.serialize_entry(self.id_name, &id)?;
+        }
+        Ok(entries)
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<S::Ok, S::Error> {
@@ -135,7 +156,6 @@ impl<S: Serializer> Serializer for WithId<S> {
         serialize_tuple(usize) -> Self::SerializeTuple;
         serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
         serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
-        serialize_map(Option<usize>) -> Self::SerializeMap;
         serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 }

@@ -14,7 +14,7 @@ use crate::fields::or_default;
 pub enum ErrorCode {
     /// The frame is not one whole message of the connection's encoding.
     BadFrame,
-    /// The frame is no message: no map, no `id` where one is needed, an `id` that is no `int`.
+    /// The frame is not a message: it is not a map, lacks an `id` that it needs, or its `id` is not an `int`.
     BadMessage,
     /// A field is missing or has a wrong type or value; `path` names it.
     BadField,
@@ -26,7 +26,7 @@ pub enum ErrorCode {
     TooDeep,
     /// No protocol version in common.
     ProtocolVersion,
-    /// Something else came before `hello`.
+    /// Another message came before `hello`.
     HelloFirst,
     /// The token is wrong, revoked or missing.
     Unauthorized,
@@ -38,7 +38,7 @@ pub enum ErrorCode {
     BadParams,
     /// The agent spec names no agent, or its options are wrong.
     UnknownAgent,
-    /// A seed is no decimal number below 2^64.
+    /// A seed is not a decimal number below 2^64.
     BadSeed,
     /// The session has no such environment.
     UnknownEnv,
@@ -72,7 +72,7 @@ pub enum ErrorCode {
     MatchOver,
     /// The server takes nothing new.
     Draining,
-    /// The server failed; nothing that the client did.
+    /// The server failed. The client is not to blame.
     Internal,
 }
 
@@ -253,8 +253,8 @@ impl Refusal {
         }
     }
 
-    /// A word that is not among the allowed ones: says what it was, what is allowed, and the nearest.
-    /// `what` names the thing in the sentence, e.g. `game`.
+    /// For a word that is not allowed: says what it was, what is allowed, and which allowed word is nearest.
+    /// `what` names the kind of thing in the sentence, such as `game`.
     pub fn unknown<'a>(code: ErrorCode, what: &str, got: &str, allowed: impl IntoIterator<Item = &'a str>) -> Self {
         let allowed: Vec<&str> = allowed.into_iter().collect();
         let near = nearest(got, allowed.iter().copied());
@@ -309,7 +309,7 @@ impl Refusal {
         self
     }
 
-    /// Blames someone else than the code does.
+    /// Puts the blame elsewhere than the code does.
     pub fn fault(mut self, fault: Fault) -> Self {
         self.fault = fault;
         self
@@ -324,8 +324,8 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The candidate most like `word`, if it is like it at all: by what both have in common (Jaro-Winkler), or but one slip
-/// away (neighbouring letters swapped are one), as in a short word a slip weighs more than that score allows for.
+/// The candidate most like `word`, if one is like it at all: by what both have in common (Jaro-Winkler), or because one slip
+/// separates them (two neighbouring letters swapped are one slip). In a short word a slip lowers that score too much.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if word.len() > LONGEST {
@@ -398,7 +398,7 @@ pub mod close {
     pub const TOO_SLOW: Close = Close { code: 4003, name: "too_slow", resume: Resume::Yes };
     /// Limits were ignored after `rate_limited`.
     pub const RATE: Close = Close { code: 4004, name: "rate", resume: Resume::Later };
-    /// Nothing at stake and silent for `limits.idle_ms`.
+    /// Silent for `limits.idle_ms` with nothing at stake.
     pub const IDLE: Close = Close { code: 4005, name: "idle", resume: Resume::No };
 
     /// All of them, ascending by code.
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_word_is_found_and_no_far_one() {
+    fn only_a_near_word_is_found() {
         let games = ["tic_tac_toe", "connect_four", "chess"];
         assert_eq!(nearest("conect_four", games), Some("connect_four"));
         assert_eq!(nearest("Ches", games), Some("chess"));

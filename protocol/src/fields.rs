@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 /// Largest magnitude of an `int`: 2^53 - 1, what a JavaScript number holds exactly.
 pub const MAX_INT: i64 = (1 << 53) - 1;
 
-/// Reads a field whose absence means `T::default()`; `null` means the same as absent.
+/// Reads a field that means `T::default()` when it is absent or `null`.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -15,7 +15,7 @@ where
     or_else(deserializer, T::default)
 }
 
-/// Reads a field whose absence means `default()`; `null` means the same as absent.
+/// Reads a field that means `default()` when it is absent or `null`.
 pub(crate) fn or_else<'de, D, T>(deserializer: D, default: fn() -> T) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -47,7 +47,7 @@ pub(crate) fn or_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
 /// Writes a number as an integer where it is one: `[1,-1]`, not `[1.0,-1.0]`.
 ///
 /// # Errors
-/// Refuses what is not finite.
+/// When the number is not finite.
 pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     let value = *value;
     if !value.is_finite() {

@@ -1,4 +1,4 @@
-//! The first pass over a frame: its `type` and its `id`, and no more than it takes to find them.
+//! The first pass over a frame: it finds the `type` and the `id`, and stops there.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// What the first pass finds, filled in while it runs: it may end in an error and still have found everything.
+/// What the first pass finds. It is filled in while the pass runs, so it may be complete although the pass failed.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
     id_name: &'static str,
@@ -60,7 +60,7 @@ impl<'de> Visitor<'de> for &mut Head<'de> {
     }
 }
 
-/// A value as far as the head needs it.
+/// A value, as far as the head needs to know it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Scalar<'a> {
     /// A string.

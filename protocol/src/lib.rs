@@ -1,44 +1,43 @@
 //! What travels between Ludex and its clients: messages of both planes, game specs, episode records, error codes.
 //!
-//! [`ClientMessage`] and [`ServerMessage`] are all there is on a connection; [`Encoding`] writes and reads them as
-//! MessagePack or JSON. A message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to
+//! A connection carries [`ClientMessage`]s and [`ServerMessage`]s; [`Encoding`] writes and reads them as MessagePack or
+//! JSON. A message is a plain struct with the field names of `docs/protocol.md`; `id` and `re` belong to
 //! the envelope and are given beside it. [`record::Record`] is an episode.
 #![forbid(unsafe_code)]
 
-pub mod batch;
 pub mod bytes;
-pub mod client;
 pub mod codec;
 pub mod column;
 mod envelope;
 pub mod error;
-mod explain;
 mod fields;
-mod gym;
+mod frame;
 mod head;
+mod legal;
 pub mod limits;
-mod matches;
+pub mod message;
 mod moves;
 mod names;
 pub mod record;
 #[cfg(feature = "schema")]
 pub mod schema;
-pub mod server;
+mod seed;
 pub mod spec;
 pub mod tensor;
+mod tree;
 
-pub use batch::Batch;
 pub use bytes::Bytes;
-pub use client::ClientMessage;
 pub use codec::{EncodeError, Encoding, Rejected};
 pub use column::Column;
 pub use error::{ErrorCode, Fault, Issue, Refusal};
 pub use fields::MAX_INT;
+pub use legal::Legal;
 pub use limits::Limits;
+pub use message::{Batch, ClientMessage, ServerMessage};
 pub use moves::Move;
 pub use names::is_agent_name;
 pub use record::Record;
-pub use server::ServerMessage;
+pub use seed::Seed;
 pub use spec::Spec;
 pub use tensor::{Tensor, Tensors};
 

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ErrorCode, Refusal};
+use crate::record::Notes;
+
 /// The limits of a connection, as announced in `welcome.limits`.
 ///
 /// A client takes an absent limit for its default.
@@ -61,6 +64,41 @@ impl Default for Limits {
             replies_kept: 256,
         }
     }
+}
+
+impl Limits {
+    /// Checks one text against `text_bytes`.
+    pub(crate) fn text(&self, path: &str, text: &str) -> Result<(), Refusal> {
+        measure(path, text.len(), self.text_bytes)
+    }
+
+    /// Checks each text of a list against `text_bytes`.
+    pub(crate) fn texts<'t>(&self, path: &str, texts: impl Iterator<Item = &'t String>) -> Result<(), Refusal> {
+        let mut checked = texts.enumerate().map(|(at, text)| self.text(path, text).map_err(|refusal| refusal.at(at)));
+        checked.find(Result::is_err).unwrap_or(Ok(()))
+    }
+
+    /// Checks a document, as JSON, against `text_bytes`.
+    pub(crate) fn document<T: Serialize>(&self, path: &str, document: &T) -> Result<(), Refusal> {
+        measure(path, json_bytes(document), self.text_bytes)
+    }
+
+    /// Checks notes, as JSON, against `notes_bytes`.
+    pub(crate) fn notes(&self, path: &str, notes: &Notes) -> Result<(), Refusal> {
+        measure(path, json_bytes(notes), self.notes_bytes)
+    }
+}
+
+fn json_bytes<T: Serialize>(value: &T) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX, |bytes| bytes.len())
+}
+
+fn measure(path: &str, bytes: usize, most: u32) -> Result<(), Refusal> {
+    if bytes <= most as usize {
+        return Ok(());
+    }
+    let message = format!("{path} has {bytes} bytes, {most} are allowed");
+    Err(Refusal::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most))
 }
 
 #[cfg(test)]

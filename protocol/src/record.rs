@@ -35,9 +35,10 @@ pub enum AgentKind {
     Learner,
 }
 
-/// The clock of a match, the same for every seat. All absent = no clock.
+/// The clock of a match, the same for every seat. If all fields are absent, there is no clock.
 ///
-/// A turn may use `move_ms` freely; what goes beyond comes off the seat's bank; both gone = `timeout`.
+/// A turn may use `move_ms` freely. Time beyond that comes off the seat's bank. When both are used up, the seat has lost by
+/// `timeout`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clock {
@@ -59,7 +60,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// So many milliseconds for each move and no bank.
+    /// This number of milliseconds for each move, and no bank.
     pub const fn per_move(ms: u64) -> Self {
         Clock { move_ms: Some(ms), bank_ms: 0, inc_ms: 0, first_ms: None, episode_ms: None }
     }
@@ -109,9 +110,9 @@ pub enum Outcome {
     Win,
     /// Lost.
     Loss,
-    /// Neither.
+    /// Neither won nor lost.
     Draw,
-    /// The word does not apply: returns alone tell.
+    /// None of these words applies: see the returns.
     None,
 }
 
@@ -324,7 +325,7 @@ pub struct Header {
     pub started: String,
 }
 
-/// Everything after `events`: what is known at the end. Nothing of it is there while the match runs.
+/// Everything after `events`: what is known at the end. It is absent while the match runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Footer {
@@ -379,7 +380,7 @@ pub struct Record {
     pub footer: Footer,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRecord {
     /// What is wrong with it.
@@ -408,7 +409,7 @@ impl Record {
     /// Reads one line. Unknown fields are dropped; to check a digest, which covers them too, read [`Parts`].
     ///
     /// # Errors
-    /// When the line is cut, is no JSON, or lacks what a record needs. The caller knows the file and the line.
+    /// When the line is cut, is not JSON, or lacks a field that a record needs. The caller knows the file and the line.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
         Parts::parse(line)?.record()
     }
@@ -437,7 +438,7 @@ impl Parts {
     /// Reads one line.
     ///
     /// # Errors
-    /// When the line is no JSON object or has no list of `events`.
+    /// When the line is not a JSON object or has no list of `events`.
     pub fn parse(line: &str) -> Result<Self, DamagedRecord> {
         Parts::from_map(serde_json::from_str(line).map_err(damaged)?)
     }

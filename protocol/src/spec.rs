@@ -213,7 +213,7 @@ pub struct Anchor {
 
 /// Everything a client may want to know about a game with given parameters.
 ///
-/// A reader takes what is absent for its default, so that a client gets along with a server of another age.
+/// A reader takes an absent field for its default, so that client and server may be of different versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

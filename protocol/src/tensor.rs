@@ -53,13 +53,13 @@ impl Tensor {
         Tensor { d: T::DTYPE, s: shape.to_vec(), b: pack(values) }
     }
 
-    /// How many elements the shape asks for; `None` if that is no `usize`.
+    /// How many elements the shape asks for; `None` if a `usize` cannot hold that.
     pub fn elements(&self) -> Option<usize> {
         self.s.iter().try_fold(1usize, |n, &side| n.checked_mul(side as usize))
     }
 
-    /// Whether the bytes are as many as the shape asks for. A message may come without that being so: look before
-    /// trusting the shape.
+    /// Whether there are as many bytes as the shape asks for. A message may come with other bytes, so ask before you trust
+    /// the shape.
     pub fn is_whole(&self) -> bool {
         self.elements().and_then(|n| n.checked_mul(self.d.size())) == Some(self.b.len())
     }
@@ -109,7 +109,7 @@ impl Serialize for Tensor {
     }
 }
 
-/// A tensor as it comes: either form.
+/// A tensor in either of its forms.
 #[derive(Deserialize)]
 struct Read {
     d: Dtype,
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for Tensor {
         let b = match (b, v) {
             (Some(Bytes(b)), None) if b.len().is_multiple_of(d.size()) => b,
             (Some(b), None) => {
-                return Err(D::Error::custom(format_args!("{} bytes are no whole elements of {d:?}", b.len())));
+                return Err(D::Error::custom(format_args!("{} bytes are not whole elements of {d:?}", b.len())));
             }
             (None, Some(v)) => match d {
                 Dtype::U1 => from_numbers::<u8>(&v),
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Tensor {
 fn from_numbers<T: TensorElement>(numbers: &Column<f64>) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; numbers.len() * T::SIZE];
     for ((at, number), to) in numbers.iter().enumerate().zip(bytes.chunks_exact_mut(T::SIZE)) {
-        T::from_f64(number).ok_or_else(|| format!("entry {at}: {number} is no {}", T::NAME))?.put(to);
+        T::from_f64(number).ok_or_else(|| format!("entry {at}: {number} is not a {}", T::NAME))?.put(to);
     }
     Ok(bytes)
 }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tensor_is_refused() {
+    fn maps_that_are_not_tensors_are_refused() {
         for bad in [
             r#"{"d":"u1","s":[1],"v":[256]}"#,
             r#"{"d":"u1","s":[1],"v":[0.5]}"#,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_lies_is_noticed() {
+    fn a_wrong_shape_is_noticed() {
         let tensor = Tensor { d: Dtype::U1, s: vec![u32::MAX; 4], b: vec![] };
         assert_eq!(tensor.elements(), None);
         assert!(!tensor.is_whole());

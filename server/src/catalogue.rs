@@ -1,8 +1,7 @@
 //! The games that the server offers, in the protocol's words.
 
 use ludex_env::{Entry, GameRef, Games};
-use ludex_protocol::client::{Describe, GameFilter, ListGames};
-use ludex_protocol::server::{self, GameEntry, SpecReply};
+use ludex_protocol::message::{self, Describe, GameEntry, GameFilter, ListGames, SpecReply};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
@@ -49,7 +48,7 @@ impl Catalogue {
     /// The answer of `list_games`.
     pub(crate) fn list(&self, request: &ListGames) -> ServerMessage {
         let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
-        ServerMessage::Games(server::Games { games: self.entries.iter().filter(fits).cloned().collect() })
+        ServerMessage::Games(message::Games { games: self.entries.iter().filter(fits).cloned().collect() })
     }
 
     /// The answer of `describe`.

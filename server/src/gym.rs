@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use ludex_protocol::client;
+use ludex_protocol::message;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, ServerMessage};
 
@@ -235,7 +235,7 @@ impl Gym {
         }
     }
 
-    fn open(&mut self, id: Id, open: client::Open, encoding: Encoding) -> Result<Vec<u8>, Box<Refusal>> {
+    fn open(&mut self, id: Id, open: message::Open, encoding: Encoding) -> Result<Vec<u8>, Box<Refusal>> {
         self.room()?;
         self.last += 1;
         let seed = auth::random_bytes().map(u64::from_le_bytes).map_err(|e| {

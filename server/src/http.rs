@@ -22,7 +22,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use ludex_protocol::client::ListMatches;
+use ludex_protocol::message::ListMatches;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;

@@ -1,4 +1,4 @@
-//! Limits on what a message may hold, and on how many may come.
+//! How many messages may come, and the limits as options.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,10 +9,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-use ludex_protocol::Move;
-use ludex_protocol::client::Act;
-use ludex_protocol::record::Notes;
-use ludex_protocol::{ClientMessage, ErrorCode, Limits, Refusal};
+use ludex_protocol::Limits;
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -21,76 +18,6 @@ const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
 /// Addresses in the table before those without connections are swept out.
 const SWEEP: usize = 1024;
-
-/// Checks texts and notes against their limits.
-///
-/// # Errors
-/// `too_large` with the path of the field.
-pub fn check(message: &ClientMessage, limits: &Limits) -> Result<(), Box<Refusal>> {
-    use ClientMessage as M;
-    let most = limits.text_bytes as usize;
-    let text = |path: &str, text: &str| measure(path, text.len(), most);
-    let texts = |path: &str, list: Option<&[String]>| {
-        let of_each = |(at, t): (usize, &String)| text(path, t).map_err(|e| Box::new(e.at(at)));
-        list.into_iter().flatten().enumerate().try_for_each(of_each)
-    };
-    match message {
-        M::Describe(d) => text("game", &d.game).and(document("params", &d.params, most)),
-        M::Open(o) => {
-            text("game", &o.game)?;
-            texts("seats", o.seats.as_deref())?;
-            document("params", &o.params, most)
-        }
-        M::Reset(r) => texts("seats", r.seats.as_deref()),
-        M::Step(s) => s.moves.iter().flatten().enumerate().try_for_each(|(at, m)| {
-            let fits = match m {
-                None | Some(Move::Id(_)) => Ok(()),
-                Some(Move::Text(t)) => text("moves", t),
-                Some(Move::Document(p)) => document("moves", p, most),
-            };
-            fits.map_err(|e| Box::new(e.at(at)))
-        }),
-        M::View(v) => texts("parse", v.parse.as_deref()),
-        M::Join(j) => {
-            text("game", &j.game)?;
-            text("queue", &j.queue)?;
-            texts("against", j.against.as_deref())?;
-            document("params", &j.params, most)
-        }
-        M::Act(act) => act_fits(act, limits),
-        _ => Ok(()),
-    }
-}
-
-fn act_fits(act: &Act, limits: &Limits) -> Result<(), Box<Refusal>> {
-    let most = limits.text_bytes as usize;
-    if let Some(text) = &act.text {
-        measure("text", text.len(), most)?;
-    }
-    if let Some(proposal) = &act.proposal {
-        document("proposal", proposal, most)?;
-    }
-    match &act.notes {
-        Some(notes) => noted(notes, limits.notes_bytes as usize),
-        None => Ok(()),
-    }
-}
-
-fn noted(notes: &Notes, most: usize) -> Result<(), Box<Refusal>> {
-    measure("notes", serde_json::to_vec(notes).map_or(usize::MAX, |bytes| bytes.len()), most)
-}
-
-fn document<T: serde::Serialize>(path: &str, document: &T, most: usize) -> Result<(), Box<Refusal>> {
-    measure(path, serde_json::to_vec(document).map_or(usize::MAX, |bytes| bytes.len()), most)
-}
-
-fn measure(path: &str, bytes: usize, most: usize) -> Result<(), Box<Refusal>> {
-    if bytes <= most {
-        return Ok(());
-    }
-    let message = format!("{path} has {bytes} bytes, {most} are allowed");
-    Err(Box::new(Refusal::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most as u64)))
-}
 
 /// The allowance of one address, shared by its connections: as many requests at once as it gets in [`BURST_SECONDS`].
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use ludex_protocol::error::close;
-use ludex_protocol::server::Draining;
+use ludex_protocol::message::Draining;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};

@@ -2,7 +2,7 @@
 
 use ludex_protocol::Id;
 use ludex_protocol::error::{Close, close};
-use ludex_protocol::server::ServerMessage;
+use ludex_protocol::message::ServerMessage;
 use tokio::sync::mpsc;
 
 /// What a connection is to send, or to do, at the wish of others.

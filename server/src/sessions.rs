@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ludex_env::Seat;
 use ludex_protocol::error::Close;
+use ludex_protocol::message::Draining;
 use ludex_protocol::record::AgentKind;
-use ludex_protocol::server::Draining;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

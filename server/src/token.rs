@@ -1,5 +1,6 @@
 //! Tokens as they are kept, and what they allow.
 
+use ludex_protocol::message::Scope;
 use std::fmt;
 use std::str::FromStr;
 
@@ -34,6 +35,17 @@ impl Scopes {
 
 const NAMES: [(Scopes, &str); 4] =
     [(Scopes::GYM, "gym"), (Scopes::PLAY, "play"), (Scopes::SPECTATE, "spectate"), (Scopes::ADMIN, "admin")];
+
+impl From<Scope> for Scopes {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Gym => Self::GYM,
+            Scope::Play => Self::PLAY,
+            Scope::Spectate => Self::SPECTATE,
+            Scope::Admin => Self::ADMIN,
+        }
+    }
+}
 
 impl fmt::Display for Scopes {
     /// The names with commas between: `gym,play`.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ludex_client::protocol::client::{Autoreset, Join, ListMatches, MaskForm, Open, View};
+use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Open, View};
 use ludex_client::protocol::record::{Notes, Reason};
 use ludex_client::protocol::{Encoding, ErrorCode};
 use ludex_client::{Answer, Ask, Client, Error, Event, Failure, Handler, Options, Played, Player, play};

@@ -12,9 +12,8 @@ use ludex_env::{
 use ludex_play::machine::Match;
 use ludex_play::machine::Watcher;
 use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
-use ludex_protocol::client::{Act, MatchView};
+use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
-use ludex_protocol::server::MatchFrame;
 use ludex_protocol::spec::{Information, Spec};
 use ludex_protocol::{Encoding, ServerMessage};
 use serde_json::Value;

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_env::Stream;
-use ludex_protocol::batch::{Batch, Mask};
-use ludex_protocol::client::{Autoreset, MaskForm, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Batch, Mask, MaskForm, Open, Reset, Seed, Step};
 use ludex_protocol::{ClientMessage, Column, ServerMessage};
 
 use crate::host::Host;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::Context as _;
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
-use ludex_protocol::client::{AgentId, Hello};
+use ludex_protocol::message::{AgentId, Hello};
 use ludex_protocol::{ClientMessage, Encoding, Id, SUBPROTOCOL_MSGPACK, ServerMessage, VERSION};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;

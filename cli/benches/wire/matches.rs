@@ -4,8 +4,7 @@
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
-use ludex_protocol::client::{Act, Join};
-use ludex_protocol::server::Accepted;
+use ludex_protocol::message::{Accepted, Act, Join};
 use ludex_protocol::{ClientMessage, Encoding, ServerMessage};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Bytes;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ludex_protocol::client::{Autoreset, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Open, Reset, Seed, Step};
 use ludex_protocol::{ClientMessage, Column, Encoding, Id, ServerMessage};
 use tokio_tungstenite::tungstenite::Bytes;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
-use ludex_client::protocol::client::{Join, MatchView};
+use ludex_client::protocol::message::{Join, MatchView};
 use ludex_client::{Client, Options, Player};
 use ludex_protocol::record::{Clock, Illegal};
 use ludex_referee::report::{Report, ReportAbout};

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
-use ludex_protocol::client::{AgentId, Join};
+use ludex_protocol::message::{AgentId, Join};
 use ludex_protocol::record::{Clock, Outcome};
 use serde_json::{Value, json};
 

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use ludex_agents::AgentClass;
-use ludex_protocol::client::MatchView;
-use ludex_protocol::server::{EventKind, MatchFrame};
+use ludex_protocol::message::{EventKind, MatchFrame, MatchView};
 
 use super::print::points;
 use ludex_play::local::{self, Asking, Player};

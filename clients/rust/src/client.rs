@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ludex_protocol::client::{
-    Describe, GameFilter, Join, Leave, ListGames, ListMatches, Open, Ping, Resign, Spectate, Unspectate,
+use ludex_protocol::message::{
+    Describe, GameEntry, GameFilter, Join, Leave, ListGames, ListMatches, MatchEntry, Open, Ping, Resign, Spectate,
+    Unspectate, Welcome,
 };
-use ludex_protocol::server::{GameEntry, MatchEntry, Welcome};
 use ludex_protocol::spec::{Params, Spec};
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::sync::{mpsc, oneshot};

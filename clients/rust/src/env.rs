@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
-use ludex_protocol::batch::{Batch, Viewed};
-use ludex_protocol::client::{CloneEnvs, Close, Reset, Restore, Seed, Snapshot, Step, View};
-use ludex_protocol::server::{Opened, Snapshots};
+use ludex_protocol::message::{
+    Batch, CloneEnvs, Close, Opened, Reset, Restore, Seed, Snapshot, Snapshots, Step, View, Viewed,
+};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Bytes, ClientMessage, Column};
 

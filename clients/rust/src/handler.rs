@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Move;
-use ludex_protocol::client::Act;
+use ludex_protocol::message::{Act, Event, Legal, MatchEnd, MatchStart, Refused, Resync, SeatView};
 use ludex_protocol::record::Notes;
-use ludex_protocol::server::{Event, Legal, MatchEnd, MatchStart, Refused, Resync, SeatView};
 use serde_json::Value;
 
 /// Why a handler could not return a move.

@@ -20,7 +20,7 @@
 //! This bot plays twenty matches against an agent of the server:
 //!
 //! ```no_run
-//! use ludex_client::protocol::client::Join;
+//! use ludex_client::protocol::message::Join;
 //! use ludex_client::{Answer, Ask, Options, play};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -43,7 +43,7 @@
 //! These are a thousand environments that are stepped together:
 //!
 //! ```no_run
-//! use ludex_client::protocol::client::{Autoreset, Open};
+//! use ludex_client::protocol::message::{Autoreset, Open};
 //! use ludex_client::{Client, Options};
 //!
 //! # #[tokio::main(flavor = "current_thread")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_protocol::Encoding;
-use ludex_protocol::client::AgentId;
+use ludex_protocol::message::AgentId;
 
 /// How a client connects. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]

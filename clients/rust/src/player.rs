@@ -6,9 +6,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_protocol::client::{Act, Join, Leave, Ping, Resign};
 use ludex_protocol::error::{ErrorCode, Refusal};
-use ludex_protocol::server::{Draining, Legal, MatchEnd, MatchStart, Refused, Resync, Turn, Welcome};
+use ludex_protocol::message::{
+    Act, Draining, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Refused, Resign, Resync, Turn, Welcome,
+};
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::task::{JoinError, JoinSet};
 

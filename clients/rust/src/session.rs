@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use ludex_protocol::client::{Hello, Pong, Resume};
 use ludex_protocol::error::{self, close};
-use ludex_protocol::server::Welcome;
+use ludex_protocol::message::{Hello, Pong, Resume, Welcome};
 use ludex_protocol::{ClientMessage, Id, ServerMessage, VERSION};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;

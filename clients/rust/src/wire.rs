@@ -5,8 +5,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use ludex_protocol::client::Hello;
-use ludex_protocol::server::Welcome;
+use ludex_protocol::message::{Hello, Welcome};
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Rejected, ServerMessage};
 use serde::Deserialize;
 use tokio::net::TcpStream;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use ludex_protocol::batch::{Batch, ChanceRows, Ended, Mask, Ragged};
+use ludex_protocol::message::{Batch, ChanceRows, Ended, Mask, Ragged};
 use ludex_protocol::spec::{Dtype, Spec, TensorSpec};
 use ludex_protocol::{Column, Tensor, Tensors};
 

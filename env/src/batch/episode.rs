@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::batch::{Batch, Ended};
+use ludex_protocol::message::{Batch, Ended};
 use ludex_protocol::spec::RewardModel;
 use ludex_protocol::{ErrorCode, Refusal};
 

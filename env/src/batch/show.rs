@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use ludex_protocol::Tensors;
-use ludex_protocol::batch::{Batch, Ended, Mask};
+use ludex_protocol::message::{Batch, Ended, Mask};
 
 use super::answer::{bytes_of, put_chance, put_legal, put_mask};
 use super::episode::{Envs, Rows, Status};

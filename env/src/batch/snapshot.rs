@@ -1,6 +1,6 @@
 //! Snapshots: a seed and moves, replayed with checks when they come back.
 
-use ludex_protocol::batch::Ended;
+use ludex_protocol::message::Ended;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde_json::{Value, json};
 

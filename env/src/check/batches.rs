@@ -1,6 +1,6 @@
 //! Laws of batches: they agree with single environments, whatever the form in which they are stepped.
 
-use ludex_protocol::batch::{Batch, Mask, Ragged};
+use ludex_protocol::message::{Batch, Mask, Ragged};
 use ludex_protocol::{ErrorCode, Tensors};
 use serde_json::Value;
 

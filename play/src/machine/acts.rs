@@ -2,10 +2,9 @@
 
 use ludex_env::{Attempt, DynState, Given, Heard, Seat, Stream, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::client::Act;
 use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::{Accepted, Act, Refused, ServerMessage};
 use ludex_protocol::record::{IllegalPolicy, Notes, Reason, Try};
-use ludex_protocol::server::{Accepted, Refused, ServerMessage};
 
 use super::{Match, replay};
 use crate::machine::terms::{Kept, KeptAct, Output};

@@ -3,9 +3,8 @@
 use ludex_env::batch::Layout;
 use ludex_env::erased::legal_list;
 use ludex_env::{DynGame, DynState, Mover, Seat, Seen, Turn, Viewer};
-use ludex_protocol::client::MatchView;
+use ludex_protocol::message::{EventKind, MatchFrame, MatchView, Turn as TurnFrame};
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Reason, RecordEvent};
-use ludex_protocol::server::{EventKind, MatchFrame, Turn as TurnFrame};
 use ludex_protocol::spec::{Information, RewardModel};
 
 use super::Match;

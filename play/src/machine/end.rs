@@ -1,8 +1,8 @@
 //! The end of a match, and its record.
 
 use ludex_env::{Seat, Turn};
+use ludex_protocol::message::{MatchEnd, MatchFrame};
 use ludex_protocol::record::{Footer, MoveRecord, Parts, Reason, Record, RecordEvent};
-use ludex_protocol::server::{MatchEnd, MatchFrame};
 use ludex_referee::digest;
 
 use super::Match;

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use ludex_env::batch::Layout;
 use ludex_env::present::view_of;
 use ludex_env::{DynGame, Mover, Past, Seat, Viewer};
-use ludex_protocol::client::MatchView;
+use ludex_protocol::message::{Event, EventKind, MatchEnd, MatchFrame, MatchStart, MatchView};
 use ludex_protocol::record::RecordEvent;
-use ludex_protocol::server::{Event, EventKind, MatchEnd, MatchFrame, MatchStart};
 
 use super::course::replay;
 

@@ -2,8 +2,8 @@
 
 use ludex_env::{Heard, Seat};
 use ludex_protocol::Move;
+use ludex_protocol::message::ServerMessage;
 use ludex_protocol::record::{Reason, Record, Try};
-use ludex_protocol::server::ServerMessage;
 
 use super::Match;
 use super::acts::{Answer, attempt_of};

@@ -5,9 +5,8 @@ use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, ErrorKind};
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Given, Past, Seat};
-use ludex_protocol::client::{Act, MatchView};
+use ludex_protocol::message::{Act, MatchFrame, MatchView, Refused, ServerMessage};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
-use ludex_protocol::server::{MatchFrame, Refused, ServerMessage};
 
 use super::frames::Watcher;
 

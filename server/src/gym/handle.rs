@@ -2,8 +2,8 @@
 
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, Seeds};
-use ludex_protocol::server::{Done, Opened, Snapshots};
-use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, client};
+use ludex_protocol::message::{Done, Opened, Snapshots};
+use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
 
 use super::open::Table;
 use super::records::Recorder;
@@ -15,13 +15,13 @@ const SNAPSHOT_DEPTH: usize = 32;
 
 /// A request to a handle that exists.
 pub(super) enum Task {
-    Reset(client::Reset),
-    Step(client::Step),
-    View(client::View),
+    Reset(message::Reset),
+    Step(message::Step),
+    View(message::View),
     /// With the number of the new handle.
-    Clone(client::CloneEnvs, u32),
-    Snapshot(client::Snapshot),
-    Restore(client::Restore),
+    Clone(message::CloneEnvs, u32),
+    Snapshot(message::Snapshot),
+    Restore(message::Restore),
     Close,
 }
 
@@ -156,7 +156,7 @@ impl Handle {
         }
     }
 
-    fn reset(&mut self, r: client::Reset) -> Answer {
+    fn reset(&mut self, r: message::Reset) -> Answer {
         let seeds = match (r.seed, r.seeds) {
             (Some(_), Some(_)) => {
                 return Err(field("seeds", "a reset has either `seed` or `seeds`"));
@@ -191,7 +191,7 @@ impl Handle {
         answer
     }
 
-    fn step(&mut self, s: client::Step) -> Answer {
+    fn step(&mut self, s: message::Step) -> Answer {
         match (s.actions, s.moves) {
             (Some(actions), None) => {
                 let mut ids = std::mem::take(&mut self.ids);
@@ -208,7 +208,7 @@ impl Handle {
         }
     }
 
-    fn fork(&self, c: client::CloneEnvs, env: u32) -> Result<Handle, Box<Refusal>> {
+    fn fork(&self, c: message::CloneEnvs, env: u32) -> Result<Handle, Box<Refusal>> {
         let rows = c.envs.as_ref().map(Column::to_vec);
         if rows.as_ref().is_some_and(Vec::is_empty) {
             return Err(field("envs", "a clone needs at least one environment"));
@@ -218,7 +218,7 @@ impl Handle {
         Ok(Handle::new(env, game, batch, seats, table, self.recorder.clone()))
     }
 
-    fn snapshot(&self, s: client::Snapshot) -> Answer {
+    fn snapshot(&self, s: message::Snapshot) -> Answer {
         let rows = s.envs.as_ref().map(Column::to_vec);
         let items = self.batch.snapshot(rows.as_deref(), &self.seats).map_err(Box::new)?;
         let pack = |item: &Snapshot| rmp_serde::to_vec_named(item).map(Bytes);
@@ -227,7 +227,7 @@ impl Handle {
         Ok(ServerMessage::Snapshots(Snapshots { hash: self.batch.spec().hash.clone(), items }))
     }
 
-    fn restore(&mut self, r: client::Restore) -> Answer {
+    fn restore(&mut self, r: message::Restore) -> Answer {
         let mut items = Vec::with_capacity(r.items.len());
         for (at, item) in r.items.iter().enumerate() {
             items.push(unpack(item).map_err(|why| {

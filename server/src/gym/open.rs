@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ludex_agents::InProcess;
 use ludex_env::GameRef;
 use ludex_env::batch::{BatchConfig, Layout, Player};
-use ludex_protocol::client::Open;
+use ludex_protocol::message::Open;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 

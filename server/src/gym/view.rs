@@ -1,8 +1,7 @@
 //! `view`: one environment as any seat sees it, names of actions, texts to ids.
 
 use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
-use ludex_protocol::batch::Viewed;
-use ludex_protocol::client::{GymView, View};
+use ludex_protocol::message::{GymView, View, Viewed};
 use ludex_protocol::spec::TensorSpec;
 use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 

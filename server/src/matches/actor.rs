@@ -7,9 +7,8 @@ use ludex_agents::Agent;
 use ludex_env::Seat;
 use ludex_play::machine::terms::{Input, Kept, Output};
 use ludex_play::machine::{Match, Watcher};
-use ludex_protocol::client::MatchView;
+use ludex_protocol::message::{MatchFrame, MatchView, ServerMessage};
 use ludex_protocol::record::{Reason, Record};
-use ludex_protocol::server::{MatchFrame, ServerMessage};
 use tokio::sync::mpsc;
 
 use super::handle::{Cmd, Handle};

@@ -5,8 +5,7 @@ use std::sync::{Arc, Weak};
 
 use ludex_env::Seat;
 use ludex_play::machine::terms::Input;
-use ludex_protocol::client::MatchView;
-use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame};
+use ludex_protocol::message::{HeldMatch, MatchEntry, MatchFrame, MatchView};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 

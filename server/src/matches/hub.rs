@@ -21,8 +21,8 @@ use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
+use ludex_protocol::message::{MatchEntry, SeatInfo};
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, RecordSeat};
-use ludex_protocol::server::{MatchEntry, SeatInfo};
 use ludex_referee::digest;
 use tokio::sync::{mpsc, oneshot};
 

@@ -12,9 +12,8 @@ use std::sync::Arc;
 
 use ludex_env::{GameRef, Stream};
 use ludex_play::machine::terms::SeatSetup;
-use ludex_protocol::client::Join;
+use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::{AgentKind, Illegal};
-use ludex_protocol::server::Queued;
 use ludex_protocol::spec::Params;
 
 use self::joins::KeptJoin;

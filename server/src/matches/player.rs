@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use ludex_play::machine::terms::Input;
 use ludex_protocol::Id;
-use ludex_protocol::client::{Act, ClientMessage, ListMatches, Spectate, SpectatorView};
 use ludex_protocol::error::{ErrorCode, Refusal, close};
-use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
+use ludex_protocol::message::{
+    Act, ClientMessage, HeldJoin, HeldMatch, ListMatches, ServerMessage, Spectate, SpectatorView,
+};
 use tokio::sync::oneshot;
 
 use super::handle::{Cmd, Handle};
@@ -103,7 +104,7 @@ impl Player {
     }
 
     /// A match is told what its seat has seen.
-    pub(crate) fn ack(&self, ack: &ludex_protocol::client::Ack) {
+    pub(crate) fn ack(&self, ack: &ludex_protocol::message::Ack) {
         if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
             handle.send(Cmd::Ack { seat, seq: ack.seq });
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use ludex_protocol::error::{Close, Resume, close};
-use ludex_protocol::server::Pong;
+use ludex_protocol::message::ServerPong;
 use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
@@ -186,7 +186,7 @@ impl<S: Io> Connection<S> {
             }
             ClientMessage::Ping(_) => {
                 let now_ms = self.shared.now_ms();
-                self.answer(id, kind, ServerMessage::Pong(Pong { now_ms })).await
+                self.answer(id, kind, ServerMessage::Pong(ServerPong { now_ms })).await
             }
             ClientMessage::ListGames(list) => self.answer(id, kind, self.shared.catalogue.list(&list)).await,
             ClientMessage::Describe(describe) => {
@@ -437,7 +437,7 @@ mod tests {
     use crate::store::Store;
     use futures_util::{SinkExt as _, StreamExt as _};
     use ludex_protocol::Encoding;
-    use ludex_protocol::server::Queued;
+    use ludex_protocol::message::Queued;
     use serde_json::{Value, json};
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use ludex_protocol::client::Ack;
 use ludex_protocol::error::{Close, close};
+use ludex_protocol::message::Ack;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::replies::{Admitted, Frame, Replies};
 use crate::auth::Scopes;
-use crate::limits::{self, Bucket};
+use crate::limits::Bucket;
 use crate::shared::Shared;
 
 /// The connection is closed after this many frames in a row that cannot be read as messages.
@@ -112,7 +112,7 @@ impl Gate {
     }
 
     fn admit(&self, id: Id, message: ClientMessage, replies: &mut Replies, shared: &Shared) -> Passed {
-        let (kind, window) = (kind(&message), shared.limits.window as usize);
+        let (kind, window) = (message.kind(), shared.limits.window as usize);
         if replies.unanswered() >= window && replies.is_new(id) {
             replies.postpone(id);
             let message = format!("{window} requests wait for their replies: read some first");
@@ -142,25 +142,18 @@ impl Gate {
 
     /// Whether the message is within scopes and limits, and welcome at this time.
     fn allowed(&self, message: &ClientMessage, shared: &Shared) -> Result<(), Box<Refusal>> {
-        use ClientMessage as M;
-        let scope = match message {
-            M::Open(_) | M::Reset(_) | M::Step(_) | M::View(_) | M::Clone(_) => Some((Scopes::GYM, "gym")),
-            M::Snapshot(_) | M::Restore(_) | M::Close(_) => Some((Scopes::GYM, "gym")),
-            M::Join(_) | M::Leave(_) | M::Act(_) | M::Resign(_) => Some((Scopes::PLAY, "play")),
-            M::Spectate(_) | M::Unspectate(_) => Some((Scopes::SPECTATE, "spectate")),
-            _ => None,
-        };
-        if let Some((scope, name)) = scope
+        if let Some(scope) = message.scope().map(Scopes::from)
             && !self.may(scope)
         {
+            let name = scope.to_string();
             let message = format!("this needs the scope {name:?}, which your token does not grant");
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
         }
-        if matches!(message, M::Open(_) | M::Clone(_) | M::Join(_)) && shared.is_draining() {
+        if message.begins() && shared.is_draining() {
             let message = "the server goes down and takes nothing new; come back after the restart";
             return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
         }
-        limits::check(message, &shared.limits)
+        message.check(&shared.limits).map_err(Box::new)
     }
 }
 
@@ -170,33 +163,5 @@ pub(super) fn payload(message: &Message, encoding: Encoding) -> Option<&[u8]> {
         (Message::Text(text), Encoding::Json) => Some(text.as_bytes()),
         (Message::Binary(bytes), Encoding::MsgPack) => Some(bytes),
         _ => None,
-    }
-}
-
-/// The `type` of a message.
-pub(super) fn kind(message: &ClientMessage) -> &'static str {
-    use ClientMessage as M;
-    match message {
-        M::Hello(_) => "hello",
-        M::Ping(_) => "ping",
-        M::Pong(_) => "pong",
-        M::ListGames(_) => "list_games",
-        M::Describe(_) => "describe",
-        M::Open(_) => "open",
-        M::Reset(_) => "reset",
-        M::Step(_) => "step",
-        M::View(_) => "view",
-        M::Clone(_) => "clone",
-        M::Snapshot(_) => "snapshot",
-        M::Restore(_) => "restore",
-        M::Close(_) => "close",
-        M::Join(_) => "join",
-        M::Leave(_) => "leave",
-        M::Act(_) => "act",
-        M::Resign(_) => "resign",
-        M::ListMatches(_) => "list_matches",
-        M::Spectate(_) => "spectate",
-        M::Unspectate(_) => "unspectate",
-        M::Ack(_) => "ack",
     }
 }

@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ludex_protocol::client::{AgentId, Hello};
 use ludex_protocol::error::{Close, close};
+use ludex_protocol::message::{AgentId, Hello, Scope, Welcome};
 use ludex_protocol::record::{AgentKind, RecordSeat};
-use ludex_protocol::server::{Scope, Welcome};
 use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage, VERSION};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::gate::{kind, payload};
+use super::gate::payload;
 use super::replies::{Frame, Replies};
 use super::wire::{Broken, Io, Wire};
 use crate::auth::{self, AuthError, Grant, Scopes};
@@ -100,7 +99,7 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
     Ok(match encoding.decode_client(bytes, shared.limits.depth) {
         Ok((Some(id), ClientMessage::Hello(hello))) => Ok((id, hello)),
         Ok((id, other)) => {
-            let why = format!("the first message is hello, not {}", kind(&other));
+            let why = format!("the first message is hello, not {}", other.kind());
             Err((id, Refused::of(ErrorCode::HelloFirst, why)))
         }
         Err(rejected) => Err((rejected.id, Refused(*rejected.error, close::PROTOCOL))),
@@ -227,11 +226,6 @@ fn random(prefix: &str) -> Result<String, Refused> {
 }
 
 fn names(granted: Scopes) -> Vec<Scope> {
-    let all = [
-        (Scopes::GYM, Scope::Gym),
-        (Scopes::PLAY, Scope::Play),
-        (Scopes::SPECTATE, Scope::Spectate),
-        (Scopes::ADMIN, Scope::Admin),
-    ];
-    all.into_iter().filter(|(scope, _)| granted.contains(*scope)).map(|(_, name)| name).collect()
+    let all = [Scope::Gym, Scope::Play, Scope::Spectate, Scope::Admin];
+    all.into_iter().filter(|&scope| granted.contains(scope.into())).collect()
 }

@@ -18,7 +18,7 @@ mod strict;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
-use ludex_protocol::server::Scope;
+use ludex_protocol::message::Scope;
 
 use self::bench::Bench;
 use super::{Check, Fault};

@@ -4,6 +4,7 @@
 
 mod links;
 mod pages;
+mod protocol;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! What may be read of matches: lists, and single episodes.
 
 use ludex_play::machine::Match;
-use ludex_protocol::client::ListMatches;
-use ludex_protocol::server::{MatchEntry, MatchFrame, Matches};
+use ludex_protocol::message::{ListMatches, MatchEntry, MatchFrame, Matches};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 

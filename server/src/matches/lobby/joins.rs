@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use ludex_env::GameRef;
-use ludex_protocol::client::{Join, MatchView};
 use ludex_protocol::error::{ErrorCode, Refusal, shortened};
-use ludex_protocol::server::{HeldJoin, Joined, ServerMessage};
+use ludex_protocol::message::{HeldJoin, Join, Joined, MatchView, ServerMessage};
 use ludex_protocol::spec::Params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ludex_protocol::client::Join;
+use ludex_protocol::message::Join;
 
 /// What joins must have in common to meet: canonical game string, queue, whether they are rated, and clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ludex_protocol::Move;
-use ludex_protocol::client::{Act, ClientMessage, Hello, Join};
 use ludex_protocol::error::{Close, ErrorCode, Refusal, close};
-use ludex_protocol::record::Reason;
-use ludex_protocol::server::{
-    Draining, EventKind, GameEntry, Games, Joined, MatchFrame, Matches, Ping, Pong, Scope, ServerMessage, SpecReply,
-    Welcome,
+use ludex_protocol::message::{
+    Act, ClientMessage, Draining, EventKind, GameEntry, Games, Hello, Join, Joined, MatchFrame, Matches, Scope,
+    ServerMessage, ServerPing, ServerPong, SpecReply, Welcome,
 };
+use ludex_protocol::record::Reason;
 use ludex_protocol::{Id, Limits, VERSION};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -370,7 +369,7 @@ impl<'a> Host<'a> {
         self.send(wire, id, ServerMessage::Welcome(Box::new(welcome))).await?;
         if self.has(Trouble::Extras) {
             wire.value(&json!({ "type": "x_news", "text": "no version of the protocol has this message" })).await?;
-            wire.send(None, &ServerMessage::Ping(Ping { nonce: NONCE }), true).await?;
+            wire.send(None, &ServerMessage::Ping(ServerPing { nonce: NONCE }), true).await?;
         }
         self.place(wire, "sent welcome".into()).await?;
         self.catch_up(wire, cursor).await
@@ -579,7 +578,7 @@ impl<'a> Host<'a> {
             ClientMessage::Resign(_) => {
                 return Err(Fault::new(self.script.section, "resigned", self.waited_for()).into());
             }
-            ClientMessage::Ping(_) => ServerMessage::Pong(Pong { now_ms: 1 }),
+            ClientMessage::Ping(_) => ServerMessage::Pong(ServerPong { now_ms: 1 }),
             ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
             ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
             ClientMessage::ListGames(_) => ServerMessage::Games(Games { games: games() }),

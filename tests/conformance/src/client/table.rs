@@ -4,13 +4,12 @@ use ludex_env::batch::{Layout, forfeit};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, DynState, GameRef, Given, Heard, Mover, Seat, Turn as ToMove, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::client::Join;
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
-use ludex_protocol::server::{
-    Accepted, Event, EventKind, HeldMatch, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo, ServerMessage,
-    Turn,
+use ludex_protocol::message::{
+    Accepted, Event, EventKind, HeldMatch, Join, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo,
+    ServerMessage, Turn,
 };
+use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
 
 use super::program::{AGENT, GAME};
 use ludex_env::present::{legal_of, view_of};
@@ -138,7 +137,7 @@ impl Table {
     }
 
     fn ask(&mut self) {
-        use ludex_protocol::client::MatchView;
+        use ludex_protocol::message::MatchView;
         let viewer = Viewer::Seat(self.seat);
         let names = self.join.views.contains(&MatchView::Texts).then(|| {
             let view = self.state.view(viewer);

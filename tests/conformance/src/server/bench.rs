@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
-use ludex_protocol::client::{AgentId, ClientMessage, Describe, Hello, ListGames};
-use ludex_protocol::server::{GameEntry, Scope, Welcome};
+use ludex_protocol::message::{AgentId, ClientMessage, Describe, GameEntry, Hello, ListGames, Scope, Welcome};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 use ludex_protocol::{Encoding, VERSION};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures_util::FutureExt as _;
-use ludex_protocol::client::{ClientMessage, Describe, GameFilter, ListGames};
-use ludex_protocol::server::GameEntry;
+use ludex_protocol::message::{ClientMessage, Describe, GameEntry, GameFilter, ListGames};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Params, Spec};
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Laws of the envelope: fields, types, ids and replies, in both encodings.
 
 use futures_util::FutureExt as _;
-use ludex_protocol::client::{ClientMessage, Ping};
+use ludex_protocol::message::{ClientMessage, Ping};
 use ludex_protocol::{Encoding, ErrorCode, MAX_INT, ServerMessage};
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! The golden frames: the server understands each client message as it is written there, alike in both encodings.
 
 use futures_util::FutureExt as _;
-use ludex_protocol::client::{ClientMessage, Close, GymView, Leave, Ping, Resign, Snapshot, View};
-use ludex_protocol::server::{Scope, ServerMessage};
+use ludex_protocol::message::{
+    ClientMessage, Close, GymView, Leave, Ping, Resign, Scope, ServerMessage, Snapshot, View,
+};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Encoding, ErrorCode};
 use serde_json::{Value, json};

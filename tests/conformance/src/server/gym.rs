@@ -10,7 +10,7 @@ mod steps;
 mod views;
 
 use futures_util::FutureExt as _;
-use ludex_protocol::server::Scope;
+use ludex_protocol::message::Scope;
 
 use super::{Law, Trial, law};
 

@@ -1,8 +1,8 @@
 //! Laws of the handshake.
 
 use futures_util::FutureExt as _;
-use ludex_protocol::client::{AgentId, ClientMessage, Hello, Ping};
 use ludex_protocol::error::{Close, close};
+use ludex_protocol::message::{AgentId, ClientMessage, Hello, Ping};
 use ludex_protocol::{Encoding, ErrorCode, Limits, ServerMessage, VERSION};
 use serde_json::{Value, json};
 

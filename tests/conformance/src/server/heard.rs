@@ -1,8 +1,7 @@
 //! A message of the server, and what a law expects of it.
 
-use ludex_protocol::batch::{Batch, Viewed};
 use ludex_protocol::error::shortened;
-use ludex_protocol::server::{Accepted, GameEntry, MatchEntry, Opened, Refused, Snapshots, Welcome};
+use ludex_protocol::message::{Accepted, Batch, GameEntry, MatchEntry, Opened, Refused, Snapshots, Viewed, Welcome};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{ErrorCode, Id, Refusal, ServerMessage};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 //! code, and serves all others as before.
 
 use futures_util::FutureExt as _;
-use ludex_protocol::client::{ClientMessage, Ping};
 use ludex_protocol::error::{Close, close};
+use ludex_protocol::message::{ClientMessage, Ping};
 use ludex_protocol::{Encoding, ErrorCode, ServerMessage};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

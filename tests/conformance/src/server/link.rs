@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use ludex_protocol::client::Hello;
 use ludex_protocol::error::shortened;
-use ludex_protocol::server::Welcome;
+use ludex_protocol::message::{Hello, Welcome};
 use ludex_protocol::{ClientMessage, Encoding, Id};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;

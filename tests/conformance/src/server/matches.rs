@@ -9,7 +9,7 @@ mod terms;
 mod watch;
 
 use futures_util::FutureExt as _;
-use ludex_protocol::server::Scope;
+use ludex_protocol::message::Scope;
 
 use super::{Law, Trial, law};
 

@@ -1,7 +1,6 @@
 //! Laws of copies: clones, snapshots, restores.
 
-use ludex_protocol::client::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, Snapshot};
-use ludex_protocol::server::Snapshots;
+use ludex_protocol::message::{Autoreset, ClientMessage, CloneEnvs, Open, Restore, Seed, Snapshot, Snapshots};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Bytes, Column, ErrorCode};
 

@@ -1,8 +1,7 @@
 //! The law of the draws: chance is the documented function of the seed (section 10).
 
 use ludex_env::draw::{block, episode_key};
-use ludex_protocol::batch::{Batch, to_move};
-use ludex_protocol::client::{ChanceBy, Open};
+use ludex_protocol::message::{Batch, ChanceBy, Open, to_move};
 use ludex_protocol::spec::{ChanceMode, Spec};
 
 use super::super::link::Link;

@@ -1,8 +1,7 @@
 //! Laws of whole episodes: how they end, begin again, pay, and who plays in them.
 
 use ludex_protocol::ErrorCode;
-use ludex_protocol::batch::{Batch, to_move};
-use ludex_protocol::client::{Autoreset, ChanceBy, Observer, OnIllegal, Open, Reset, Rotate};
+use ludex_protocol::message::{Autoreset, Batch, ChanceBy, Observer, OnIllegal, Open, Reset, Rotate, to_move};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Spec};
 use serde_json::Value;
 

@@ -3,8 +3,9 @@
 mod shape;
 
 use ludex_env::Stream;
-use ludex_protocol::batch::{Batch, Mask, to_move};
-use ludex_protocol::client::{Autoreset, ClientMessage, Close, GymView, MaskForm, Observer, Open, Reset, Seed, Step};
+use ludex_protocol::message::{
+    Autoreset, Batch, ClientMessage, Close, GymView, Mask, MaskForm, Observer, Open, Reset, Seed, Step, to_move,
+};
 use ludex_protocol::spec::{Dynamics, Spec};
 use ludex_protocol::{Column, Tensors};
 use serde_json::Value;

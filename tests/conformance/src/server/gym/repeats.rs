@@ -1,7 +1,6 @@
 //! Laws of handles across requests and connections: repeated requests, and closed handles.
 
-use ludex_protocol::client::{ClientMessage, Close, Reset, Resume, Step, View};
-use ludex_protocol::server::Welcome;
+use ludex_protocol::message::{ClientMessage, Close, Reset, Resume, Step, View, Welcome};
 use ludex_protocol::{Column, Encoding, ErrorCode};
 
 use super::super::bench::Bench;

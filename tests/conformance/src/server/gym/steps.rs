@@ -1,8 +1,7 @@
 //! Laws of single steps: shapes, masks, refusals, seeds.
 
 use ludex_protocol::Move;
-use ludex_protocol::batch::Batch;
-use ludex_protocol::client::{Autoreset, ClientMessage, MaskForm, Observer, Open, Reset, Seed, Step};
+use ludex_protocol::message::{Autoreset, Batch, ClientMessage, MaskForm, Observer, Open, Reset, Seed, Step};
 use ludex_protocol::spec::Spec;
 use ludex_protocol::{Column, ErrorCode};
 

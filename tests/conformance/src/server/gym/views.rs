@@ -2,7 +2,7 @@
 
 use ludex_protocol::ErrorCode;
 use ludex_protocol::Move;
-use ludex_protocol::client::{Autoreset, ClientMessage, GymView, Observer, Open, Step, View};
+use ludex_protocol::message::{Autoreset, ClientMessage, GymView, Observer, Open, Step, View};
 use ludex_protocol::spec::Spec;
 
 use super::super::link::Link;

@@ -1,9 +1,8 @@
 //! Laws of acts: each (match, turn, try) takes one move, and illegal moves cost tries.
 
 use ludex_protocol::ErrorCode;
-use ludex_protocol::client::{Act, ClientMessage, Resign};
+use ludex_protocol::message::{Act, ClientMessage, MatchEnd, Refused, Resign};
 use ludex_protocol::record::{IllegalPolicy, Outcome, Reason};
-use ludex_protocol::server::{MatchEnd, Refused};
 use ludex_protocol::spec::Utility;
 use serde_json::json;
 

@@ -1,8 +1,7 @@
 //! Laws of joins and of matches from their first frame to the last.
 
-use ludex_protocol::client::{ClientMessage, Join, Leave, Ping};
+use ludex_protocol::message::{ClientMessage, Join, Leave, Ping, ServerMessage};
 use ludex_protocol::record::Reason;
-use ludex_protocol::server::ServerMessage;
 use ludex_protocol::spec::Dynamics;
 use ludex_protocol::{Encoding, ErrorCode};
 

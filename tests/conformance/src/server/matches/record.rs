@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use ludex_protocol::message::MatchEnd;
 use ludex_protocol::record::{Parts, RecordEvent};
-use ludex_protocol::server::MatchEnd;
 use ludex_referee::digest::{digest, seed_commit};
 use ludex_referee::read::Source;
 use ludex_referee::{Verifier, verify};

@@ -1,10 +1,9 @@
 //! Laws of resuming: after cuts, with old keys, without a session.
 
 use ludex_protocol::Encoding;
-use ludex_protocol::client::{ClientMessage, Ping, Resume};
 use ludex_protocol::error::close;
+use ludex_protocol::message::{ClientMessage, Ping, Resume, ServerMessage, Turn, Welcome};
 use ludex_protocol::record::Reason;
-use ludex_protocol::server::{ServerMessage, Turn, Welcome};
 
 use super::super::bench::Bench;
 use super::super::link::{Ended, Link};

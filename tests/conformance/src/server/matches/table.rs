@@ -1,9 +1,9 @@
 //! A seat in a match, as a careful client holds it: the number and content of every frame are checked.
 
 use ludex_env::Stream;
-use ludex_protocol::client::{Act, ClientMessage, Join};
-use ludex_protocol::server::{
-    Accepted, Event, EventKind, Legal, MatchEnd, MatchFrame, MatchStart, Resync, ServerMessage, Turn, Welcome,
+use ludex_protocol::message::{
+    Accepted, Act, ClientMessage, Event, EventKind, Join, Legal, MatchEnd, MatchFrame, MatchStart, Resync,
+    ServerMessage, Turn, Welcome,
 };
 use ludex_protocol::spec::{LegalForm, Spec};
 use ludex_protocol::{Encoding, Id};

@@ -1,8 +1,7 @@
 //! Which matches are played, and what their first and last messages must be.
 
-use ludex_protocol::client::Join;
+use ludex_protocol::message::{Join, MatchEnd, MatchStart, Welcome};
 use ludex_protocol::record::{Clock, Illegal, Outcome, Reason};
-use ludex_protocol::server::{MatchEnd, MatchStart, Welcome};
 use ludex_protocol::spec::{Dynamics, Information, Spec, Utility};
 
 use super::super::bench::Bench;

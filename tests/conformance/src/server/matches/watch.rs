@@ -1,7 +1,6 @@
 //! Laws of watching.
 
-use ludex_protocol::client::{ClientMessage, ListMatches, Ping, Spectate, Unspectate};
-use ludex_protocol::server::{EventKind, ServerMessage};
+use ludex_protocol::message::{ClientMessage, EventKind, ListMatches, Ping, ServerMessage, Spectate, Unspectate};
 use ludex_protocol::{Encoding, ErrorCode};
 
 use super::super::bench::Bench;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ludex_protocol::batch::{Batch, ChanceRows, Ended, Mask, Ragged, to_move};
-use ludex_protocol::client::{Autoreset, ChanceBy, GymView, MaskForm, OnIllegal};
 use ludex_protocol::column::Element;
+use ludex_protocol::message::{
+    Autoreset, Batch, ChanceBy, ChanceRows, Ended, GymView, Mask, MaskForm, OnIllegal, Ragged, to_move,
+};
 use ludex_protocol::spec::{Dtype, TensorSpec};
 use ludex_protocol::{Column, Tensor, Tensors};
 

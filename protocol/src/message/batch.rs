@@ -1,4 +1,4 @@
-//! The replies of the gym plane that carry states: `batch` and `viewed`.
+//! Answers `reset`, `step` and `restore`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,10 +8,12 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::FromServer;
 use crate::column::{Column, ColumnVisitor, Element};
+use crate::envelope::Message;
 use crate::tensor::Tensors;
 
-/// Values of `batch.to_move` that are no seat.
+/// Values of `batch.to_move` that are not seats.
 pub mod to_move {
     /// A chance node.
     pub const CHANCE: i8 = -1;
@@ -121,6 +123,17 @@ impl Batch {
             + ended
             + option(&self.illegal)
             + skipped
+    }
+}
+
+impl Message for Batch {
+    const TYPE: &'static str = "batch";
+    const HOT: bool = true;
+}
+
+impl FromServer for Batch {
+    fn size_hint(&self) -> usize {
+        256 + self.packed_bytes()
     }
 }
 
@@ -253,28 +266,4 @@ pub struct Skipped {
     pub at: Column<u32>,
     /// Entries x P.
     pub returns: Column<f64>,
-}
-
-/// `viewed`: answers `view`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Viewed {
-    /// The egocentric observation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tensor: Option<Tensors>,
-    /// The structured view.
-    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
-    pub structure: Option<Value>,
-    /// The text view.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The perfect-recall information state.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub info: Option<Tensors>,
-    /// The texts of the ids asked for; empty where the id names no action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub names: Option<Vec<String>>,
-    /// The ids of the texts asked for; `null` where the text names no action.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parsed: Option<Vec<Option<u32>>>,
 }

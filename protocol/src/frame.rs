@@ -1,0 +1,266 @@
+//! Frames: the encodings, and how one message of a known type is read from a frame and written into one.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use crate::envelope::{Envelope, Message};
+use crate::error::{ErrorCode, Refusal, shortened};
+use crate::fields::MAX_INT;
+use crate::head::{Head, Scalar};
+use crate::tree::{Node, Room};
+use crate::{Id, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK};
+
+/// The bound of serde_json on nesting. It cannot be raised.
+const JSON_DEPTH: u32 = 127;
+
+const TRAILING: &str = "something follows the message";
+
+/// How the messages of a connection are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// MessagePack maps with string keys, in binary frames.
+    MsgPack,
+    /// JSON in text frames.
+    Json,
+}
+
+/// A message that cannot be written, because it holds a number that is not finite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodeError(String);
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+/// A frame that is not a message, with the answer that it gets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rejected {
+    /// The `id` (or `re`) of the frame, if it could be read.
+    pub id: Option<Id>,
+    /// What is wrong.
+    pub error: Box<Refusal>,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Rejected {}
+
+impl Encoding {
+    /// The WebSocket sub-protocol that stands for it.
+    pub const fn subprotocol(self) -> &'static str {
+        match self {
+            Encoding::MsgPack => SUBPROTOCOL_MSGPACK,
+            Encoding::Json => SUBPROTOCOL_JSON,
+        }
+    }
+
+    /// The encoding that a WebSocket sub-protocol stands for.
+    pub fn from_subprotocol(name: &str) -> Option<Self> {
+        [Encoding::MsgPack, Encoding::Json].into_iter().find(|encoding| encoding.subprotocol() == name)
+    }
+
+    /// Writes a message into a buffer that has room for `room` bytes at first.
+    pub(crate) fn write<M: Message>(self, envelope: &Envelope<M>, room: usize) -> Result<Vec<u8>, EncodeError> {
+        if M::HOT {
+            return self.write_value(envelope, room);
+        }
+        let tree = envelope.tree(self == Encoding::Json).map_err(|problem| EncodeError(problem.to_string()))?;
+        self.write_value(&tree, room)
+    }
+
+    fn write_value<T: Serialize>(self, message: &T, room: usize) -> Result<Vec<u8>, EncodeError> {
+        let mut frame = Vec::with_capacity(room);
+        match self {
+            Encoding::MsgPack => {
+                rmp_serde::encode::write_named(&mut frame, message).map_err(|e| EncodeError(e.to_string()))?;
+            }
+            Encoding::Json => {
+                serde_json::to_writer(&mut frame, message).map_err(|e| EncodeError(e.to_string()))?;
+            }
+        }
+        Ok(frame)
+    }
+
+    /// The first pass: which message, which `id`.
+    pub(crate) fn head<'a>(
+        self,
+        id: &'static str,
+        frame: &'a [u8],
+        depth: u32,
+        values: usize,
+    ) -> Result<(Cow<'a, str>, Reader<'a>), Rejected> {
+        let mut reader = Reader { encoding: self, frame, depth, values, id: None };
+        let mut head = Head::new(id);
+        let read = match self {
+            Encoding::MsgPack => head.deserialize(&mut reader.msgpack()).is_ok(),
+            Encoding::Json => head.deserialize(&mut serde_json::Deserializer::from_slice(frame)).is_ok(),
+        };
+        reader.id = match head.id {
+            Some(Scalar::Int(int)) if int.unsigned_abs() <= MAX_INT as u64 => Some(int),
+            _ => None,
+        };
+        // A head that is complete stopped in the middle of the map, which the decoders report as an error.
+        if !read && !head.is_complete() {
+            let error = Refusal::new(ErrorCode::BadMessage, "a message is a map with a `type`");
+            return Err(reader.tree().err().unwrap_or_else(|| reader.reject(error)));
+        }
+        if head.id.is_some() && reader.id.is_none() {
+            let text = format!("`{id}` is an integer between -{MAX_INT} and {MAX_INT}");
+            return Err(reader.reject(Refusal::new(ErrorCode::BadMessage, text).path(id)));
+        }
+        match head.kind {
+            Some(Scalar::Text(kind)) => Ok((kind, reader)),
+            _ => {
+                let error = Refusal::new(ErrorCode::UnknownType, "a message needs a `type`, a string");
+                Err(reader.reject(error.path("type")))
+            }
+        }
+    }
+}
+
+/// A frame whose head was read.
+pub(crate) struct Reader<'a> {
+    encoding: Encoding,
+    frame: &'a [u8],
+    depth: u32,
+    /// The values that a tree of the frame may have.
+    values: usize,
+    /// The `id` or `re`.
+    pub(crate) id: Option<Id>,
+}
+
+impl<'a> Reader<'a> {
+    fn msgpack(&self) -> rmp_serde::Deserializer<rmp_serde::decode::ReadRefReader<'a, [u8]>> {
+        let mut decoder = rmp_serde::Deserializer::from_read_ref(self.frame);
+        // The decoder refuses when its counter reaches zero: one more than the levels that are allowed.
+        decoder.set_max_depth(self.depth.max(1) as usize + 1);
+        decoder
+    }
+
+    /// The second pass: the message itself, and nothing after it.
+    pub(crate) fn read<M: Message>(&self) -> Result<M, Rejected> {
+        let reason = match M::HOT {
+            true => match self.value(PhantomData::<M>) {
+                Ok(message) => return Ok(message),
+                Err(reason) => Some(reason),
+            },
+            false => None,
+        };
+        let read = self.tree()?.map(|tree| tree.read()).transpose();
+        let read = read.map_err(|problem| self.reject(problem.into_refusal()))?;
+        match (read, reason) {
+            (Some(message), None) => Ok(message),
+            (_, Some(reason)) => Err(self.reject(Refusal::new(ErrorCode::BadField, shortened(&reason)))),
+            (None, None) => {
+                let text = format!("the message has more than {} values", self.values);
+                Err(self.reject(Refusal::new(ErrorCode::TooLarge, text).allowed(self.values)))
+            }
+        }
+    }
+
+    /// The whole frame as a tree; nothing if it has too many values.
+    ///
+    /// Says why a frame is not one value of its encoding: it is nested too deep, or broken.
+    fn tree(&self) -> Result<Option<Node<'a>>, Rejected> {
+        let room = Cell::new(self.values);
+        let reason = match self.value(Room(&room)) {
+            Ok(tree) => return Ok(Some(tree)),
+            Err(reason) => reason,
+        };
+        if self.is_too_deep() {
+            let text = format!("maps and lists are nested deeper than {}", self.depth);
+            return Err(self.reject(Refusal::new(ErrorCode::TooDeep, text).allowed(self.depth)));
+        }
+        let broken = if room.get() > 0 { Some(reason) } else { self.value(PhantomData::<IgnoredAny>).err() };
+        let Some(reason) = broken else { return Ok(None) };
+        let name = match self.encoding {
+            Encoding::MsgPack => "MessagePack",
+            Encoding::Json => "JSON",
+        };
+        let text = format!("the frame is not one whole {name} value: {reason}");
+        Err(self.reject(Refusal::new(ErrorCode::BadFrame, text)))
+    }
+
+    /// The whole frame as one value, or why not.
+    fn value<T: DeserializeSeed<'a>>(&self, seed: T) -> Result<T::Value, String> {
+        match self.encoding {
+            Encoding::MsgPack => {
+                let mut decoder = self.msgpack();
+                let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;
+                // Reading a flag looks at one marker: only the end of the frame fails there.
+                match bool::deserialize(&mut decoder) {
+                    Err(rmp_serde::decode::Error::InvalidMarkerRead(_)) => Ok(value),
+                    _ => Err(TRAILING.to_owned()),
+                }
+            }
+            Encoding::Json => {
+                if nested_json(self.frame) > self.depth.clamp(1, JSON_DEPTH) {
+                    return Err(format!("nested deeper than {}", self.depth));
+                }
+                let mut decoder = serde_json::Deserializer::from_slice(self.frame);
+                let value = seed.deserialize(&mut decoder).map_err(|e| e.to_string())?;
+                decoder.end().map_err(|e| e.to_string())?;
+                Ok(value)
+            }
+        }
+    }
+
+    fn is_too_deep(&self) -> bool {
+        match self.encoding {
+            Encoding::MsgPack => {
+                let read = IgnoredAny::deserialize(&mut self.msgpack());
+                matches!(read, Err(rmp_serde::decode::Error::DepthLimitExceeded))
+            }
+            Encoding::Json => nested_json(self.frame) > self.depth.clamp(1, JSON_DEPTH),
+        }
+    }
+
+    pub(crate) fn unknown_type(&self, kind: &str, types: &[&'static str]) -> Rejected {
+        let error = Refusal::unknown(ErrorCode::UnknownType, "message", kind, types.iter().copied());
+        self.reject(error.path("type"))
+    }
+
+    pub(crate) fn reject(&self, error: Refusal) -> Rejected {
+        Rejected { id: self.id, error: Box::new(error) }
+    }
+}
+
+/// How deep the lists and maps of a JSON text are nested. For a text that is not JSON, an upper bound up to its fault.
+fn nested_json(text: &[u8]) -> u32 {
+    let (mut depth, mut deepest) = (0u32, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text {
+        if quoted {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => quoted = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}

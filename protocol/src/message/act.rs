@@ -1,0 +1,87 @@
+//! Moves in a match.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+use crate::error::{ErrorCode, Refusal};
+use crate::fields::{is_default, or_default};
+use crate::limits::Limits;
+use crate::moves::Move;
+use crate::record::Notes;
+
+/// `act`: moves in a match. Exactly one of `action`, `text`, `proposal`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Act {
+    /// The match.
+    #[serde(rename = "match")]
+    pub match_id: String,
+    /// The `turn` that is answered.
+    pub turn: u32,
+    /// The try within it: refusals so far.
+    #[serde(rename = "try", default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub attempt: u32,
+    /// The move as an action id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<i64>,
+    /// The move as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The move as a document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Value>,
+    /// What is said beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<Notes>,
+}
+
+impl Act {
+    /// Whether there is exactly one move. What was decoded has one.
+    pub fn is_whole(&self) -> bool {
+        [self.action.is_some(), self.text.is_some(), self.proposal.is_some()].into_iter().filter(|&is| is).count() == 1
+    }
+
+    /// The move, if there is exactly one.
+    pub fn chosen(&self) -> Option<Move> {
+        match (self.action, &self.text, &self.proposal) {
+            (Some(id), None, None) => Some(Move::Id(id)),
+            (None, Some(text), None) => Some(Move::Text(text.clone())),
+            (None, None, Some(document)) => Some(Move::Document(document.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl Message for Act {
+    const TYPE: &'static str = "act";
+    const HOT: bool = true;
+}
+
+impl FromClient for Act {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Play)
+    }
+
+    fn complete(&self) -> Result<(), Refusal> {
+        match self.is_whole() {
+            true => Ok(()),
+            false => {
+                let text = "an act has exactly one of `action`, `text` and `proposal`";
+                Err(Refusal::new(ErrorCode::BadField, text).path("action"))
+            }
+        }
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        if let Some(text) = &self.text {
+            limits.text("text", text)?;
+        }
+        if let Some(proposal) = &self.proposal {
+            limits.document("proposal", proposal)?;
+        }
+        self.notes.as_ref().map_or(Ok(()), |notes| limits.notes("notes", notes))
+    }
+}

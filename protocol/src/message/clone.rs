@@ -1,0 +1,37 @@
+//! Copies environments into a new handle.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::column::Column;
+use crate::envelope::Message;
+use crate::seed::Seed;
+
+/// `clone`: copies environments into a new handle.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CloneEnvs {
+    /// The handle.
+    pub env: u32,
+    /// Which environments; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub envs: Option<Column<u32>>,
+    /// A fresh random stream; absent: the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<Seed>,
+}
+
+impl Message for CloneEnvs {
+    const TYPE: &'static str = "clone";
+}
+
+impl FromClient for CloneEnvs {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Gym)
+    }
+
+    fn begins(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,25 @@
+//! Closes a handle.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+
+/// `close`: closes a handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Close {
+    /// The handle.
+    pub env: u32,
+}
+
+impl Message for Close {
+    const TYPE: &'static str = "close";
+}
+
+impl FromClient for Close {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Gym)
+    }
+}

@@ -1,0 +1,17 @@
+//! Answers a request that was refused, or a frame that was not understood.
+
+use super::{FromServer, ServerMessage};
+use crate::envelope::Message;
+use crate::error::Refusal;
+
+impl Message for Refusal {
+    const TYPE: &'static str = "error";
+}
+
+impl FromServer for Refusal {}
+
+impl From<Refusal> for ServerMessage {
+    fn from(refusal: Refusal) -> Self {
+        ServerMessage::Error(Box::new(refusal))
+    }
+}

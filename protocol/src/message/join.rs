@@ -1,0 +1,144 @@
+//! Asks for seats in matches.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+use crate::error::Refusal;
+use crate::fields::{is_default, is_one, one, or_default, or_else, or_one};
+use crate::limits::Limits;
+use crate::record::Clock;
+use crate::spec::Params;
+
+/// A form in which the match plane shows a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MatchView {
+    /// The structured view.
+    Struct,
+    /// The text view.
+    Text,
+    /// The egocentric observation.
+    Tensor,
+    /// The perfect-recall information state.
+    Info,
+    /// The texts of the legal actions (`turn.names`).
+    Texts,
+}
+
+fn open_queue() -> String {
+    "open".to_owned()
+}
+
+fn or_open_queue<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    or_else(deserializer, open_queue)
+}
+
+fn is_open_queue(queue: &str) -> bool {
+    queue == "open"
+}
+
+fn match_views() -> Vec<MatchView> {
+    vec![MatchView::Struct, MatchView::Texts]
+}
+
+fn or_match_views<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MatchView>, D::Error> {
+    or_else(deserializer, match_views)
+}
+
+fn are_match_views(views: &Vec<MatchView>) -> bool {
+    *views == [MatchView::Struct, MatchView::Texts]
+}
+
+fn or_join_clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D::Error> {
+    or_else(deserializer, Clock::of_join)
+}
+
+fn is_join_clock(clock: &Clock) -> bool {
+    *clock == Clock::of_join()
+}
+
+/// `join`: asks for seats in matches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Join {
+    /// Game id, or the whole game string. A `ticket` replaces it.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
+    pub game: String,
+    /// Parameters.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "Params::is_empty")]
+    pub params: Params,
+    /// Who meets: equal queues do.
+    #[serde(default = "open_queue", deserialize_with = "or_open_queue", skip_serializing_if = "is_open_queue")]
+    pub queue: String,
+    /// The server's agents for the other seats, in seat order, or one for all; the match starts at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Vec<String>>,
+    /// The seat. Absent: drawn in a queue; with `against` match j is played in seat j mod P.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u32>,
+    /// Matches at a time.
+    #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
+    pub slots: u32,
+    /// Matches in all; 0: until `leave`.
+    #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
+    pub count: u32,
+    /// What turns show.
+    #[serde(default = "match_views", deserialize_with = "or_match_views", skip_serializing_if = "are_match_views")]
+    pub views: Vec<MatchView>,
+    /// Layout of the tensor: `ludex`, or one that the spec lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Whether the matches count.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub rated: bool,
+    /// The clock. Absent: ten seconds for each move.
+    #[serde(default = "Clock::of_join", deserialize_with = "or_join_clock", skip_serializing_if = "is_join_clock")]
+    pub clock: Clock,
+    /// A tournament's ticket; replaces everything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<String>,
+}
+
+impl Join {
+    /// One unrated match of a game against anybody who waits. Everything else has its default.
+    pub fn new(game: impl Into<String>) -> Self {
+        Join {
+            game: game.into(),
+            params: Params::new(),
+            queue: open_queue(),
+            against: None,
+            seat: None,
+            slots: 1,
+            count: 1,
+            views: match_views(),
+            layout: None,
+            rated: false,
+            clock: Clock::of_join(),
+            ticket: None,
+        }
+    }
+}
+
+impl Message for Join {
+    const TYPE: &'static str = "join";
+}
+
+impl FromClient for Join {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Play)
+    }
+
+    fn begins(&self) -> bool {
+        true
+    }
+
+    fn check(&self, limits: &Limits) -> Result<(), Refusal> {
+        limits.text("game", &self.game)?;
+        limits.text("queue", &self.queue)?;
+        limits.texts("against", self.against.iter().flatten())?;
+        limits.document("params", &self.params)
+    }
+}

@@ -1,0 +1,58 @@
+//! Asks for the list of matches.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::FromClient;
+use crate::envelope::Message;
+use crate::fields::or_else;
+
+fn yes() -> bool {
+    true
+}
+
+fn or_yes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    or_else(deserializer, yes)
+}
+
+fn is_yes(flag: &bool) -> bool {
+    *flag
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+fn or_fifty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    or_else(deserializer, fifty)
+}
+
+fn is_fifty(limit: &u32) -> bool {
+    *limit == 50
+}
+
+/// `list_matches`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListMatches {
+    /// Only this game's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub game: Option<String>,
+    /// Running matches, else finished ones.
+    #[serde(default = "yes", deserialize_with = "or_yes", skip_serializing_if = "is_yes")]
+    pub live: bool,
+    /// At most this number of matches.
+    #[serde(default = "fifty", deserialize_with = "or_fifty", skip_serializing_if = "is_fifty")]
+    pub limit: u32,
+}
+
+impl Default for ListMatches {
+    fn default() -> Self {
+        ListMatches { game: None, live: true, limit: 50 }
+    }
+}
+
+impl Message for ListMatches {
+    const TYPE: &'static str = "list_matches";
+}
+
+impl FromClient for ListMatches {}

@@ -1,0 +1,26 @@
+//! Gives up a match.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+
+/// `resign`: gives up a match.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Resign {
+    /// The match.
+    #[serde(rename = "match")]
+    pub match_id: String,
+}
+
+impl Message for Resign {
+    const TYPE: &'static str = "resign";
+}
+
+impl FromClient for Resign {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Play)
+    }
+}

@@ -1,0 +1,21 @@
+//! Answers `describe`.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromServer;
+use crate::envelope::Message;
+use crate::spec::Spec;
+
+/// `spec`: answers `describe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SpecReply {
+    /// The spec.
+    pub spec: Spec,
+}
+
+impl Message for SpecReply {
+    const TYPE: &'static str = "spec";
+}
+
+impl FromServer for SpecReply {}

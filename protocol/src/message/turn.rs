@@ -1,0 +1,69 @@
+//! A seat is to move.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::FromServer;
+use crate::envelope::Message;
+use crate::fields::or_default;
+use crate::legal::Legal;
+use crate::tensor::Tensors;
+
+/// What a viewer sees of a state, in the forms that it asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SeatView {
+    /// The structured view.
+    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<Value>,
+    /// The text view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The egocentric observation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<Tensors>,
+    /// The perfect-recall information state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<Tensors>,
+}
+
+/// `turn`: this seat is to move.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Turn {
+    /// Number within the match for this viewer.
+    pub seq: u64,
+    /// The match.
+    #[serde(rename = "match")]
+    pub match_id: String,
+    /// This seat's own turns, from 0.
+    pub turn: u32,
+    /// Refusals within the turn.
+    #[serde(rename = "try", default, deserialize_with = "or_default")]
+    pub attempt: u32,
+    /// After this much the seat has lost on time; absent: no clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u64>,
+    /// The bank of every seat.
+    #[serde(default, deserialize_with = "or_default")]
+    pub bank_ms: Vec<u64>,
+    /// The legal actions; empty in phases of proposals.
+    #[serde(default, deserialize_with = "or_default")]
+    pub legal: Legal,
+    /// The text of each legal action (view `texts`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+    /// What the seat sees.
+    #[serde(default, deserialize_with = "or_default")]
+    pub view: SeatView,
+    /// Which of the spec's `proposals` is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+}
+
+impl Message for Turn {
+    const TYPE: &'static str = "turn";
+    const HOT: bool = true;
+}
+
+impl FromServer for Turn {}

@@ -1,0 +1,26 @@
+//! Watches no longer.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+
+/// `unspectate`: watches no longer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unspectate {
+    /// The match.
+    #[serde(rename = "match")]
+    pub match_id: String,
+}
+
+impl Message for Unspectate {
+    const TYPE: &'static str = "unspectate";
+}
+
+impl FromClient for Unspectate {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Spectate)
+    }
+}

@@ -1,0 +1,38 @@
+//! Answers `view`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::FromServer;
+use crate::envelope::Message;
+use crate::tensor::Tensors;
+
+/// `viewed`: answers `view`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Viewed {
+    /// The egocentric observation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tensor: Option<Tensors>,
+    /// The structured view.
+    #[serde(rename = "struct", default, skip_serializing_if = "Option::is_none")]
+    pub structure: Option<Value>,
+    /// The text view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The perfect-recall information state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub info: Option<Tensors>,
+    /// The texts of the ids asked for; empty where the id names no action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Vec<String>>,
+    /// The ids of the texts asked for; `null` where the text names no action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parsed: Option<Vec<Option<u32>>>,
+}
+
+impl Message for Viewed {
+    const TYPE: &'static str = "viewed";
+}
+
+impl FromServer for Viewed {}

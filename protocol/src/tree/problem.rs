@@ -1,0 +1,160 @@
+//! What is wrong with a value that is not the message that it should be.
+
+use std::fmt::{self, Display};
+
+use serde::de::{Error, Expected, Unexpected};
+use serde_json::Value;
+
+use super::Node;
+use crate::error::{ErrorCode, Refusal, nearest, shortened};
+
+/// One step of the way to a field.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Field(String),
+    At(usize),
+}
+
+/// What is wrong, and where. It is an error type of serde that collects the way to the field from the inside out.
+#[derive(Debug, Default)]
+pub(crate) struct Problem {
+    pub(super) message: String,
+    pub(super) way: Vec<Step>,
+    pub(super) got: Option<Value>,
+    pub(super) word: Option<String>,
+    pub(super) allowed: Option<&'static [&'static str]>,
+}
+
+impl Problem {
+    /// Adds one step of the way, from the inside out.
+    pub fn inside(mut self, step: Step, node: &Node) -> Self {
+        if self.way.is_empty() {
+            self.got = node.shown();
+        }
+        self.way.push(step);
+        self
+    }
+
+    /// The answer: `bad_field` (`bad_seed` for a seed) with the path. If the way ends in a list, `at` has the position.
+    pub fn into_refusal(self) -> Refusal {
+        let mut way = self.way;
+        way.reverse();
+        let at = match way.last() {
+            Some(&Step::At(at)) if way.len() > 1 => Some(at),
+            _ => None,
+        };
+        let mut path = String::new();
+        for step in &way[..way.len() - usize::from(at.is_some())] {
+            match step {
+                Step::Field(name) if path.is_empty() => path.push_str(name),
+                Step::Field(name) => path.extend([".", name.as_str()]),
+                Step::At(at) => path.push_str(&format!("[{at}]")),
+            }
+        }
+        let is_seed = matches!(way.first(), Some(Step::Field(name)) if name == "seed" || name == "seeds");
+        let code = if is_seed { ErrorCode::BadSeed } else { ErrorCode::BadField };
+        let place = at.map(|at| format!("[{at}]")).unwrap_or_default();
+        let near = self.word.zip(self.allowed).and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
+        let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
+        let text = match path.is_empty() {
+            true => shortened(&self.message),
+            false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&self.message)),
+        };
+        let mut error = Refusal::new(code, text);
+        if !path.is_empty() {
+            error = error.path(shortened(&path));
+        }
+        if let Some(at) = at {
+            error = error.at(at);
+        }
+        if let Some(got) = self.got {
+            error = error.got(got);
+        }
+        if let Some(allowed) = self.allowed {
+            error = error.allowed(allowed);
+        }
+        if let Some(near) = near {
+            error = error.nearest(near);
+        }
+        error
+    }
+}
+
+impl Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// The value that was found, in words of the protocol and not of Rust or serde.
+fn described(unexpected: Unexpected) -> String {
+    match unexpected {
+        Unexpected::Bool(value) => value.to_string(),
+        Unexpected::Unsigned(value) => value.to_string(),
+        Unexpected::Signed(value) => value.to_string(),
+        Unexpected::Float(value) => value.to_string(),
+        Unexpected::Str(text) => format!("{:?}", shortened(text)),
+        Unexpected::Bytes(_) => "bytes".to_owned(),
+        Unexpected::Unit => "null".to_owned(),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a map".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The value that was expected. For a struct, serde would name it as the source does.
+fn wanted(expected: &dyn Expected) -> String {
+    let text = expected.to_string();
+    if text.starts_with("struct ") || text.starts_with("internally tagged enum") {
+        return "a map".to_owned();
+    }
+    match text.as_str() {
+        "u32" | "u64" => "an integer, not negative".to_owned(),
+        "i64" => "an integer".to_owned(),
+        "a sequence" => "a list".to_owned(),
+        _ => text,
+    }
+}
+
+impl Error for Problem {
+    fn custom<T: Display>(message: T) -> Self {
+        Problem { message: message.to_string(), ..Problem::default() }
+    }
+
+    fn invalid_type(unexpected: Unexpected, expected: &dyn Expected) -> Self {
+        Problem::custom(format_args!("expected {}, got {}", wanted(expected), described(unexpected)))
+    }
+
+    fn invalid_value(unexpected: Unexpected, expected: &dyn Expected) -> Self {
+        Problem::invalid_type(unexpected, expected)
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Problem {
+            message: format!("{:?} is not one of {}", shortened(variant), expected.join(", ")),
+            word: Some(variant.to_owned()),
+            allowed: Some(expected),
+            ..Problem::default()
+        }
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Problem { message: "missing".to_owned(), way: vec![Step::Field(field.to_owned())], ..Problem::default() }
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Problem {
+            message: "it is there twice".to_owned(),
+            way: vec![Step::Field(field.to_owned())],
+            ..Problem::default()
+        }
+    }
+}
+
+impl serde::ser::Error for Problem {
+    fn custom<T: Display>(message: T) -> Self {
+        <Self as Error>::custom(message)
+    }
+}

@@ -1,0 +1,220 @@
+//! Writes a message as a tree.
+
+use std::borrow::Cow;
+
+use serde::ser::{Error, Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple};
+use serde::{Serialize, Serializer};
+
+use super::{Node, Problem};
+
+/// The serializer.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer {
+    /// Whether the tree is for an encoding that people read.
+    pub as_text: bool,
+}
+
+type Written = Result<Node<'static>, Problem>;
+
+/// Methods for values that are one node.
+macro_rules! nodes {
+    ($($method:ident($value:ty) -> $node:ident;)*) => {
+        $(fn $method(self, value: $value) -> Written {
+            Ok(Node::$node(value.into()))
+        })*
+    };
+}
+
+fn refused<T>() -> Result<T, Problem> {
+    Err(Problem::custom("a message has no such value"))
+}
+
+impl Serializer for Writer {
+    type Ok = Node<'static>;
+    type Error = Problem;
+    type SerializeSeq = List;
+    type SerializeTuple = List;
+    type SerializeTupleStruct = Impossible<Node<'static>, Problem>;
+    type SerializeTupleVariant = Impossible<Node<'static>, Problem>;
+    type SerializeMap = Map;
+    type SerializeStruct = Map;
+    type SerializeStructVariant = Impossible<Node<'static>, Problem>;
+
+    fn is_human_readable(&self) -> bool {
+        self.as_text
+    }
+
+    nodes! {
+        serialize_bool(bool) -> Bool;
+        serialize_i8(i8) -> Int;
+        serialize_i16(i16) -> Int;
+        serialize_i32(i32) -> Int;
+        serialize_i64(i64) -> Int;
+        serialize_u8(u8) -> Unsigned;
+        serialize_u16(u16) -> Unsigned;
+        serialize_u32(u32) -> Unsigned;
+        serialize_u64(u64) -> Unsigned;
+        serialize_f32(f32) -> Single;
+        serialize_f64(f64) -> Float;
+    }
+
+    fn serialize_char(self, value: char) -> Written {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    fn serialize_str(self, value: &str) -> Written {
+        Ok(Node::Text(Cow::Owned(value.to_owned())))
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Written {
+        Ok(Node::Bytes(Cow::Owned(value.to_owned())))
+    }
+
+    fn serialize_none(self) -> Written {
+        Ok(Node::Null)
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Written {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Written {
+        Ok(Node::Null)
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Written {
+        Ok(Node::Null)
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Written {
+        Ok(Node::Text(Cow::Borrowed(variant)))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Written {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Written {
+        refused()
+    }
+
+    fn serialize_seq(self, len: Option<usize>) -> Result<List, Problem> {
+        Ok(List { writer: self, nodes: Vec::with_capacity(len.unwrap_or(0)) })
+    }
+
+    fn serialize_tuple(self, len: usize) -> Result<List, Problem> {
+        self.serialize_seq(Some(len))
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Problem> {
+        refused()
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Problem> {
+        refused()
+    }
+
+    fn serialize_map(self, len: Option<usize>) -> Result<Map, Problem> {
+        Ok(Map { writer: self, entries: Vec::with_capacity(len.unwrap_or(0)), key: Node::Null })
+    }
+
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Map, Problem> {
+        self.serialize_map(Some(len))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Problem> {
+        refused()
+    }
+}
+
+/// A list that is being written.
+pub(crate) struct List {
+    writer: Writer,
+    nodes: Vec<Node<'static>>,
+}
+
+impl SerializeSeq for List {
+    type Ok = Node<'static>;
+    type Error = Problem;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+        self.nodes.push(value.serialize(self.writer)?);
+        Ok(())
+    }
+
+    fn end(self) -> Written {
+        Ok(Node::List(self.nodes))
+    }
+}
+
+impl SerializeTuple for List {
+    type Ok = Node<'static>;
+    type Error = Problem;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+        SerializeSeq::serialize_element(self, value)
+    }
+
+    fn end(self) -> Written {
+        SerializeSeq::end(self)
+    }
+}
+
+/// A map that is being written.
+pub(crate) struct Map {
+    writer: Writer,
+    entries: Vec<(Node<'static>, Node<'static>)>,
+    key: Node<'static>,
+}
+
+impl SerializeMap for Map {
+    type Ok = Node<'static>;
+    type Error = Problem;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Problem> {
+        self.key = key.serialize(self.writer)?;
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Problem> {
+        let key = std::mem::replace(&mut self.key, Node::Null);
+        self.entries.push((key, value.serialize(self.writer)?));
+        Ok(())
+    }
+
+    fn end(self) -> Written {
+        Ok(Node::Map(self.entries))
+    }
+}
+
+impl SerializeStruct for Map {
+    type Ok = Node<'static>;
+    type Error = Problem;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, name: &'static str, value: &T) -> Result<(), Problem> {
+        self.entries.push((Node::Text(Cow::Borrowed(name)), value.serialize(self.writer)?));
+        Ok(())
+    }
+
+    fn end(self) -> Written {
+        Ok(Node::Map(self.entries))
+    }
+}
