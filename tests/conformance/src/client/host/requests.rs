@@ -1,0 +1,229 @@
+//! The requests of a client: what each may be, and how it is answered.
+
+use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::{
+    Act, ClientMessage, GameEntry, Games, Join, Joined, Matches, ServerMessage, ServerPong, SpecReply,
+};
+use ludex_protocol::{Id, Move};
+use serde_json::json;
+
+use super::super::program::GAME;
+use super::super::script::Trouble;
+use super::super::table::Table;
+use super::super::wire::Wire;
+use super::{Go, Host, Request, SECOND, kind, type_of};
+use crate::Fault;
+
+impl Host<'_> {
+    /// Checks a request and keeps it. The result says whether it is new.
+    pub(super) fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, Fault> {
+        if let ClientMessage::Hello(_) = message {
+            return Err(Fault::new(2, "said `hello` twice on one connection", "`hello` once"));
+        }
+        let Some(session) = &mut self.session else { return Ok(false) };
+        let name = format!("request {id} (`{}`)", kind(message));
+        if let Some(known) = session.requests.get_mut(&id) {
+            if known.message != *message {
+                let did = format!("sent another message under the id of {name}");
+                return Err(Fault::new(1, did, "a new id for a new request"));
+            }
+            if known.connection == self.connection {
+                let did = format!("sent {name} twice on one connection");
+                return Err(Fault::new(1, did, "it once: exactly one reply comes"));
+            }
+            known.connection = self.connection;
+            return Ok(false);
+        }
+        if id <= session.last_id {
+            let did = format!("sent {name} after request {}", session.last_id);
+            return Err(Fault::new(1, did, "ids that rise over all connections of a session"));
+        }
+        let due = session.requests.iter().find(|(_, known)| !known.replied && known.connection < self.connection);
+        if let Some((due, known)) = due {
+            let did = format!("sent {name} but not request {due} (`{}`) again", kind(&known.message));
+            let expected = "every unanswered request again, with its old id, after a resume";
+            return Err(Fault::new(7, format!("{did}{}", self.since_break()), expected));
+        }
+        session.last_id = id;
+        let request = Request { message: message.clone(), reply: None, replied: false, connection: self.connection };
+        session.requests.insert(id, request);
+        if let ClientMessage::Act(act) = message {
+            self.note_act(id, act)?;
+        }
+        Ok(true)
+    }
+
+    /// Checks that there is at most one move for each (turn, try), and only for the waiting turn.
+    fn note_act(&mut self, id: Id, act: &Act) -> Result<(), Fault> {
+        let Some(table) = &self.table else { return Ok(()) };
+        let key = (act.turn, act.attempt);
+        let (Some(given), true) = (act.chosen(), act.match_id == table.id) else {
+            return Err(Fault::new(5, format!("acted in {:?}", act.match_id), format!("{:?}", table.id)));
+        };
+        let of = format!("turn {}, try {}", key.0, key.1);
+        if let Some((first, before)) = self.acts.get(&key) {
+            let same = *first == given || table.read(first).is_ok_and(|action| table.read(&given) == Ok(action));
+            let held = self.session.as_ref().is_some_and(|session| session.requests.contains_key(before));
+            if !same {
+                let did = format!("acted twice for {of}: first {}, then {}", shown(first), shown(&given));
+                return Err(Fault::new(5, did, "one move for each (turn, try), however often it is sent"));
+            }
+            if held && *before != id && !table.over {
+                let did = format!("acted twice for {of}: in request {before} and in request {id}");
+                return Err(Fault::new(5, did, "one act for each (turn, try)"));
+            }
+            return Ok(());
+        }
+        let open = table.open.as_ref().map(|turn| (turn.turn, turn.attempt));
+        if open != Some(key) && !table.over {
+            let expected = self.waited_for();
+            return Err(Fault::new(5, format!("acted for {of}"), expected));
+        }
+        self.acts.insert(key, (given, id));
+        Ok(())
+    }
+
+    pub(super) async fn request(&mut self, wire: &mut Wire, id: Id, message: ClientMessage) -> Go<()> {
+        self.note(id, &message)?;
+        let at = match &message {
+            ClientMessage::Act(act) => format!("got act {}", act.turn),
+            other => format!("got {}", kind(other)),
+        };
+        let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_));
+        let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
+        let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
+        // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
+        if matches!(self.script.trouble, Trouble::LostAct | Trouble::Drain) && kept.is_none() {
+            self.place(wire, at.clone()).await?;
+        }
+        let reply = match kept {
+            Some(reply) => reply,
+            None => self.carry_out(message)?,
+        };
+        if let Some(request) = self.session.as_mut().and_then(|session| session.requests.get_mut(&id)) {
+            request.reply = Some(reply.clone());
+        }
+        if played {
+            self.place(wire, at).await?;
+        }
+        let name = kind_of_reply(&reply);
+        self.slow(&name).await;
+        self.send(wire, Some(id), reply).await?;
+        if let Some(request) = self.session.as_mut().and_then(|session| session.requests.get_mut(&id)) {
+            request.replied = true;
+        }
+        if played {
+            self.place(wire, format!("sent {name} to {id}")).await?;
+        }
+        self.frames(wire, from).await
+    }
+
+    fn carry_out(&mut self, message: ClientMessage) -> Go<ServerMessage> {
+        Ok(match message {
+            ClientMessage::Join(join) => self.join(&join)?,
+            ClientMessage::Act(act) => self.act(&act)?,
+            ClientMessage::Resign(_) if self.over() => over(),
+            ClientMessage::Resign(_) => {
+                return Err(Fault::new(self.script.section, "resigned", self.waited_for()).into());
+            }
+            ClientMessage::Ping(_) => ServerMessage::Pong(ServerPong { now_ms: 1 }),
+            ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
+            ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
+            ClientMessage::ListGames(_) => ServerMessage::Games(Games { games: games() }),
+            ClientMessage::Describe(describe) => match ludex_env::load_with(&describe.game, &describe.params) {
+                Ok(game) => ServerMessage::Spec(Box::new(SpecReply { spec: game.spec().clone() })),
+                Err(error) => ServerMessage::Error(Box::new(error.into())),
+            },
+            other => {
+                let text = format!("this server only plays {GAME}, and has no use for `{}`", kind(&other));
+                Refusal::new(ErrorCode::Forbidden, text).into()
+            }
+        })
+    }
+
+    fn join(&mut self, join: &Join) -> Result<ServerMessage, Fault> {
+        if self.table.as_ref().is_some_and(|table| !table.over) {
+            return Err(Fault::new(5, "joined while its match runs", self.waited_for()));
+        }
+        self.joins += 1;
+        let id = format!("j_kit{}", self.joins);
+        let joined = ServerMessage::Joined(Joined { join: id.clone() });
+        if self.over() {
+            // It waits for another match, but none comes.
+            return Ok(joined);
+        }
+        let game = join.game.split('(').next().unwrap_or_default();
+        if game != GAME {
+            return Err(Fault::new(
+                5,
+                format!("joined a match of {:?}", join.game),
+                format!("{GAME:?}, as LUDEX_GAME says"),
+            ));
+        }
+        let seat = join.seat.unwrap_or(u32::from(self.has(Trouble::Second))) as usize;
+        self.matches += 1;
+        let table = Table::new(join, &id, seat, self.matches, self.has(Trouble::Extras));
+        let asked = format!("joined with {}", json!(join));
+        self.table = Some(table.map_err(|why| Fault::new(5, asked.clone(), why))?);
+        if seat > 1 {
+            return Err(Fault::new(5, asked, "seat 0 or 1"));
+        }
+        Ok(joined)
+    }
+
+    fn act(&mut self, act: &Act) -> Go<ServerMessage> {
+        let (refuses, legal) = match self.script.trouble {
+            Trouble::Refusals { times, legal } => (act.turn == SECOND && act.attempt < times, legal),
+            _ => (false, true),
+        };
+        let Some(table) = &mut self.table else {
+            return Err(Fault::new(5, "acted without a match", "a `join` first").into());
+        };
+        if table.over {
+            return Ok(over());
+        }
+        match act.chosen().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
+            Ok(_) if refuses => Ok(table.refuse("this is a check: the move is refused; act again".into(), legal)),
+            Ok(action) => Ok(table.accept(action)),
+            Err(why) => {
+                let answer = table.refuse(why.clone(), true);
+                if table.over {
+                    let did = format!("was refused at every try, the last time {}: {why}", shown_act(act));
+                    return Err(Fault::new(5, did, "a move of `legal`").into());
+                }
+                Ok(answer)
+            }
+        }
+    }
+}
+
+fn over() -> ServerMessage {
+    Refusal::new(ErrorCode::MatchOver, "the match is over").into()
+}
+
+fn games() -> Vec<GameEntry> {
+    let spec = ludex_env::load(GAME).map(|game| game.spec().clone());
+    let entry = spec.map(|spec| GameEntry {
+        game: spec.game,
+        title: spec.title,
+        players: spec.player_range,
+        dynamics: spec.dynamics,
+        chance: spec.chance,
+        information: spec.information,
+        presets: Vec::new(),
+        rules: spec.rules,
+    });
+    entry.into_iter().collect()
+}
+
+fn kind_of_reply(message: &ServerMessage) -> String {
+    type_of(&serde_json::to_value(message).unwrap_or_default())
+}
+
+fn shown(given: &Move) -> String {
+    ludex_protocol::error::shortened(&json!(given).to_string())
+}
+
+fn shown_act(act: &Act) -> String {
+    act.chosen().as_ref().map_or_else(|| "nothing".to_owned(), shown)
+}
