@@ -9,7 +9,6 @@ pub mod describe;
 pub mod episode;
 pub mod estimate;
 pub mod evaluation;
-pub mod event;
 pub mod folder;
 pub mod lines;
 pub mod play;
@@ -62,7 +61,7 @@ impl Schedule for Plan {
 }
 
 /// A game of a run with everybody who plays it.
-pub struct Table {
+pub struct RunTable {
     /// The part's id; names of episodes hold it.
     pub id: String,
     /// The game.
@@ -80,7 +79,7 @@ pub struct Table {
 ///
 /// # Errors
 /// An agent that does not play its part, by name and part.
-pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> {
+pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
         let mut players = BTreeMap::new();
@@ -99,7 +98,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);
         }
         let suite = &plan.suite;
-        out.push(Table {
+        out.push(RunTable {
             id: planned.part.id.clone(),
             game: planned.game.clone(),
             policy: suite.policy(&planned.part).clone(),

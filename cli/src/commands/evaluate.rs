@@ -15,7 +15,7 @@ use super::print::{self, number};
 use super::report;
 use ludex_play::runs::estimate::{Cost, Estimate};
 use ludex_play::runs::evaluation::{Evaluation, Findings, Played, Request};
-use ludex_play::runs::play::{Budget, End, News};
+use ludex_play::runs::play::{Budget, RunEnd, RunNews};
 use ludex_play::runs::summary::{Group, Row};
 use ludex_play::runs::usage::Usage;
 
@@ -87,23 +87,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     let played = evaluation.play(&name, budget, args.ci, |news| match news {
-        News::Due(n) => bar.set_length(bar.position() + n as u64),
-        News::Match(_) => bar.inc(1),
+        RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
+        RunNews::Match(_) => bar.inc(1),
     })?;
     bar.finish_and_clear();
     let findings = played.findings(&evaluation.plan)?;
     tell(&args, &evaluation.plan, &played, &findings)?;
     match &played.end {
-        End::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
+        RunEnd::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
             let log = played.folder.path().join("log.jsonl");
             bail!("no match counts: the infrastructure failed in every one; {} says why", log.display())
         }
-        End::Done => Ok(()),
-        End::Budget(why) => {
+        RunEnd::Done => Ok(()),
+        RunEnd::Budget(why) => {
             eprintln!("ludex: stopped: {why}; run the same command with a larger budget to continue");
             Ok(())
         }
-        End::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
     }
 }
 
@@ -142,9 +142,9 @@ fn tell(args: &Args, plan: &Plan, played: &Played, findings: &Findings) -> anyho
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
-            End::Done => ("done", None),
-            End::Budget(why) => ("budget", Some(why)),
-            End::Infrastructure(why) => ("infrastructure", Some(why)),
+            RunEnd::Done => ("done", None),
+            RunEnd::Budget(why) => ("budget", Some(why)),
+            RunEnd::Infrastructure(why) => ("infrastructure", Some(why)),
         };
         print::json(&json!({
             "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),

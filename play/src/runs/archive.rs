@@ -17,7 +17,7 @@ use ludex_referee::read::{Found, RawLine, Refused, Source};
 use super::bundle;
 use super::episode::{MatchPlace, episode_of};
 use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN};
-use super::settings::Settings;
+use super::settings::RunSettings;
 
 /// What a run left.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Archive {
     /// Where it was found: a folder, or a file.
     pub place: PathBuf,
     /// Its settings.
-    pub about: Settings,
+    pub about: RunSettings,
     /// Its files as they are, by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Its records, in the order in which matches ended.

@@ -14,7 +14,7 @@ use ludex_referee::read::{Refused, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
 use super::lines::{CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
-use super::settings::Settings;
+use super::settings::RunSettings;
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
 pub const SUMS: &str = "SHA256SUMS";
@@ -29,7 +29,7 @@ const MOST: u64 = 16 << 30;
 ///
 /// # Errors
 /// When the run holds a secret, or its name cannot be that of a folder.
-pub fn write(about: &Settings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
+pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
     let mut files = pages;
     for name in FILES {
         let Some(bytes) = run.get(name) else { continue };
@@ -151,7 +151,7 @@ fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
-fn card(run: &Settings, files: &Files) -> String {
+fn card(run: &RunSettings, files: &Files) -> String {
     let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
     let about = |name: &str| match name {
         RUN => "settings, fixed when the run began".to_owned(),
@@ -177,7 +177,7 @@ fn card(run: &Settings, files: &Files) -> String {
 ///
 /// # Errors
 /// The variable and the file; never the value.
-pub fn holds_no_secret(about: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
     let keys = about.agents.iter().filter_map(|a| llm::key_variable(&AgentSpec::parse(&a.spec).ok()?));
     let named = about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)).map(str::to_owned);
     for name in keys.chain(named) {
@@ -221,7 +221,7 @@ mod tests {
         // Some variable that is always there stands for a key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
         let agents = vec![AgentId { name: "m".into(), spec: format!("llm model=m key={name}"), ..AgentId::default() }];
-        let about = Settings { agents, ..Settings::default() };
+        let about = RunSettings { agents, ..RunSettings::default() };
         let text = format!("before {value} behind");
         let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();
         assert!(said.contains("$PATH stands in calls.jsonl") && !said.contains(&value), "{said}");

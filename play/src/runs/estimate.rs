@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::play::setup;
-use super::{Table, spec_in};
+use super::{RunTable, spec_in};
 use crate::local::{self, Asking, Player};
 use crate::named::Measured;
 
@@ -87,7 +87,13 @@ pub type Known = BTreeMap<usize, Measured>;
 ///
 /// # Errors
 /// A stand-in that does not play a game of the suite, and whatever goes wrong with an agent that is tried.
-pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs: usize) -> anyhow::Result<Estimate> {
+pub fn of(
+    plan: &Plan,
+    tables: &[RunTable],
+    known: &Known,
+    like: Option<&str>,
+    jobs: usize,
+) -> anyhow::Result<Estimate> {
     let models: BTreeSet<usize> = (0..plan.agents.len()).filter(|&who| is_model(plan, who)).collect();
     let mut likes: Vec<Option<&str>> = like.map_or_else(|| vec![Some("random"), None], |like| vec![Some(like)]);
     if models.is_empty() {
@@ -136,7 +142,7 @@ fn is_model(plan: &Plan, who: usize) -> bool {
 /// multiplied.
 fn tried(
     plan: &Plan,
-    tables: &[Table],
+    tables: &[RunTable],
     known: &Known,
     models: &BTreeSet<usize>,
     like: Option<&str>,
@@ -192,7 +198,12 @@ fn tried(
 /// What a block cost, and what its matches count.
 type Tried = (Cost, Vec<(String, Done)>);
 
-fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<Tried> {
+fn try_block(
+    small: &Plan,
+    table: &RunTable,
+    meters: &BTreeMap<usize, StandIn>,
+    block: &Block,
+) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {

@@ -13,10 +13,10 @@ use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Estimate, Known};
 use super::folder::{Folder, Look};
-use super::play::{Budget, End, News, Play, results};
-use super::settings::{RunSeeds, Settings};
+use super::play::{Budget, Executor, RunEnd, RunNews, results};
+use super::settings::{RunSeeds, RunSettings};
 use super::summary::{Group, Row, counting, groups, rows, verified, widths};
-use super::{Table, tables};
+use super::{RunTable, tables};
 use crate::named;
 
 /// Rounds of blocks that are played before the intervals are looked at again.
@@ -46,7 +46,7 @@ pub struct Evaluation<'a> {
     request: Request<'a>,
     /// Everything that may be played.
     pub plan: Plan,
-    tables: Vec<Table>,
+    tables: Vec<RunTable>,
     known: Known,
     jobs: usize,
     /// The suite's text.
@@ -63,7 +63,7 @@ pub struct Played {
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: End,
+    pub end: RunEnd,
 }
 
 /// What the records of an evaluation come to.
@@ -108,9 +108,15 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// A run of this name with other settings, an endpoint that does not answer, a file that cannot be written.
-    pub fn play(&self, name: &str, budget: Budget, ci: Option<f64>, news: impl FnMut(News)) -> anyhow::Result<Played> {
+    pub fn play(
+        &self,
+        name: &str,
+        budget: Budget,
+        ci: Option<f64>,
+        news: impl FnMut(RunNews),
+    ) -> anyhow::Result<Played> {
         let plan = &self.plan;
-        let settings = Settings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
+        let settings = RunSettings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
         let (folder, past) = Folder::open(self.request.data, &settings, &self.text)?;
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {
@@ -126,8 +132,9 @@ impl<'a> Evaluation<'a> {
         let wanted = |records: &[Record], due: Vec<Block>| wanted(name, plan, ci, records, due);
         let alive = || hello(plan, &folder);
         let (tables, jobs) = (&self.tables, self.jobs);
-        let play = Play { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
-        let (end, records) = play.run(past, news)?;
+        let executor =
+            Executor { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
+        let (end, records) = executor.play(past, news)?;
         let played = records.len() - before;
         Ok(Played { folder, records, played, end })
     }

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, RUN, SUITE};
-use super::settings::Settings;
+use super::settings::RunSettings;
 use super::usage::Usage;
 use crate::files::write_whole;
 use crate::local::Journals;
@@ -67,7 +67,7 @@ impl Past {
 /// A run as it stands, beside whoever may be playing it.
 pub struct Look {
     /// What it was begun with.
-    pub settings: Settings,
+    pub settings: RunSettings,
     /// The text of its suite.
     pub suite: String,
     /// What it has done.
@@ -112,7 +112,7 @@ impl Folder {
     /// # Errors
     /// A run of the same name with other settings, each named; a run that somebody else is playing; a folder or a file
     /// that cannot be used; a line in the middle of a file that is damaged.
-    pub fn open(data: &Path, settings: &Settings, suite: &str) -> anyhow::Result<(Folder, Past)> {
+    pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, Past)> {
         let path = path_of(data, &settings.run);
         let failed = || format!("{} cannot be used", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
@@ -257,7 +257,7 @@ impl Journal for SeatJournal<'_> {
 }
 
 /// Writes what a run begins with.
-fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
+fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Result<()> {
     write_whole(path, SUITE, suite.as_bytes())?;
     // Last: a folder with this file is a run.
     write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())
@@ -267,7 +267,7 @@ fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
 ///
 /// # Errors
 /// A folder that is no run, or whose settings cannot be read.
-pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
+pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
     let file = path.join(RUN);
     let text =
         fs::read_to_string(&file).with_context(|| format!("{} is no run: run.json cannot be read", path.display()))?;

@@ -15,13 +15,13 @@ use super::spec_in;
 /// The settings of a run, frozen when it begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct RunSettings {
     /// The program that began it.
     pub ludex: String,
     /// Its name.
     pub run: String,
     /// What kind of run it is.
-    pub kind: Kind,
+    pub kind: RunKind,
     /// The suite.
     pub suite: SuiteId,
     /// Everybody who plays; episodes name them by their place here.
@@ -42,7 +42,7 @@ pub struct Settings {
 /// What kind of run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RunKind {
     /// `ludex evaluate`.
     #[default]
     Evaluate,
@@ -107,12 +107,12 @@ impl RunSeeds {
     }
 }
 
-impl Settings {
+impl RunSettings {
     /// The settings of a suite's run.
     ///
     /// # Errors
     /// An agent that cannot play its part.
-    pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<Settings> {
+    pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<RunSettings> {
         let Suite { name, version, .. } = &plan.suite;
         let agent = |e: &ludex_referee::suite::plan::Entrant| AgentId {
             name: e.name.clone(),
@@ -133,10 +133,10 @@ impl Settings {
                 }
             }
         }
-        Ok(Settings {
+        Ok(RunSettings {
             ludex: crate::PROGRAM.into(),
             run: run.to_owned(),
-            kind: Kind::Evaluate,
+            kind: RunKind::Evaluate,
             suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
             agents: plan.agents.iter().map(agent).collect(),
             seeds: from,
@@ -165,7 +165,7 @@ impl Settings {
     }
 
     /// What is not as it was when the run was begun: each setting by name, with both values.
-    pub fn differences(&self, now: &Settings) -> Vec<String> {
+    pub fn differences(&self, now: &RunSettings) -> Vec<String> {
         let mut out = Vec::new();
         let mut differ = |what: &str, was: String, is: String| {
             if was != is {

@@ -1,5 +1,7 @@
 //! Tournaments as runs: entrants are tried, then play by a format.
 
+pub mod schedule;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
@@ -16,14 +18,14 @@ use ludex_referee::tournament::{self, Format};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Table;
-use super::event::{Event, NAME, PART, Terms};
+use super::RunTable;
 use super::folder::{Folder, path_of, read_settings};
-use super::play::{Budget, End, News, Play};
-use super::settings::{self, AgentId, RunSeeds, Settings, SuiteId};
+use super::play::{Budget, Executor, RunEnd, RunNews};
+use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use crate::local::{Player, Unfit, check};
 use crate::named::{Agents, Entry, Source};
 use crate::words;
+use schedule::{NAME, PART, Terms, TournamentSchedule};
 
 /// Blocks that each thread plays before the tournament looks who is out; it waits for the last of them.
 const WAVE: usize = 16;
@@ -80,7 +82,7 @@ pub struct Ready<'a> {
     /// The tournament, with the terms as they are kept.
     pub contest: Contest<'a>,
     /// Its schedule.
-    pub event: Event,
+    pub schedule: TournamentSchedule,
     /// Entrants that were left out now, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// What playing will take; absent if the run has begun.
@@ -95,7 +97,7 @@ pub struct Played {
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: End,
+    pub end: RunEnd,
 }
 
 impl<'a> Contest<'a> {
@@ -124,12 +126,12 @@ impl<'a> Contest<'a> {
         let path = std::path::absolute(path_of(request.data, request.run))?;
         let jobs = request.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
-        contest.event()?;
+        contest.schedule()?;
         Ok(contest)
     }
 
-    fn event(&self) -> anyhow::Result<Event> {
-        Event::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
+    fn schedule(&self) -> anyhow::Result<TournamentSchedule> {
+        TournamentSchedule::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
     /// Makes the entrants ready: those of a run that has begun as they were, otherwise each plays against itself and against
@@ -147,13 +149,13 @@ impl<'a> Contest<'a> {
         let left_out: Vec<(String, String)> =
             failed.into_iter().filter_map(|trial| Some((trial.name, trial.player.err()?))).collect();
         self.terms.left_out.extend(left_out.iter().cloned());
-        let event = self.event()?;
-        let estimate = if begun { None } else { Some(self.estimate(&event, &passed)?) };
+        let schedule = self.schedule()?;
+        let estimate = if begun { None } else { Some(self.estimate(&schedule, &passed)?) };
         let players = passed
             .into_iter()
             .filter_map(|trial| Some((self.names.iter().position(|name| *name == trial.name)?, trial.player.ok()?)));
         let players = players.collect();
-        Ok(Ready { contest: self, event, left_out, estimate, players })
+        Ok(Ready { contest: self, schedule, left_out, estimate, players })
     }
 
     /// The entrants of a run that has begun.
@@ -197,8 +199,8 @@ impl<'a> Contest<'a> {
     }
 
     /// What a tournament among those who passed will take.
-    fn estimate(&self, event: &Event, passed: &[Trial]) -> anyhow::Result<Estimate> {
-        let settings = tournament::TournamentSettings { entrants: passed.len(), ..event.tournament.settings().clone() };
+    fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<Estimate> {
+        let settings = tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
         let tournament = tournament::Tournament::new(settings)
             .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;
@@ -215,12 +217,12 @@ impl<'a> Contest<'a> {
         })
     }
 
-    fn settings(&self, text: &str, agents: Vec<AgentId>) -> Settings {
+    fn settings(&self, text: &str, agents: Vec<AgentId>) -> RunSettings {
         let spec = self.game.spec();
-        Settings {
+        RunSettings {
             ludex: crate::PROGRAM.into(),
             run: self.request.run.to_owned(),
-            kind: settings::Kind::Tournament,
+            kind: RunKind::Tournament,
             suite: SuiteId { name: NAME.into(), version: 1, digest: Suite::digest(text) },
             agents,
             seeds: RunSeeds::Open(self.request.seed),
@@ -235,7 +237,7 @@ impl<'a> Contest<'a> {
 impl Ready<'_> {
     /// Matches that the tournament has at most.
     pub fn matches_at_most(&self) -> u64 {
-        let tournament = &self.event.tournament;
+        let tournament = &self.schedule.tournament;
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
     }
 
@@ -255,7 +257,7 @@ impl Ready<'_> {
         let ids = contest.names.iter().enumerate().map(id).collect();
         let text = contest.terms.text()?;
         let (folder, past) = Folder::open(contest.request.data, &contest.settings(&text, ids), &text)?;
-        let tables = [Table {
+        let tables = [RunTable {
             id: PART.into(),
             game: contest.game.clone(),
             policy: contest.terms.policy.clone(),
@@ -269,13 +271,13 @@ impl Ready<'_> {
         };
         let budget = Budget::default();
         let alive = || Ok(());
-        let (folder, tables, schedule) = (&folder, &tables, &self.event);
-        let play = Play { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
+        let (folder, tables, schedule) = (&folder, &tables, &self.schedule);
+        let executor = Executor { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
         let before = past.records.len();
         let mut all = before;
         progress(all);
-        let (end, records) = play.run(past, |news| {
-            if let News::Match(_) = news {
+        let (end, records) = executor.play(past, |news| {
+            if let RunNews::Match(_) = news {
                 all += 1;
                 progress(all);
             }

@@ -11,8 +11,8 @@ use ludex_referee::suite::plan::{self, Block, Done, Due, Place, key};
 use ludex_referee::tournament::{FinishedBlock, Format, Tournament, TournamentResults, TournamentSettings};
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
-use super::episode::key_of;
+use crate::runs::Schedule;
+use crate::runs::episode::key_of;
 
 /// What stands for the name of the suite, e.g. where seeds are drawn.
 pub const NAME: &str = "tournament";
@@ -59,7 +59,7 @@ impl Terms {
 }
 
 /// A tournament among the agents of a run.
-pub struct Event {
+pub struct TournamentSchedule {
     /// Who plays whom.
     pub tournament: Tournament,
     run: String,
@@ -69,7 +69,7 @@ pub struct Event {
     rematches: u32,
 }
 
-impl Event {
+impl TournamentSchedule {
     /// The tournament of a run by its terms, among agents of these names.
     ///
     /// # Errors
@@ -81,7 +81,13 @@ impl Event {
         let entrants: HashMap<String, usize> = names.iter().cloned().zip(0..).collect();
         let index = |(name, why): (&String, &String)| Some((*entrants.get(name)?, why.clone()));
         let left_out = terms.left_out.iter().filter_map(index).collect();
-        Ok(Event { tournament, run: run.to_owned(), entrants, left_out, rematches: terms.policy.rematches })
+        Ok(TournamentSchedule {
+            tournament,
+            run: run.to_owned(),
+            entrants,
+            left_out,
+            rematches: terms.policy.rematches,
+        })
     }
 
     /// What was played, as the tournament counts it; `done` is what the records come to, match by match.
@@ -139,7 +145,7 @@ fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
     Some((place.pairing, place.index, place.turn))
 }
 
-impl Schedule for Event {
+impl Schedule for TournamentSchedule {
     fn next(&self, done: &plan::Results, records: &[Record]) -> Vec<Block> {
         let due = self.tournament.next(&self.results(done, records));
         let block = |block: ludex_referee::tournament::TournamentBlock| {
