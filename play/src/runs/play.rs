@@ -1,9 +1,10 @@
-//! Plays what a run still has to play.
+//! Plays the matches of a run that are still due.
 //!
-//! Blocks are played on threads, each by one from its first match to its last, so that a run stops between blocks. A match
-//! that the infrastructure spoiled (an endpoint that is down, a rate limit that lasts) is nobody's loss: it is played again at
-//! the end, and discarded if it fails again. Where one match after the other fails so, the endpoint is asked for a word; if it
-//! does not answer either the run stops, and those failures count for nothing: the same line goes on when the endpoint is back.
+//! Blocks are played on threads. One thread plays a block from its first match to its last, so that a run stops between
+//! blocks. If the infrastructure ends a match (an endpoint that is down, a rate limit that lasts), nobody loses it: it is
+//! played again at the end, and discarded if it fails again. After several such matches in a row, the endpoint is asked for
+//! a word. If it does not answer, the run stops and those matches are not kept; the same command continues the run when the
+//! endpoint is back.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -23,7 +24,7 @@ use crate::machine::terms::Setup;
 
 /// After this many infrastructure failures in a row, the endpoints are asked whether they are up.
 const STREAK: usize = 5;
-/// When a run stops before it is done. Every bound is looked at between blocks; `None` is no bound.
+/// The bounds at which a run stops before it is done. They are checked between blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// US dollars, over the whole run.
@@ -41,42 +42,42 @@ pub struct Budget {
 pub enum RunEnd {
     /// Everything that is to be played is played.
     Done,
-    /// A bound of the budget, in words.
+    /// A bound of the budget is reached, in words.
     Budget(String),
-    /// The infrastructure failed again and again; the last failure.
+    /// The infrastructure failed repeatedly; the last failure.
     Infrastructure(String),
 }
 
-/// What is told while a run is played.
+/// What a run reports while it is played.
 pub enum RunNews<'a> {
-    /// So many matches are due, as far as can be told now.
+    /// This many matches are due, as far as is known now.
     Due(usize),
     /// A match is done.
     Match(&'a Record),
 }
 
-/// Those of the blocks that are due which are wanted, as the records stand.
+/// Chooses among the blocks that are due, by the records so far.
 pub type Wanted<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
 
-/// A run in the middle of being played.
+/// Plays a run in this process.
 pub struct Executor<'a> {
     /// Where it is kept.
     pub folder: &'a Folder,
     /// What is due.
     pub schedule: &'a dyn Schedule,
-    /// Who plays it, by part.
+    /// Games and players, by part.
     pub tables: &'a [RunTable],
     /// Matches at a time, at least 1.
     pub jobs: usize,
     /// When to stop.
     pub budget: Budget,
-    /// A wave of blocks is cut to those that are wanted, e.g. because an interval is narrow enough.
+    /// Chooses the blocks of a wave, for example because some intervals are narrow enough.
     pub wanted: &'a Wanted<'a>,
-    /// Whether what the agents stand on is there at all: asked when matches fail one after the other.
+    /// Asks whether the endpoints of the agents are up.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
 }
 
-/// What the records of a run say is done, and which matches failed once and are to be played again.
+/// The matches that are done by the records of a run, and how often each match failed that is to be played again.
 pub fn results(run: &str, schedule: &dyn Schedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
     let (mut done, mut failed) = (Results::new(), HashMap::new());
     for record in records {
@@ -110,8 +111,8 @@ struct FinishedMatch {
 }
 
 impl FinishedMatch {
-    fn failure(&self) -> &str {
-        self.played.failure.as_deref().unwrap_or_default()
+    fn failure(&self) -> Option<&str> {
+        self.played.failure.as_deref()
     }
 }
 
@@ -268,7 +269,7 @@ impl Keeper<'_, '_> {
 
     /// Takes a match that the infrastructure ended.
     fn take_spoiled(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
-        self.executor.folder.log("failed", Some(&finished.played.record.header.episode), Some(finished.failure()))?;
+        self.executor.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
         self.spoiled.push(finished);
         if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
     }
@@ -287,7 +288,7 @@ impl Keeper<'_, '_> {
             let spoiled = std::mem::take(&mut self.spoiled);
             return self.keep_all(spoiled);
         }
-        let why = self.spoiled.last().map_or("", FinishedMatch::failure).to_owned();
+        let why = self.spoiled.last().and_then(FinishedMatch::failure).unwrap_or("no reason is known").to_owned();
         self.executor.folder.log("stopped", None, Some(&why))?;
         self.end = Some(RunEnd::Infrastructure(why));
         Ok(())
@@ -325,7 +326,7 @@ impl Keeper<'_, '_> {
     }
 }
 
-/// What a match of a run is made of: that of any match here, under the names and the policy of the run.
+/// The setup of a match of a run: that of any match in this process, with the names and the policy of the run.
 pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
     let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
     let seed = table.seeds.of(block.index);

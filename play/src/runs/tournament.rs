@@ -1,4 +1,4 @@
-//! Tournaments as runs: entrants are tried, then play by a format.
+//! Tournaments as runs: entrants are tried, then play each other by a format.
 
 pub mod schedule;
 
@@ -27,7 +27,7 @@ use crate::named::{Agents, Entry, Source};
 use crate::words;
 use schedule::{NAME, PART, Terms, TournamentSchedule};
 
-/// Blocks that each thread plays before the tournament looks who is out; it waits for the last of them.
+/// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
 const WAVE: usize = 16;
 
 /// What is played, and by whom.
@@ -36,7 +36,7 @@ pub struct Request<'a> {
     pub data: &'a Path,
     /// Name of the run.
     pub run: &'a str,
-    /// The game, as it is written.
+    /// The game, as the user wrote it.
     pub game: &'a str,
     /// The entrants.
     pub agents: &'a Agents,
@@ -46,15 +46,15 @@ pub struct Request<'a> {
     pub blocks: u64,
     /// Seed of the draws and of the games.
     pub seed: u64,
-    /// An entrant is out after this many matches lost by its own failure; 0: never.
+    /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
     pub strikes: u64,
-    /// Seconds for a move; absent: 30, with a language model 300.
+    /// Seconds for a move; by default 30, or 300 if an entrant is a language model.
     pub move_seconds: Option<u64>,
-    /// Matches at a time; absent: one for each core.
+    /// Matches at a time; by default one for each core.
     pub jobs: Option<usize>,
 }
 
-/// A tournament whose terms are known to be good.
+/// A tournament with valid terms.
 pub struct Contest<'a> {
     request: Request<'a>,
     game: GameRef,
@@ -62,7 +62,7 @@ pub struct Contest<'a> {
     jobs: usize,
     /// The run's folder.
     pub path: PathBuf,
-    /// Its terms; entrants that fail when they are tried are left out.
+    /// Its terms. Entrants that fail their trial are added to those left out.
     pub terms: Terms,
     /// Specs of entrants that were left out when the run began.
     specs: BTreeMap<String, String>,
@@ -71,9 +71,9 @@ pub struct Contest<'a> {
 /// An entrant that was tried.
 struct Trial {
     name: String,
-    /// The player, or why it is left out.
+    /// The player, or why the entrant is left out.
     player: Result<Player, String>,
-    /// Seconds that a seat of it takes in a match; 0 where it was not tried.
+    /// Seconds that each of its seats takes in a match; 0 if it was not tried.
     seconds: f64,
 }
 
@@ -85,12 +85,12 @@ pub struct Ready<'a> {
     pub schedule: TournamentSchedule,
     /// Entrants that were left out now, with the reasons.
     pub left_out: Vec<(String, String)>,
-    /// What playing will take; absent if the run has begun.
+    /// How long the tournament will take; absent if the run has begun.
     pub estimate: Option<Estimate>,
     players: BTreeMap<usize, Player>,
 }
 
-/// A tournament that has ended, for now.
+/// A tournament that has ended or stopped.
 pub struct Played {
     /// All its records, of earlier calls too.
     pub records: Vec<Record>,
@@ -101,10 +101,10 @@ pub struct Played {
 }
 
 impl<'a> Contest<'a> {
-    /// Looks at the terms. Nobody is tried before they are known to be good.
+    /// Checks the terms, before any entrant is tried.
     ///
     /// # Errors
-    /// A game that does not exist or that nobody can win, terms that make no tournament.
+    /// A game that does not exist or that nobody can win, or invalid terms.
     pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
         let game = load(request.game)?;
         let spec = game.spec();
@@ -134,12 +134,14 @@ impl<'a> Contest<'a> {
         TournamentSchedule::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
-    /// Makes the entrants ready: those of a run that has begun as they were, otherwise each plays against itself and against
-    /// random, and is left out if it fails. Programs are compiled in `bots`; absent: beside the run, so that its records name
-    /// what played, and a run that has begun is continued. `tried` is called after each trial.
+    /// Makes the entrants ready. If the run has begun, its entrants are made as they were. Otherwise each entrant plays
+    /// against itself and against `random`, and is left out if it fails; `tried` is called after each trial.
+    ///
+    /// Programs are compiled in `bots`. Without it, they are compiled beside the run, so that its records name what played,
+    /// and a run that has begun is continued.
     ///
     /// # Errors
-    /// An endpoint that fails, too few entrants that pass, an entrant of a run that can no longer be made.
+    /// An endpoint that fails, too few entrants that pass, or an entrant of a run that can no longer be made.
     pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready<'a>> {
         let begun = bots.is_none() && self.path.join("run.json").exists();
         let beside = self.path.join("bots");
@@ -180,16 +182,16 @@ impl<'a> Contest<'a> {
             let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
-                // An endpoint that is down says nothing about the agent that needs it.
+                // If an endpoint is down, the trial shows nothing about the agent that needs it.
                 Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
             };
             tried();
-            // It took all seats of one match, and each seat of one.
+            // It played all seats of one match, and each seat of another.
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
-        // `par_bridge` takes one after the other, not halves, so that slow entrants at the end do not wait in one thread.
+        // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
             self.request.agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect()
         });
@@ -198,7 +200,7 @@ impl<'a> Contest<'a> {
         Ok(trials.into_iter().map(|(_, trial)| trial).collect())
     }
 
-    /// What a tournament among those who passed will take.
+    /// How long a tournament among the entrants that passed will take.
     fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<Estimate> {
         let settings = tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
@@ -241,20 +243,21 @@ impl Ready<'_> {
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
     }
 
-    /// Plays what is still due. `progress` is told how many matches the run has.
+    /// Plays the matches that are still due. `progress` gets the number of matches that the run has.
     ///
     /// # Errors
-    /// A run of this name with other terms, a file that cannot be written.
+    /// A run of this name with other terms, or a file that cannot be written.
     pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<Played> {
         let Ready { contest, players, .. } = self;
         let id = |(who, name): (usize, &String)| {
-            let player = players.get(&who);
-            // One that was left out at the beginning keeps the spec that it had then.
-            let spec = player.map(|p| p.spec.to_string()).or_else(|| contest.specs.get(name).cloned());
-            let program = player.map(|p| settings::program(&p.spec)).unwrap_or_default();
-            AgentId { name: name.clone(), spec: spec.unwrap_or_default(), program, candidate: true, variant: false }
+            let (spec, program) = match players.get(&who) {
+                Some(player) => (player.spec.to_string(), settings::program(&player.spec)?),
+                // An entrant that was left out keeps the spec of the beginning, which is empty if it could not be made ready.
+                None => (contest.specs.get(name).cloned().unwrap_or_else(String::new), String::new()),
+            };
+            Ok(AgentId { name: name.clone(), spec, program, candidate: true, variant: false })
         };
-        let ids = contest.names.iter().enumerate().map(id).collect();
+        let ids = contest.names.iter().enumerate().map(id).collect::<anyhow::Result<_>>()?;
         let text = contest.terms.text()?;
         let (folder, past) = Folder::open(contest.request.data, &contest.settings(&text, ids), &text)?;
         let tables = [RunTable {
@@ -300,7 +303,7 @@ fn is_model(entry: &Entry) -> bool {
     matches!(&entry.source, Source::Spec(spec) if spec.class() == AgentClass::Model)
 }
 
-/// How long a tournament will take, by what the trials took.
+/// How long a tournament will take, by the time of the trials.
 #[derive(Clone, Debug, Serialize)]
 pub struct Estimate {
     /// Entrants that passed.
