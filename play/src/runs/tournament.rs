@@ -202,7 +202,8 @@ impl<'a> Contest<'a> {
 
     /// How long a tournament among the entrants that passed will take.
     fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<Estimate> {
-        let settings = tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
+        let settings =
+            tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
         let tournament = tournament::Tournament::new(settings)
             .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;
