@@ -1,4 +1,4 @@
-//! What stands in the file, with the line of whatever is wrong.
+//! Reads the file. Errors give the line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::{Entry, Measured, Source, fault_of_name, priced};
 
 const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
 const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
-/// What files are bots, in words.
+/// Which files are bots, in words.
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
 /// The agents of the text of `path`.
@@ -51,7 +51,7 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The programs of a folder, but those that `entries` name.
+/// The programs of a folder, without those that `entries` name.
 pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<Entry>> {
     let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<E
     Ok(found)
 }
 
-/// The file, to say where something is wrong.
+/// The file, for messages that say where it is wrong.
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -90,12 +90,12 @@ impl File<'_> {
         }
     }
 
-    /// What a name in the file means: relative to its folder.
+    /// The path that a name in the file means. It is relative to the file's folder.
     fn beside(&self, name: &str) -> std::path::PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// Refuses fields that do not exist.
+    /// Refuses unknown fields.
     fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
         let near = nearest(name, fields.iter().copied());
@@ -103,7 +103,7 @@ impl File<'_> {
         if item.is_table_like() && near.is_none() {
             hint = match of.strip_prefix("agents.") {
                 Some(of) => {
-                    format!("; a name with a dot stands in quotes: [agents.\"{}.{name}\"]?", of.trim_end_matches(": "))
+                    format!("; a name with a dot needs quotes: [agents.\"{}.{name}\"]?", of.trim_end_matches(": "))
                 }
                 None => format!("; did you mean [agents.{name}]?"),
             };
@@ -135,7 +135,7 @@ impl File<'_> {
                     let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
                     wrong(fields.get("file"), &why)
                 })?;
-                let no_bot = || wrong(fields.get("file"), &format!("{} is no bot: {BOTS}", path.display()));
+                let no_bot = || wrong(fields.get("file"), &format!("{} is not a bot: {BOTS}", path.display()));
                 Source::Program(found.ok_or_else(no_bot)?)
             }
             (Some(_), Some(_)) => {

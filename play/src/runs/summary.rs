@@ -1,4 +1,4 @@
-//! What a run says so far: scores, levels, ratings, costs. From its records, which are verified first.
+//! The results of a run so far: scores, levels, ratings, metrics. They come from its records, which are verified first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use super::episode::key_of;
 use super::lines::EPISODES;
 use super::play::results;
 
-/// What a candidate did in a part.
+/// The results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The part's id.
@@ -33,21 +33,21 @@ pub struct Row {
     pub score: Option<Interval>,
     /// The same against each opponent.
     pub against: Vec<Against>,
-    /// Its place on the ladder, where the part asks for it.
+    /// Its place on the ladder, if the part asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// Its rating with the anchors' as constants.
     pub rating: Option<Interval>,
-    /// What the part measures beside, by metric.
+    /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<&'static str, Measure>,
     /// Matches that were discarded.
     pub discarded: u64,
-    /// Matches that an illegal move ended and that do not count.
+    /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
 }
 
-/// What a candidate did against an opponent.
+/// The results of a candidate against an opponent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
     /// The opponent.
@@ -60,8 +60,8 @@ pub struct Against {
     pub tally: Tally,
 }
 
-/// The records of matches that count: not those that are to be played again, nor those that an illegal move ended where that does
-/// not count.
+/// The records of matches that count. Matches that are to be played again are left out, and so are matches that do not count
+/// because an illegal move ended them.
 pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     let counts = |record: &&Record| {
         let key = key_of(run, &record.header.episode).map(|(key, _)| key);
@@ -74,7 +74,7 @@ pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r
 /// The records that verify.
 ///
 /// # Errors
-/// A record of the run that does not: a fault of the program, or somebody changed the file.
+/// A record that does not verify: the program has a fault, or the file was changed.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
     let verifier = Verifier::new();
     let source = Source { file: EPISODES.into(), line: 0 };
@@ -190,7 +190,7 @@ fn rating(scale: &Scale, name: &str) -> Option<Interval> {
     Some(Interval { value: agent.rating?, low: agent.low?, high: agent.high? })
 }
 
-/// The half width of the rating's interval by part and candidate, as far as there is a rating.
+/// Half the width of the rating's interval by part and candidate, if there is a rating.
 ///
 /// # Errors
 /// As [`verified`].

@@ -204,7 +204,7 @@ fn programs_enter_by_file_and_by_folder() {
 
     for (text, said) in [
         ("[agents.x]\nfile = \"nowhere.py\"", "nowhere.py cannot be read"),
-        ("[agents.x]\nfile = \"notes.txt\"", "is no bot: .py"),
+        ("[agents.x]\nfile = \"notes.txt\"", "is not a bot: .py"),
         ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: a program costs nothing"),
         ("folder = \"nowhere\"", "line 1: folder: "),
         ("folder = 7", "line 1: folder: the name of a folder"),
@@ -242,8 +242,8 @@ fn what_is_wrong_in_the_file_is_told_with_its_line() {
         ("[agents.two]\nspec = \"random\"\nprice_in = \"1\"", "line 5: agents.two: price_in: a number of at least 0"),
         ("[agents.two]\nspec = \"random\"\nprice_out = -1", "line 5: agents.two: price_out: a number of at least 0"),
         ("[agents.random]\nspec = \"mcts\"", "line 3: agents.random: random is an agent of this program already"),
-        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is no agent name"),
-        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot stands in quotes: [agents.\"gpt.4\"]?"),
+        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is not a valid agent name"),
+        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot needs quotes: [agents.\"gpt.4\"]?"),
         ("[two]\nspec = \"random\"", "line 3: there is no field \"two\"; did you mean [agents.two]?"),
         (
             "[agents.two]\nspec = \"random\"\n[agents.two.measured]\nseconds = 1",
