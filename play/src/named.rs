@@ -38,16 +38,16 @@ pub struct Agents {
     /// The file.
     pub path: PathBuf,
     /// In the order of the file, then those of its folder of programs by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<NamedAgent>,
 }
 
 /// An agent with a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct NamedAgent {
     /// Its name.
     pub name: String,
     /// What plays.
-    pub source: Source,
+    pub source: AgentSource,
     /// USD for a million tokens of questions, if known.
     pub price_in: Option<f64>,
     /// USD for a million tokens of answers, if known.
@@ -60,7 +60,7 @@ pub struct Entry {
 
 /// What plays under a name.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum AgentSource {
     /// An agent of this program.
     Spec(AgentSpec),
     /// A program that speaks Botzone's JSON. It is made ready when it is needed.
@@ -109,7 +109,7 @@ pub fn of_data(data: &Path) -> anyhow::Result<Agents> {
 
 impl Agents {
     /// The agent of this name.
-    pub fn find(&self, name: &str) -> Option<&Entry> {
+    pub fn find(&self, name: &str) -> Option<&NamedAgent> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
@@ -139,15 +139,15 @@ impl Agents {
     }
 }
 
-impl Entry {
+impl NamedAgent {
     /// Its spec, with the prices. A program is made ready in its own folder below `into`.
     ///
     /// # Errors
     /// A program that cannot be made ready. The message holds the compiler's words, or says what is missing.
     pub fn spec(&self, into: &Path) -> anyhow::Result<AgentSpec> {
         match &self.source {
-            Source::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
-            Source::Program(bot) => {
+            AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
+            AgentSource::Program(bot) => {
                 let folder = into.join(&self.name);
                 fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
                 let line = bot.make(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;

@@ -21,7 +21,7 @@ use ludex_play::runs::folder::Look;
 use ludex_play::runs::play::{RunEnd, results};
 use ludex_play::runs::summary::verified;
 use ludex_play::runs::tournament::schedule::{Terms, TournamentSchedule};
-use ludex_play::runs::tournament::{Contest, Estimate, Request};
+use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
 use tables::Outcome;
 
 /// What `ludex tournament` takes.
@@ -100,7 +100,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
     anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
     let entrants = agents.entries.len();
-    let contest = Contest::new(Request {
+    let contest = Contest::new(TournamentRequest {
         data: &args.data,
         run: &run,
         game: &args.game,
@@ -149,7 +149,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
 }
 
-fn show_estimate(args: &Args, estimate: &Estimate, left_out: &[(String, String)]) -> anyhow::Result<()> {
+fn show_estimate(args: &Args, estimate: &TournamentEstimate, left_out: &[(String, String)]) -> anyhow::Result<()> {
     if args.json {
         let mut document = serde_json::to_value(estimate)?;
         document["left_out"] = left_out.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();

@@ -8,18 +8,18 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::files::write_whole;
 
-use super::{Entry, Measured, Source, fault_of_name, read};
+use super::{AgentSource, Measured, NamedAgent, fault_of_name, read};
 
 /// Writes an entry to the agents of `path`. With `replace`, an entry of the same name is replaced, and keeps its
 /// measurements if the spec is the same.
 ///
 /// # Errors
 /// An invalid name or price, an entry that exists already, or a file that is wrong or cannot be written.
-pub fn add(path: &Path, entry: &Entry, replace: bool) -> anyhow::Result<()> {
+pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
     if let Some(why) = fault_of_name(&entry.name) {
         anyhow::bail!(why);
     }
-    let Source::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
+    let AgentSource::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
     super::priced(spec, entry.price_in, entry.price_out)?;
     change(path, |entries, document| {
         let before = entries.iter().find(|e| e.name == entry.name);
@@ -73,7 +73,7 @@ pub fn keep_measured(path: &Path, name: &str, measured: &Measured) -> anyhow::Re
     })
 }
 
-fn entered(path: &Path, entries: &[Entry], name: &str) -> anyhow::Result<()> {
+fn entered(path: &Path, entries: &[NamedAgent], name: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
     let there = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
     anyhow::ensure!(names.contains(&name), "there is no {name} in {}; there are: {there}", path.display());
@@ -99,7 +99,7 @@ fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
 }
 
 /// Reads the file, lets `edit` change it, and writes the new text in one step.
-fn change(path: &Path, edit: impl FnOnce(&[Entry], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),

@@ -9,7 +9,7 @@ use ludex_agents::programs::{self, Bot};
 use ludex_protocol::error::nearest;
 use toml_edit::{Document, Item, TableLike};
 
-use super::{Entry, Measured, Source, fault_of_name, priced};
+use super::{AgentSource, Measured, NamedAgent, fault_of_name, priced};
 
 const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
 const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
@@ -17,7 +17,7 @@ const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
 /// The agents of the text of `path`.
-pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
+pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>> {
     let file = File { path, text };
     let document = Document::parse(text).map_err(|e| {
         let why = e.message().replace('\n', "; ");
@@ -52,11 +52,11 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
 }
 
 /// The programs of a folder, without those that `entries` name.
-pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<Entry>> {
+pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<Vec<NamedAgent>> {
     let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut found = Vec::new();
     for bot in bots {
-        let source = Source::Program(bot.clone());
+        let source = AgentSource::Program(bot.clone());
         if entries.iter().any(|entry| entry.source == source) {
             continue;
         }
@@ -69,7 +69,7 @@ pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<E
                 path.display()
             );
         }
-        found.push(Entry { name: bot.name, source, price_in: None, price_out: None, note: None, measured: None });
+        found.push(NamedAgent { name: bot.name, source, price_in: None, price_out: None, note: None, measured: None });
     }
     Ok(found)
 }
@@ -112,7 +112,7 @@ impl File<'_> {
         Err(self.wrong(span, &format!("{of}there is no field {name:?}{hint} There are: {}", fields.join(", "))))
     }
 
-    fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<Entry> {
+    fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<NamedAgent> {
         let of = format!("agents.{name}: ");
         let wrong = |at: Option<&Item>, why: &str| {
             self.wrong(at.and_then(Item::span).or_else(|| span.clone()), &format!("{of}{why}"))
@@ -127,7 +127,7 @@ impl File<'_> {
             (Some(spec), None) => {
                 let spec =
                     AgentSpec::parse(spec).map_err(|e| wrong(fields.get("spec"), &format!("spec: {}", e.message)))?;
-                Source::Spec(spec)
+                AgentSource::Spec(spec)
             }
             (None, Some(name)) => {
                 let path = self.beside(name);
@@ -136,7 +136,7 @@ impl File<'_> {
                     wrong(fields.get("file"), &why)
                 })?;
                 let no_bot = || wrong(fields.get("file"), &format!("{} is not a bot: {BOTS}", path.display()));
-                Source::Program(found.ok_or_else(no_bot)?)
+                AgentSource::Program(found.ok_or_else(no_bot)?)
             }
             (Some(_), Some(_)) => {
                 return Err(wrong(fields.get("file"), "it has a spec and a file; keep the one that plays"));
@@ -150,11 +150,11 @@ impl File<'_> {
         };
         let (price_in, price_out) = (price("price_in")?, price("price_out")?);
         let priced = match &source {
-            Source::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.to_string()),
-            Source::Program(_) if price_in.or(price_out).is_some() => {
+            AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.to_string()),
+            AgentSource::Program(_) if price_in.or(price_out).is_some() => {
                 Err("a program costs nothing; prices are for language models: leave them out".to_owned())
             }
-            Source::Program(_) => Ok(()),
+            AgentSource::Program(_) => Ok(()),
         };
         priced.map_err(|why| wrong(fields.get("price_in").or(fields.get("price_out")), &why))?;
         let measured = fields.get("measured").map(|item| {
@@ -173,7 +173,7 @@ impl File<'_> {
             })
         });
         let note = text("note")?.map(str::to_owned);
-        Ok(Entry { name: name.to_owned(), source, price_in, price_out, note, measured: measured.transpose()? })
+        Ok(NamedAgent { name: name.to_owned(), source, price_in, price_out, note, measured: measured.transpose()? })
     }
 
     fn text_of<'t>(&self, table: &'t dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<&'t str>> {

@@ -64,7 +64,7 @@ impl Cost {
 
 /// An estimate of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
+pub struct RunEstimate {
     /// By part.
     pub parts: Vec<(String, Cost)>,
     /// Of the whole.
@@ -93,7 +93,7 @@ pub fn of(
     known: &Known,
     like: Option<&str>,
     jobs: usize,
-) -> anyhow::Result<Estimate> {
+) -> anyhow::Result<RunEstimate> {
     let models: BTreeSet<usize> = (0..plan.agents.len()).filter(|&who| is_model(plan, who)).collect();
     let mut likes: Vec<Option<&str>> = like.map_or_else(|| vec![Some("random"), None], |like| vec![Some(like)]);
     if models.is_empty() {
@@ -124,7 +124,7 @@ pub fn of(
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
     let ids = || plan.parts.iter().map(|p| p.part.id.clone());
-    Ok(Estimate {
+    Ok(RunEstimate {
         points: ids().zip(parts.iter().map(width)).collect(),
         parts: ids().zip(parts).collect(),
         total,

@@ -11,11 +11,11 @@ use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
 use ludex_referee::verify::Verified;
 
-use super::estimate::{self, Estimate, Known};
+use super::estimate::{self, Known, RunEstimate};
 use super::folder::{Folder, Look};
 use super::play::{Budget, Executor, RunEnd, RunNews, results};
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{Group, Row, counting, groups, rows, verified, widths};
+use super::summary::{GroupScore, PartResult, counting, groups, rows, verified, widths};
 use super::{RunTable, tables};
 use crate::named;
 
@@ -26,7 +26,7 @@ const MODEL_JOBS: usize = 8;
 
 /// Which agents are evaluated, and by which suite.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct EvaluationRequest<'a> {
     /// Specs of agents, or names of the file of named agents.
     pub agents: &'a [String],
     /// A built-in suite, or a file.
@@ -43,7 +43,7 @@ pub struct Request<'a> {
 
 /// An evaluation that can be estimated or played.
 pub struct Evaluation<'a> {
-    request: Request<'a>,
+    request: EvaluationRequest<'a>,
     /// All matches that may be played.
     pub plan: Plan,
     tables: Vec<RunTable>,
@@ -55,7 +55,7 @@ pub struct Evaluation<'a> {
 }
 
 /// An evaluation that has ended or stopped.
-pub struct Played {
+pub struct PlayedEvaluation {
     /// Where it is kept.
     pub folder: Folder,
     /// All its records, of earlier calls too.
@@ -71,9 +71,9 @@ pub struct Findings {
     /// Every record, verified.
     pub games: Vec<Verified>,
     /// By part and agent.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PartResult>,
     /// Means over groups of parts.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupScore>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -81,7 +81,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// A suite or an agent that does not exist or cannot play.
-    pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
+    pub fn new(request: EvaluationRequest<'a>) -> anyhow::Result<Self> {
         let text = suite_text(request.suite)?;
         let suite = Suite::parse(&text, &Games::builtin())
             .with_context(|| format!("the suite {} cannot be used", request.suite))?;
@@ -99,7 +99,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// As [`estimate::of`].
-    pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<Estimate> {
+    pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<RunEstimate> {
         estimate::of(&self.plan, &self.tables, &self.known, like, self.jobs)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Evaluation<'a> {
         budget: Budget,
         ci: Option<f64>,
         news: impl FnMut(RunNews),
-    ) -> anyhow::Result<Played> {
+    ) -> anyhow::Result<PlayedEvaluation> {
         let plan = &self.plan;
         let settings = RunSettings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
         let (folder, past) = Folder::open(self.request.data, &settings, &self.text)?;
@@ -136,11 +136,11 @@ impl<'a> Evaluation<'a> {
             Executor { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
         let (end, records) = executor.play(past, news)?;
         let played = records.len() - before;
-        Ok(Played { folder, records, played, end })
+        Ok(PlayedEvaluation { folder, records, played, end })
     }
 }
 
-impl Played {
+impl PlayedEvaluation {
     /// The results by the records.
     ///
     /// # Errors

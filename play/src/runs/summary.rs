@@ -19,7 +19,7 @@ use super::play::results;
 
 /// The results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct PartResult {
     /// The part's id.
     pub part: String,
     /// The game, canonical.
@@ -86,14 +86,14 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
 }
 
 /// The rows of a run, part by part.
-pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<Row> {
+pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<PartResult> {
     let scales = rate(games, &RatingOptions::default());
     let mut out = Vec::new();
     for part in &plan.parts {
         let string = &part.game.spec().string;
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
-            let mut row = Row {
+            let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
                 agent: name.clone(),
@@ -147,8 +147,8 @@ fn measured(run: &str, part: &Part, name: &str, games: &[Verified]) -> BTreeMap<
 }
 
 /// The mean score of a candidate over the parts of each group that it played.
-pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
-    let mut out: Vec<Group> = Vec::new();
+pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
+    let mut out: Vec<GroupScore> = Vec::new();
     for part in &plan.parts {
         for row in rows.iter().filter(|row| row.part == part.part.id) {
             let Some(score) = row.score else { continue };
@@ -159,9 +159,12 @@ pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
                         known.score = (known.score * known.parts as f64 + score.value) / (known.parts + 1) as f64;
                         known.parts += 1;
                     }
-                    None => {
-                        out.push(Group { group: group.clone(), agent: row.agent.clone(), parts: 1, score: score.value })
-                    }
+                    None => out.push(GroupScore {
+                        group: group.clone(),
+                        agent: row.agent.clone(),
+                        parts: 1,
+                        score: score.value,
+                    }),
                 }
             }
         }
@@ -171,7 +174,7 @@ pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
 
 /// A mean over the parts of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
+pub struct GroupScore {
     /// The group.
     pub group: String,
     /// The candidate.

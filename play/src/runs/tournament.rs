@@ -23,7 +23,7 @@ use super::folder::{Folder, path_of, read_settings};
 use super::play::{Budget, Executor, RunEnd, RunNews};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use crate::local::{Player, Unfit, check};
-use crate::named::{Agents, Entry, Source};
+use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
 use schedule::{NAME, PART, Terms, TournamentSchedule};
 
@@ -31,7 +31,7 @@ use schedule::{NAME, PART, Terms, TournamentSchedule};
 const WAVE: usize = 16;
 
 /// What is played, and by whom.
-pub struct Request<'a> {
+pub struct TournamentRequest<'a> {
     /// Where runs are.
     pub data: &'a Path,
     /// Name of the run.
@@ -56,7 +56,7 @@ pub struct Request<'a> {
 
 /// A tournament with valid terms.
 pub struct Contest<'a> {
-    request: Request<'a>,
+    request: TournamentRequest<'a>,
     game: GameRef,
     names: Vec<String>,
     jobs: usize,
@@ -86,12 +86,12 @@ pub struct Ready<'a> {
     /// Entrants that were left out now, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// How long the tournament will take; absent if the run has begun.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<TournamentEstimate>,
     players: BTreeMap<usize, Player>,
 }
 
 /// A tournament that has ended or stopped.
-pub struct Played {
+pub struct PlayedTournament {
     /// All its records, of earlier calls too.
     pub records: Vec<Record>,
     /// How many of them were made now.
@@ -105,7 +105,7 @@ impl<'a> Contest<'a> {
     ///
     /// # Errors
     /// A game that does not exist or that nobody can win, or invalid terms.
-    pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
+    pub fn new(request: TournamentRequest<'a>) -> anyhow::Result<Self> {
         let game = load(request.game)?;
         let spec = game.spec();
         if spec.utility == Utility::Identical {
@@ -176,7 +176,7 @@ impl<'a> Contest<'a> {
     fn try_all(&self, bots: &Path, tried: impl Fn() + Sync) -> anyhow::Result<Vec<Trial>> {
         let limit = Duration::from_secs(self.terms.policy.limit_s);
         let seats = self.game.spec().players;
-        let of = |entry: &Entry| {
+        let of = |entry: &NamedAgent| {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
             let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
@@ -201,7 +201,7 @@ impl<'a> Contest<'a> {
     }
 
     /// How long a tournament among the entrants that passed will take.
-    fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<Estimate> {
+    fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<TournamentEstimate> {
         let settings =
             tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
@@ -211,7 +211,7 @@ impl<'a> Contest<'a> {
         let all: f64 = passed.iter().map(|trial| trial.seconds).sum();
         let each = all / passed.len() as f64 * f64::from(self.game.spec().players);
         let seconds = each * matches as f64 / self.jobs as f64;
-        Ok(Estimate {
+        Ok(TournamentEstimate {
             entrants: passed.len(),
             matches_at_most: matches,
             seconds_per_match: each,
@@ -248,7 +248,7 @@ impl Ready<'_> {
     ///
     /// # Errors
     /// A run of this name with other terms, or a file that cannot be written.
-    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<Played> {
+    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<PlayedTournament> {
         let Ready { contest, players, .. } = self;
         let id = |(who, name): (usize, &String)| {
             let (spec, program) = match players.get(&who) {
@@ -286,12 +286,12 @@ impl Ready<'_> {
                 progress(all);
             }
         })?;
-        Ok(Played { played: records.len() - before, records, end })
+        Ok(PlayedTournament { played: records.len() - before, records, end })
     }
 }
 
 /// An entrant made ready to play.
-fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
+fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Player, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
         return Err("a person cannot play in tournaments".into());
@@ -300,13 +300,13 @@ fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
     Ok(Player { name: entry.name.clone(), spec, agent })
 }
 
-fn is_model(entry: &Entry) -> bool {
-    matches!(&entry.source, Source::Spec(spec) if spec.class() == AgentClass::Model)
+fn is_model(entry: &NamedAgent) -> bool {
+    matches!(&entry.source, AgentSource::Spec(spec) if spec.class() == AgentClass::Model)
 }
 
 /// How long a tournament will take, by the time of the trials.
 #[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
+pub struct TournamentEstimate {
     /// Entrants that passed.
     pub entrants: usize,
     /// Matches, at most.
@@ -319,9 +319,9 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for TournamentEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Estimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
+        let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
         let each = words::number(*seconds_per_match, 3);
         write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
         let seconds = seconds.round() as u64;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ludex_play::named::{self, Entry, Measured, Source};
+use ludex_play::named::{self, AgentSource, Measured, NamedAgent};
 use serde_json::{Value, json};
 
 use super::llm_stub::Stub;
@@ -134,8 +134,8 @@ fn what_people_wrote_stays() {
         "# Ours.\n\n[agents.one]   # the first\nspec = \"random\"\n\n[agents.two]\nspec = 'mcts sims=5'  # quick\n";
     fs::write(&path, written).unwrap();
     let entry = |name: &str, spec: &str| {
-        let source = Source::Spec(ludex_agents::AgentSpec::parse(spec).unwrap());
-        Entry { name: name.into(), source, price_in: None, price_out: None, note: None, measured: None }
+        let source = AgentSource::Spec(ludex_agents::AgentSpec::parse(spec).unwrap());
+        NamedAgent { name: name.into(), source, price_in: None, price_out: None, note: None, measured: None }
     };
     named::add(&path, &entry("three.1", LITTLE), false).unwrap();
     let measured =
@@ -148,7 +148,7 @@ fn what_people_wrote_stays() {
     assert_eq!(agents.entries[2].measured.as_ref(), Some(&measured));
 
     // The same agent keeps what was measured; another one does not.
-    named::add(&path, &Entry { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
+    named::add(&path, &NamedAgent { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
     assert_eq!(named::read(&path).unwrap().entries[2].measured.as_ref(), Some(&measured));
     named::add(&path, &entry("three.1", "random"), true).unwrap();
     assert_eq!(named::read(&path).unwrap().entries[2].measured, None);
