@@ -35,24 +35,24 @@ pub const FILE: &str = "agents.toml";
 /// The agents of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Agents {
-    /// Where they stand.
+    /// The file.
     pub path: PathBuf,
     /// In the order of the file, then those of its folder of programs by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<NamedAgent>,
 }
 
 /// An agent with a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct NamedAgent {
     /// Its name.
     pub name: String,
     /// What plays.
-    pub source: Source,
-    /// USD for a million tokens of questions, if it is known.
+    pub source: AgentSource,
+    /// USD for a million tokens of questions, if known.
     pub price_in: Option<f64>,
-    /// USD for a million tokens of answers, if it is known.
+    /// USD for a million tokens of answers, if known.
     pub price_out: Option<f64>,
-    /// A word for people.
+    /// A note for people.
     pub note: Option<String>,
     /// What `ludex agents check` measured.
     pub measured: Option<Measured>,
@@ -60,14 +60,14 @@ pub struct Entry {
 
 /// What plays under a name.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum AgentSource {
     /// An agent of this program.
     Spec(AgentSpec),
-    /// A program that speaks Botzone's JSON, made ready when it is needed.
+    /// A program that speaks Botzone's JSON. It is made ready when it is needed.
     Program(Bot),
 }
 
-/// What a check found of an endpoint, for estimates: means for each call.
+/// What a check measured of an endpoint, for estimates: means over calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Tokens of a question.
@@ -85,7 +85,7 @@ pub struct Measured {
 /// The agents of a file such as `agents.toml`, or the programs of a folder.
 ///
 /// # Errors
-/// A file that cannot be read, and whatever is wrong in it, with the line and what to do.
+/// A file that cannot be read or is wrong. The message gives the line, and says what to do.
 pub fn read(path: &Path) -> anyhow::Result<Agents> {
     let entries = if path.is_dir() {
         let entries = read::programs(path, &[])?;
@@ -98,7 +98,7 @@ pub fn read(path: &Path) -> anyhow::Result<Agents> {
     Ok(Agents { path: path.to_owned(), entries })
 }
 
-/// The agents of a data folder; none, where nobody was named there.
+/// The agents of a data folder; empty if it has no file of named agents.
 ///
 /// # Errors
 /// As [`read`].
@@ -109,15 +109,15 @@ pub fn of_data(data: &Path) -> anyhow::Result<Agents> {
 
 impl Agents {
     /// The agent of this name.
-    pub fn find(&self, name: &str) -> Option<&Entry> {
+    pub fn find(&self, name: &str) -> Option<&NamedAgent> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The agent that `text` means, a name or a spec, with what it is called: its name, or the spec as it is written
-    /// canonically. Programs are made ready in folders of their own in `into`.
+    /// The agent that `text` names, by a name or a spec. The result has the agent's name (for a spec, its canonical text) and
+    /// its spec. A program is made ready in its own folder below `into`.
     ///
     /// # Errors
-    /// Neither a name nor a spec; a program that cannot be made ready.
+    /// A text that is neither a name nor a spec, or a program that cannot be made ready.
     pub fn resolve(&self, text: &str, into: &Path) -> anyhow::Result<(String, AgentSpec)> {
         let text = text.trim();
         if let Some(entry) = self.find(text) {
@@ -139,15 +139,15 @@ impl Agents {
     }
 }
 
-impl Entry {
-    /// Its spec, with the prices; a program is made ready in a folder of its own in `into`.
+impl NamedAgent {
+    /// Its spec, with the prices. A program is made ready in its own folder below `into`.
     ///
     /// # Errors
-    /// A program that cannot be made ready, in the compiler's words, or with what is missing.
+    /// A program that cannot be made ready. The message holds the compiler's words, or says what is missing.
     pub fn spec(&self, into: &Path) -> anyhow::Result<AgentSpec> {
         match &self.source {
-            Source::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
-            Source::Program(bot) => {
+            AgentSource::Spec(spec) => Ok(priced(spec, self.price_in, self.price_out)?),
+            AgentSource::Program(bot) => {
                 let folder = into.join(&self.name);
                 fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
                 let line = bot.make(&folder).map_err(|why| anyhow::anyhow!("{}: {why}", self.name))?;
@@ -157,12 +157,12 @@ impl Entry {
     }
 }
 
-/// The agent that a command line is.
+/// The spec of an agent that is started by a command line.
 pub fn program(line: &str) -> String {
     format!("botzone cmd=\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A spec with prices in USD for a million tokens: only a language model has them.
+/// A spec with prices in USD for a million tokens. Only a language model has prices.
 fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Result<AgentSpec, Refusal> {
     let wrong = |message: String| Err(Refusal::new(ErrorCode::UnknownAgent, message));
     let mut spec = spec.clone();
@@ -182,7 +182,7 @@ fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Re
 /// What is wrong with a name for an agent, and what to do.
 fn fault_of_name(name: &str) -> Option<String> {
     if !ludex_protocol::is_agent_name(name) {
-        return Some(format!("{name:?} is no agent name: 1 to 40 of A-Za-z0-9._-"));
+        return Some(format!("{name:?} is not a valid agent name: 1 to 40 of A-Za-z0-9._- are allowed"));
     }
     let taken = Roster::builtin().get(name).is_some();
     taken.then(|| format!("{name} is an agent of this program already; take another name"))

@@ -1,7 +1,7 @@
 //! Runs: suites and tournaments that are played to their end, however often they are interrupted.
 //!
-//! A run is a folder. What is in its files is done; whoever opens it again goes on from there. Nothing is decided by what
-//! is in memory, so a run may be killed at any moment.
+//! A run is a folder. The matches that its files hold are done, and a run that is opened again continues from there. No
+//! decision depends on memory alone, so a run may be killed at any moment.
 
 pub mod archive;
 pub mod bundle;
@@ -9,7 +9,6 @@ pub mod describe;
 pub mod episode;
 pub mod estimate;
 pub mod evaluation;
-pub mod event;
 pub mod folder;
 pub mod lines;
 pub mod play;
@@ -30,16 +29,16 @@ use ludex_referee::suite::{Part, Policy, Suite};
 
 use crate::local::Player;
 
-/// Which blocks are due, and what a match counts: the rules of a run, as functions of what is done.
+/// The rules of a run, as functions of the matches that are done: which blocks are due, and what a match counts.
 pub trait Schedule: Sync {
-    /// The blocks that are due, in the order to play them; none when the run is done. `done` is what the records come to,
-    /// match by match.
+    /// The blocks that are due, in the order to play them; empty when the run is done. `done` says for each match what it
+    /// counts.
     fn next(&self, done: &Results, records: &[Record]) -> Vec<Block>;
-    /// What a match counts that was played at place `turn` of a block of `part`.
+    /// What a match counts; it was played at place `turn` of a block of `part`.
     fn judge(&self, part: usize, turn: usize, record: &Record) -> Done;
     /// The part of a match and its place in its block, by its [key](ludex_referee::suite::plan::key).
     fn find(&self, key: &str) -> Option<(usize, usize)>;
-    /// How often a match of a part is played again that the infrastructure spoiled.
+    /// How many times a match of a part is replayed after an infrastructure failure.
     fn rematches(&self, part: usize) -> u32;
 }
 
@@ -61,8 +60,8 @@ impl Schedule for Plan {
     }
 }
 
-/// A game of a run with everybody who plays it.
-pub struct Table {
+/// A game of a run with the agents that play it.
+pub struct RunTable {
     /// The part's id; names of episodes hold it.
     pub id: String,
     /// The game.
@@ -75,12 +74,12 @@ pub struct Table {
     pub players: BTreeMap<usize, Player>,
 }
 
-/// The tables of a suite's parts: every agent is built for every game that it plays, so that what cannot be played is
-/// said before anything is.
+/// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
+/// found before the first match.
 ///
 /// # Errors
-/// An agent that does not play its part, by name and part.
-pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> {
+/// An agent that cannot play its part, by name and part.
+pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
         let mut players = BTreeMap::new();
@@ -99,7 +98,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);
         }
         let suite = &plan.suite;
-        out.push(Table {
+        out.push(RunTable {
             id: planned.part.id.clone(),
             game: planned.game.clone(),
             policy: suite.policy(&planned.part).clone(),
@@ -110,11 +109,11 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
     Ok(out)
 }
 
-/// An agent as it plays a part: a language model takes what the suite says about prompts, where its own spec is silent;
-/// what a variant says comes before everything.
+/// The spec of an agent in a part. A language model takes the suite's arguments for prompts if its own spec does not give
+/// them. The arguments of a variant come before all others.
 ///
 /// # Errors
-/// A spec that is none, or an argument of the suite that the agent does not take.
+/// An invalid spec, or an argument of the suite that the agent does not accept.
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;

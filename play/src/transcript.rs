@@ -1,4 +1,4 @@
-//! Transcripts of matches: decision by decision, each as the seat that made it saw the game.
+//! Transcripts of matches: one decision after the other, each with the game as the deciding seat saw it.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::runs::lines::CallLine;
 use crate::stepping::{Stepped, Stepper, given, move_text};
 use crate::words;
 
-/// A match, decision by decision.
+/// A match as a list of decisions.
 #[derive(Debug, Serialize)]
 pub struct Transcript {
     /// The episode's name.
@@ -41,10 +41,10 @@ pub struct Transcript {
     pub broken: Option<String>,
 }
 
-/// What the calls of a match cost.
+/// The cost of a match's calls.
 #[derive(Debug, Default, Serialize)]
 pub struct Sums {
-    /// How many there were.
+    /// The number of calls.
     pub calls: usize,
     /// Tokens of the questions.
     pub input: u64,
@@ -75,11 +75,11 @@ pub struct Decision {
     pub attempts: Vec<Attempt>,
     /// The move; `None` if the match ended without one.
     pub played: Option<String>,
-    /// Whether the move was made for the agent, because it was the only legal one or by the policy of the match.
+    /// Whether the move was made for the agent, because it was the only legal move or by the policy of the match.
     pub forced: bool,
-    /// How long the turn took, in milliseconds.
+    /// Time of the turn in milliseconds.
     pub ms: u64,
-    /// Name and text of what was said beside the move.
+    /// Name and text of the notes beside the move.
     pub notes: Vec<(String, String)>,
 }
 
@@ -88,14 +88,14 @@ pub struct Decision {
 pub struct Attempt {
     /// The calls that led to it.
     pub calls: Vec<ShownCall>,
-    /// What was answered and why it was refused.
+    /// The answer, and why it was refused.
     pub refused: Option<String>,
 }
 
 /// A call, without what was shown earlier in the match.
 #[derive(Debug, Serialize)]
 pub struct ShownCall {
-    /// What it was made for: `move`, `vote`, ...
+    /// Its purpose: `move`, `vote`, ...
     pub purpose: String,
     /// The model.
     pub model: String,
@@ -107,7 +107,7 @@ pub struct ShownCall {
     pub reasoning: Option<String>,
     /// The answer as it came.
     pub answer: String,
-    /// What became of the answer: `ok`, `unparsed`, `illegal`, ...
+    /// The verdict on the answer: `ok`, `unparsed`, `illegal`, ...
     pub verdict: String,
     /// The move that was read in it.
     pub read: Option<String>,
@@ -130,7 +130,7 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         let Some(step) = steps.step() else { break };
         teller.take(&*before, steps.state(), &step, &record.events[at..step.events.end]);
     }
-    // The events left over are a turn that ended the match; anything else is a fault of the record.
+    // Events that are left must be a turn that ended the match. Anything else is a fault of the record.
     let left = &record.events[steps.at()..];
     let last = |event: &RecordEvent| match event {
         RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => true,
@@ -186,7 +186,7 @@ struct Teller<'a> {
     /// By seat and turn.
     calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
     ply: u32,
-    /// What each seat, and last the public, has seen since its news were taken.
+    /// What each seat, and last the public, has seen since [`Teller::news`] took it.
     heard: Vec<Vec<String>>,
     revealed: HashSet<(usize, String)>,
     systems: HashSet<&'a str>,
@@ -222,13 +222,13 @@ impl<'a> Teller<'a> {
         (0..seats).map(|seat| (seat, Viewer::Seat(seat))).chain([(seats, Viewer::Public)])
     }
 
-    /// What a viewer has heard since it was asked last.
+    /// Takes what a viewer has seen since the last call.
     fn news(&mut self, who: Viewer) -> Vec<String> {
         let at = who.seat().unwrap_or(self.record.header.seats.len());
         std::mem::take(&mut self.heard[at])
     }
 
-    /// Takes a step: the decisions of the seats that are shown, and what everybody heard of it.
+    /// Takes a step: the decisions of the seats that are shown, and what each viewer saw of it.
     fn take(&mut self, before: &dyn DynState, after: &dyn DynState, step: &Stepped, events: &[RecordEvent]) {
         debug_assert_eq!(step.events.len(), events.len(), "a step is its events");
         self.ply += u32::from(matches!(events.first(), Some(RecordEvent::Move(_))));
@@ -257,7 +257,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What a viewer hears of an event; nothing of its own moves.
+    /// What a viewer sees of an event. Its own moves are left out.
     fn seen(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
         match event {
             RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
@@ -275,7 +275,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// One turn of a seat, as it stood before it.
+    /// One turn of a seat, with the position before it.
     fn decide(&mut self, state: &dyn DynState, m: &MoveRecord) {
         let seat = m.seat as usize;
         let mut attempts = self.asked(seat, m.turn);
@@ -291,7 +291,7 @@ impl<'a> Teller<'a> {
     fn push(&mut self, state: &dyn DynState, m: &MoveRecord, attempts: Vec<Attempt>) {
         let viewer = Viewer::Seat(m.seat as usize);
         let since = self.news(viewer);
-        // At the end spectators are told only what follows the last decision.
+        // At the end, only what follows the last decision is shown to spectators.
         self.news(Viewer::Public);
         self.decisions.push(Decision {
             ply: self.ply,
@@ -306,7 +306,7 @@ impl<'a> Teller<'a> {
         });
     }
 
-    /// Turns with calls and without any event: the match ended while the seat was asked.
+    /// Turns with calls but without an event: the match ended while the seat was asked.
     fn unanswered(&mut self, state: &dyn DynState) {
         let left: Vec<(Seat, u32)> = self.calls.keys().copied().collect();
         self.ply += u32::from(!left.is_empty());
@@ -321,7 +321,7 @@ impl<'a> Teller<'a> {
         let mut attempts: Vec<Attempt> = Vec::new();
         for kept in self.calls.remove(&(seat, turn)).unwrap_or_default() {
             let at = kept.key.attempt as usize;
-            // An attempt number comes from a file: it is a place in a list only while it is small.
+            // The number of an attempt comes from a file and may be huge, so it is bounded before it becomes an index.
             while attempts.len() <= at.min(1000) {
                 attempts.push(Attempt::default());
             }
@@ -371,12 +371,12 @@ pub fn seconds(ms: u64) -> String {
     format!("{} s", words::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
 }
 
-/// `$0.0012`: four decimals, as single calls cost less than a cent.
+/// `$0.0012`: with four decimals, because a single call costs less than a cent.
 pub fn dollars(usd: f64) -> String {
     format!("${}", words::number(usd, 4))
 }
 
-/// What was answered, and why it was refused in the game's words.
+/// The answer, and the game's reason for refusing it.
 fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
     let given = given(refused);
     let said = match &given {
@@ -390,7 +390,7 @@ fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
     format!("{said}{}", words.or_else(code).unwrap_or_else(|| "refused".to_owned()))
 }
 
-/// What was said beside a move, by name.
+/// The notes beside a move, by name.
 fn notes(notes: &ludex_protocol::record::Notes) -> Vec<(String, String)> {
     let named = [("analysis", &notes.analysis), ("emotion", &notes.emotion), ("says", &notes.say)];
     let mut out: Vec<(String, String)> =

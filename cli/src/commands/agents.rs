@@ -13,7 +13,7 @@ use ludex_agents::{AgentSpec, Roster};
 use serde_json::{Value, json};
 
 use super::print;
-use ludex_play::named::{self, Agents, Entry, Source};
+use ludex_play::named::{self, AgentSource, Agents, NamedAgent};
 
 /// What `ludex agents` takes.
 #[derive(clap::Args)]
@@ -124,14 +124,14 @@ fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
 }
 
 /// What plays, in words.
-fn source(entry: &Entry) -> String {
+fn source(entry: &NamedAgent) -> String {
     match &entry.source {
-        Source::Spec(spec) => spec.to_string(),
-        Source::Program(bot) => format!("the program {}", bot.name),
+        AgentSource::Spec(spec) => spec.to_string(),
+        AgentSource::Program(bot) => format!("the program {}", bot.name),
     }
 }
 
-fn row(entry: &Entry) -> Vec<String> {
+fn row(entry: &NamedAgent) -> Vec<String> {
     let dash = || "-".to_owned();
     let price = |usd: Option<f64>| usd.map_or_else(dash, |usd| usd.to_string());
     let figures = entry.measured.as_ref();
@@ -146,14 +146,14 @@ fn row(entry: &Entry) -> Vec<String> {
     ]
 }
 
-fn document(entry: &Entry) -> Value {
+fn document(entry: &NamedAgent) -> Value {
     let spec = match &entry.source {
-        Source::Spec(spec) => Some(spec.to_string()),
-        Source::Program(_) => None,
+        AgentSource::Spec(spec) => Some(spec.to_string()),
+        AgentSource::Program(_) => None,
     };
     let program = match &entry.source {
-        Source::Spec(_) => None,
-        Source::Program(bot) => Some(&bot.name),
+        AgentSource::Spec(_) => None,
+        AgentSource::Program(bot) => Some(&bot.name),
     };
     let measured = entry.measured.as_ref().map(|m| {
         json!({
@@ -174,7 +174,7 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
         anyhow::ensure!(fine, "{option} takes a number of at least 0: US dollars per million tokens");
     }
     let path = data.join(named::FILE);
-    let entry = Entry { name, source: Source::Spec(spec), price_in, price_out, note, measured: None };
+    let entry = NamedAgent { name, source: AgentSource::Spec(spec), price_in, price_out, note, measured: None };
     named::add(&path, &entry, new.replace)?;
     let kept = named::read(&path)?;
     let entry = kept.find(&entry.name).unwrap_or(&entry);

@@ -13,10 +13,10 @@ use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
-use ludex_play::runs::estimate::{Cost, Estimate};
-use ludex_play::runs::evaluation::{Evaluation, Findings, Played, Request};
-use ludex_play::runs::play::{Budget, End, News};
-use ludex_play::runs::summary::{Group, Row};
+use ludex_play::runs::estimate::{Cost, RunEstimate};
+use ludex_play::runs::evaluation::{Evaluation, EvaluationRequest, Findings, PlayedEvaluation};
+use ludex_play::runs::play::{Budget, RunEnd, RunNews};
+use ludex_play::runs::summary::{GroupScore, PartResult};
 use ludex_play::runs::usage::Usage;
 
 /// What `ludex evaluate` takes.
@@ -67,7 +67,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         bytes.context("--secret takes bytes in hex, such as 00ff12; 32 digits are plenty")?;
     }
     let budget = budget(&args.budget)?;
-    let evaluation = Evaluation::new(Request {
+    let evaluation = Evaluation::new(EvaluationRequest {
         agents: &args.agents,
         suite: &args.suite,
         data: &args.data,
@@ -87,23 +87,23 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
     let played = evaluation.play(&name, budget, args.ci, |news| match news {
-        News::Due(n) => bar.set_length(bar.position() + n as u64),
-        News::Match(_) => bar.inc(1),
+        RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
+        RunNews::Match(_) => bar.inc(1),
     })?;
     bar.finish_and_clear();
     let findings = played.findings(&evaluation.plan)?;
     tell(&args, &evaluation.plan, &played, &findings)?;
     match &played.end {
-        End::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
+        RunEnd::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
             let log = played.folder.path().join("log.jsonl");
             bail!("no match counts: the infrastructure failed in every one; {} says why", log.display())
         }
-        End::Done => Ok(()),
-        End::Budget(why) => {
+        RunEnd::Done => Ok(()),
+        RunEnd::Budget(why) => {
             eprintln!("ludex: stopped: {why}; run the same command with a larger budget to continue");
             Ok(())
         }
-        End::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
     }
 }
 
@@ -126,7 +126,7 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 }
 
 /// Prints the results and writes the report.
-fn tell(args: &Args, plan: &Plan, played: &Played, findings: &Findings) -> anyhow::Result<()> {
+fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
     let Findings { games, rows, groups } = findings;
     let folder = played.folder.path();
     let about = ReportAbout {
@@ -142,9 +142,9 @@ fn tell(args: &Args, plan: &Plan, played: &Played, findings: &Findings) -> anyho
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
-            End::Done => ("done", None),
-            End::Budget(why) => ("budget", Some(why)),
-            End::Infrastructure(why) => ("infrastructure", Some(why)),
+            RunEnd::Done => ("done", None),
+            RunEnd::Budget(why) => ("budget", Some(why)),
+            RunEnd::Infrastructure(why) => ("infrastructure", Some(why)),
         };
         print::json(&json!({
             "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),
@@ -184,7 +184,7 @@ pub(super) fn costs(usage: &Usage) -> String {
 }
 
 /// What stands below the table: metrics that parts ask for, and means over groups.
-pub(super) fn show_more(out: &mut impl Write, rows: &[Row], groups: &[Group]) -> io::Result<()> {
+pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[GroupScore]) -> io::Result<()> {
     for row in rows {
         for (metric, measure) in &row.metrics {
             let range = measure
@@ -194,7 +194,7 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[Row], groups: &[Group]) ->
             writeln!(out, "{}: {} of {} {}{range}", row.part, metric, row.agent, number(measure.value, 3))?;
         }
     }
-    for Group { group, agent, parts, score } in groups {
+    for GroupScore { group, agent, parts, score } in groups {
         writeln!(
             out,
             "{group}: mean score of {agent} {} over {}",
@@ -206,7 +206,7 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[Row], groups: &[Group]) ->
 }
 
 /// The table of a run.
-pub(super) fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let several = rows.iter().any(|r| r.agent != rows[0].agent);
     let mut head = vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "lost"];
     if several {
@@ -247,7 +247,7 @@ pub(super) fn show(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
 }
 
 /// Prints an estimate.
-fn show_estimate(estimate: &Estimate, out: &mut impl Write) -> io::Result<()> {
+fn show_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()> {
     let head = ["part", "matches", "moves", "calls", "tokens in", "out", "rating +-"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let cells = |id: &str, cost: &Cost, width: String| {

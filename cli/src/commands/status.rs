@@ -11,7 +11,7 @@ use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::Look;
 use ludex_play::runs::lines::LogLine;
 use ludex_play::runs::play::results;
-use ludex_play::runs::settings::Kind;
+use ludex_play::runs::settings::RunKind;
 use ludex_play::runs::summary::{counting, rows, verified};
 
 /// What `ludex status` takes.
@@ -30,7 +30,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let path = Archive::folder(&args.run, &args.data)?;
     let look = Look::at(&path)?;
-    if look.settings.kind == Kind::Tournament {
+    if look.settings.kind == RunKind::Tournament {
         return tournament::status(&look, args.json);
     }
     let plan = look.settings.plan(&look.suite)?;

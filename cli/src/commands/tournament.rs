@@ -17,11 +17,11 @@ use serde_json::json;
 
 use super::{print, report};
 use ludex_play::named;
-use ludex_play::runs::event::{Event, Terms};
 use ludex_play::runs::folder::Look;
-use ludex_play::runs::play::{End, results};
+use ludex_play::runs::play::{RunEnd, results};
 use ludex_play::runs::summary::verified;
-use ludex_play::runs::tournament::{Contest, Estimate, Request};
+use ludex_play::runs::tournament::schedule::{Terms, TournamentSchedule};
+use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
 use tables::Outcome;
 
 /// What `ludex tournament` takes.
@@ -100,7 +100,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
     anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
     let entrants = agents.entries.len();
-    let contest = Contest::new(Request {
+    let contest = Contest::new(TournamentRequest {
         data: &args.data,
         run: &run,
         game: &args.game,
@@ -137,19 +137,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let report = Report::build(&verified(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;
     let look = Look::at(path)?;
-    let outcome = Outcome::of(&look, &ready.event, terms);
+    let outcome = Outcome::of(&look, &ready.schedule, terms);
     if args.json {
         print::json(&outcome.document(&files, played.played))?;
     } else {
         outcome.show(&mut io::stdout().lock())?;
     }
     match played.end {
-        End::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
-        End::Done | End::Budget(_) => Ok(()),
+        RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        RunEnd::Done | RunEnd::Budget(_) => Ok(()),
     }
 }
 
-fn show_estimate(args: &Args, estimate: &Estimate, left_out: &[(String, String)]) -> anyhow::Result<()> {
+fn show_estimate(args: &Args, estimate: &TournamentEstimate, left_out: &[(String, String)]) -> anyhow::Result<()> {
     if args.json {
         let mut document = serde_json::to_value(estimate)?;
         document["left_out"] = left_out.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect();
@@ -163,8 +163,8 @@ pub(super) fn status(look: &Look, as_json: bool) -> anyhow::Result<()> {
     let terms = Terms::parse(&look.suite)?;
     let names: Vec<String> = look.settings.agents.iter().map(|agent| agent.name.clone()).collect();
     let seats = load(&terms.game)?.spec().players as usize;
-    let event = Event::new(&look.settings.run, &terms, &names, seats)?;
-    let outcome = Outcome::of(look, &event, &terms);
+    let schedule = TournamentSchedule::new(&look.settings.run, &terms, &names, seats)?;
+    let outcome = Outcome::of(look, &schedule, &terms);
     if as_json {
         return Ok(print::json(&outcome.document(&[], 0))?);
     }

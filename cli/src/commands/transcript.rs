@@ -15,7 +15,7 @@ use ludex_referee::Verifier;
 use super::{print, records};
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::episode::episode_of;
-use ludex_play::runs::settings::Kind;
+use ludex_play::runs::settings::RunKind;
 use ludex_play::transcript::{Transcript, transcript};
 
 /// What `ludex transcript` takes.
@@ -132,7 +132,7 @@ fn judge<'a>(run: &'a Archive, args: &'a Args) -> anyhow::Result<Option<&'a str>
     if !(args.lost || args.won) {
         return Ok(None);
     }
-    let first = run.about.agents.first().filter(|_| run.about.kind != Kind::Tournament);
+    let first = run.about.agents.first().filter(|_| run.about.kind != RunKind::Tournament);
     let first = first
         .with_context(|| format!("name the agent that won or lost with --agent NAME, one of {}", names().join(", ")))?;
     Ok(Some(&first.name))

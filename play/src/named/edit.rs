@@ -1,4 +1,4 @@
-//! Changes of the file by commands: what else stands there stays as it is, comments too.
+//! Changes of the file by commands. The rest of the file stays as it is, with its comments.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,18 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::files::write_whole;
 
-use super::{Entry, Measured, Source, fault_of_name, read};
+use super::{AgentSource, Measured, NamedAgent, fault_of_name, read};
 
-/// Writes an entry to the agents of `path`; one of the same name is replaced if `replace`, and keeps what was measured if
-/// its spec is the same.
+/// Writes an entry to the agents of `path`. With `replace`, an entry of the same name is replaced, and keeps its
+/// measurements if the spec is the same.
 ///
 /// # Errors
-/// A bad name or price, an entry that is there already, a file that is wrong or cannot be written.
-pub fn add(path: &Path, entry: &Entry, replace: bool) -> anyhow::Result<()> {
+/// An invalid name or price, an entry that exists already, or a file that is wrong or cannot be written.
+pub fn add(path: &Path, entry: &NamedAgent, replace: bool) -> anyhow::Result<()> {
     if let Some(why) = fault_of_name(&entry.name) {
         anyhow::bail!(why);
     }
-    let Source::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
+    let AgentSource::Spec(spec) = &entry.source else { anyhow::bail!("{}: programs are entered by hand", entry.name) };
     super::priced(spec, entry.price_in, entry.price_out)?;
     change(path, |entries, document| {
         let before = entries.iter().find(|e| e.name == entry.name);
@@ -51,7 +51,7 @@ pub fn add(path: &Path, entry: &Entry, replace: bool) -> anyhow::Result<()> {
 /// Takes an entry out of the agents of `path`.
 ///
 /// # Errors
-/// No such entry; a file that is wrong or cannot be written.
+/// There is no such entry, or the file is wrong or cannot be written.
 pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     change(path, |entries, document| {
         entered(path, entries, name)?;
@@ -61,7 +61,7 @@ pub fn remove(path: &Path, name: &str) -> anyhow::Result<()> {
     })
 }
 
-/// Keeps what a check measured of an agent, in its entry.
+/// Writes the measurements of a check into an agent's entry.
 ///
 /// # Errors
 /// As [`remove`].
@@ -73,7 +73,7 @@ pub fn keep_measured(path: &Path, name: &str, measured: &Measured) -> anyhow::Re
     })
 }
 
-fn entered(path: &Path, entries: &[Entry], name: &str) -> anyhow::Result<()> {
+fn entered(path: &Path, entries: &[NamedAgent], name: &str) -> anyhow::Result<()> {
     let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
     let there = if names.is_empty() { "nobody".to_owned() } else { names.join(", ") };
     anyhow::ensure!(names.contains(&name), "there is no {name} in {}; there are: {there}", path.display());
@@ -90,7 +90,7 @@ fn measured_item(measured: &Measured) -> Item {
     Item::Table(table)
 }
 
-/// The table of the agents, which has no line of its own.
+/// The table of all agents. The file has no header line for it.
 fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
     let mut table = Table::new();
     table.set_implicit(true);
@@ -98,9 +98,8 @@ fn agents(document: &mut DocumentMut) -> anyhow::Result<&mut Table> {
     item.as_table_mut().context("agents stand in one line in braces; write them as tables [agents.NAME]")
 }
 
-/// Reads the file, lets `edit` change it, and puts the new text in its place in one step: whoever reads gets the old one or
-/// the new one whole.
-fn change(path: &Path, edit: impl FnOnce(&[Entry], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
+/// Reads the file, lets `edit` change it, and writes the new text in one step.
+fn change(path: &Path, edit: impl FnOnce(&[NamedAgent], &mut DocumentMut) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
@@ -110,7 +109,7 @@ fn change(path: &Path, edit: impl FnOnce(&[Entry], &mut DocumentMut) -> anyhow::
     let mut document: DocumentMut = text.parse()?;
     edit(&entries, &mut document)?;
     let text = document.to_string();
-    // What is written can be read.
+    // The new text must be valid.
     read::agents(path, &text)?;
     let (folder, name) =
         (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());

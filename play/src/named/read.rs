@@ -1,4 +1,4 @@
-//! What stands in the file, with the line of whatever is wrong.
+//! Reads the file. Errors give the line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,15 +9,15 @@ use ludex_agents::programs::{self, Bot};
 use ludex_protocol::error::nearest;
 use toml_edit::{Document, Item, TableLike};
 
-use super::{Entry, Measured, Source, fault_of_name, priced};
+use super::{AgentSource, Measured, NamedAgent, fault_of_name, priced};
 
 const FIELDS: [&str; 6] = ["spec", "file", "price_in", "price_out", "note", "measured"];
 const MEASURED: [&str; 5] = ["tokens_in", "tokens_out", "seconds", "schema", "at"];
-/// What files are bots, in words.
+/// Which files are bots, in words.
 pub const BOTS: &str = ".py, .js, .cpp, .c, .java, .jar and executables are bots";
 
 /// The agents of the text of `path`.
-pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
+pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<NamedAgent>> {
     let file = File { path, text };
     let document = Document::parse(text).map_err(|e| {
         let why = e.message().replace('\n', "; ");
@@ -51,12 +51,12 @@ pub(super) fn agents(path: &Path, text: &str) -> anyhow::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The programs of a folder, but those that `entries` name.
-pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<Entry>> {
+/// The programs of a folder, without those that `entries` name.
+pub(super) fn programs(folder: &Path, entries: &[NamedAgent]) -> anyhow::Result<Vec<NamedAgent>> {
     let bots = programs::bots(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
     let mut found = Vec::new();
     for bot in bots {
-        let source = Source::Program(bot.clone());
+        let source = AgentSource::Program(bot.clone());
         if entries.iter().any(|entry| entry.source == source) {
             continue;
         }
@@ -69,12 +69,12 @@ pub(super) fn programs(folder: &Path, entries: &[Entry]) -> anyhow::Result<Vec<E
                 path.display()
             );
         }
-        found.push(Entry { name: bot.name, source, price_in: None, price_out: None, note: None, measured: None });
+        found.push(NamedAgent { name: bot.name, source, price_in: None, price_out: None, note: None, measured: None });
     }
     Ok(found)
 }
 
-/// The file, to say where something is wrong.
+/// The file, for messages that say where it is wrong.
 struct File<'a> {
     path: &'a Path,
     text: &'a str,
@@ -90,12 +90,12 @@ impl File<'_> {
         }
     }
 
-    /// What a name in the file means: relative to its folder.
+    /// The path that a name in the file means. It is relative to the file's folder.
     fn beside(&self, name: &str) -> std::path::PathBuf {
         self.path.parent().unwrap_or(Path::new("")).join(name)
     }
 
-    /// Refuses fields that do not exist.
+    /// Refuses unknown fields.
     fn known(&self, table: &dyn TableLike, of: &str, fields: &[&str]) -> anyhow::Result<()> {
         let Some((name, item)) = table.iter().find(|(name, _)| !fields.contains(name)) else { return Ok(()) };
         let near = nearest(name, fields.iter().copied());
@@ -103,7 +103,7 @@ impl File<'_> {
         if item.is_table_like() && near.is_none() {
             hint = match of.strip_prefix("agents.") {
                 Some(of) => {
-                    format!("; a name with a dot stands in quotes: [agents.\"{}.{name}\"]?", of.trim_end_matches(": "))
+                    format!("; a name with a dot needs quotes: [agents.\"{}.{name}\"]?", of.trim_end_matches(": "))
                 }
                 None => format!("; did you mean [agents.{name}]?"),
             };
@@ -112,7 +112,7 @@ impl File<'_> {
         Err(self.wrong(span, &format!("{of}there is no field {name:?}{hint} There are: {}", fields.join(", "))))
     }
 
-    fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<Entry> {
+    fn entry(&self, name: &str, fields: &dyn TableLike, span: Option<Range<usize>>) -> anyhow::Result<NamedAgent> {
         let of = format!("agents.{name}: ");
         let wrong = |at: Option<&Item>, why: &str| {
             self.wrong(at.and_then(Item::span).or_else(|| span.clone()), &format!("{of}{why}"))
@@ -127,7 +127,7 @@ impl File<'_> {
             (Some(spec), None) => {
                 let spec =
                     AgentSpec::parse(spec).map_err(|e| wrong(fields.get("spec"), &format!("spec: {}", e.message)))?;
-                Source::Spec(spec)
+                AgentSource::Spec(spec)
             }
             (None, Some(name)) => {
                 let path = self.beside(name);
@@ -135,8 +135,8 @@ impl File<'_> {
                     let why = format!("{} cannot be read ({e}); paths begin in this file's folder", path.display());
                     wrong(fields.get("file"), &why)
                 })?;
-                let no_bot = || wrong(fields.get("file"), &format!("{} is no bot: {BOTS}", path.display()));
-                Source::Program(found.ok_or_else(no_bot)?)
+                let no_bot = || wrong(fields.get("file"), &format!("{} is not a bot: {BOTS}", path.display()));
+                AgentSource::Program(found.ok_or_else(no_bot)?)
             }
             (Some(_), Some(_)) => {
                 return Err(wrong(fields.get("file"), "it has a spec and a file; keep the one that plays"));
@@ -150,11 +150,11 @@ impl File<'_> {
         };
         let (price_in, price_out) = (price("price_in")?, price("price_out")?);
         let priced = match &source {
-            Source::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.to_string()),
-            Source::Program(_) if price_in.or(price_out).is_some() => {
+            AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.to_string()),
+            AgentSource::Program(_) if price_in.or(price_out).is_some() => {
                 Err("a program costs nothing; prices are for language models: leave them out".to_owned())
             }
-            Source::Program(_) => Ok(()),
+            AgentSource::Program(_) => Ok(()),
         };
         priced.map_err(|why| wrong(fields.get("price_in").or(fields.get("price_out")), &why))?;
         let measured = fields.get("measured").map(|item| {
@@ -173,7 +173,7 @@ impl File<'_> {
             })
         });
         let note = text("note")?.map(str::to_owned);
-        Ok(Entry { name: name.to_owned(), source, price_in, price_out, note, measured: measured.transpose()? })
+        Ok(NamedAgent { name: name.to_owned(), source, price_in, price_out, note, measured: measured.transpose()? })
     }
 
     fn text_of<'t>(&self, table: &'t dyn TableLike, of: &str, field: &str) -> anyhow::Result<Option<&'t str>> {

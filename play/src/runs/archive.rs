@@ -1,9 +1,9 @@
-//! What is read of a run, finished or still going on: its settings, the records of its matches, the calls that its language
-//! models made, and its log.
+//! All that a run holds, finished or still being played: its settings, the records of its matches, the calls of its
+//! language models, and its log.
 //!
-//! A run is a folder, or a bundle that was made of one. A last line that is cut off is what a killed process leaves: it is
-//! passed over and named in [`Archive::cut`]; any other line that cannot be read is named in [`Archive::refused`], and the
-//! rest is still read.
+//! A run is a folder, or a bundle that was made of one. A killed process may leave a last line that is cut off: it is left
+//! out and named in [`Archive::cut`]. Any other line that cannot be read is named in [`Archive::refused`]. The rest is
+//! read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,15 +17,15 @@ use ludex_referee::read::{Found, RawLine, Refused, Source};
 use super::bundle;
 use super::episode::{MatchPlace, episode_of};
 use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN};
-use super::settings::Settings;
+use super::settings::RunSettings;
 
-/// What a run left.
+/// A run, as its files hold it.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
-    /// Where it was found: a folder, or a file.
+    /// Its folder, or the file of its bundle.
     pub place: PathBuf,
     /// Its settings.
-    pub about: Settings,
+    pub about: RunSettings,
     /// Its files as they are, by name.
     pub files: BTreeMap<String, Vec<u8>>,
     /// Its records, in the order in which matches ended.
@@ -34,7 +34,7 @@ pub struct Archive {
     pub calls: BTreeMap<String, Vec<CallLine>>,
     /// Its log.
     pub log: Vec<LogLine>,
-    /// Last lines that were cut off, which is no fault of the run.
+    /// Last lines that are cut off. This is not a fault of the run.
     pub cut: Vec<Source>,
     /// Lines that cannot be read.
     pub refused: Vec<Refused>,
@@ -44,7 +44,7 @@ impl Archive {
     /// Reads the run that `name` means: a folder, a bundle, or a name below `data`/runs.
     ///
     /// # Errors
-    /// When there is no such run, or its settings cannot be read; the message says what there is.
+    /// There is no such run (the message names the runs that there are), or its settings cannot be read.
     pub fn open(name: &str, data: &Path) -> anyhow::Result<Archive> {
         if bundle::is_bundle(Path::new(name)) {
             return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
@@ -65,7 +65,7 @@ impl Archive {
     /// The folder of the run that `name` means.
     ///
     /// # Errors
-    /// No run of this name, with those that there are.
+    /// There is no run of this name. The message names the runs that there are.
     pub fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
         let runs = data.join("runs");
         let named = runs.join(name);
@@ -86,14 +86,14 @@ impl Archive {
         bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
     }
 
-    /// Takes a run from the bytes of its files; `place` stands for it in messages.
+    /// Reads a run from the bytes of its files; messages name it by `place`.
     ///
     /// # Errors
-    /// When settings are missing or cannot be read.
+    /// The settings are missing or cannot be read.
     pub fn of_files(place: &Path, files: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Archive> {
-        let settings = files.get(RUN).with_context(|| format!("{} is no run: it has no {RUN}", place.display()))?;
+        let settings = files.get(RUN).with_context(|| format!("{} is not a run: it has no {RUN}", place.display()))?;
         let about = serde_json::from_slice(settings).with_context(|| {
-            format!("{} is damaged, and without it nothing of the run can be told", place.join(RUN).display())
+            format!("{} is damaged, and the rest of the run cannot be read without it", place.join(RUN).display())
         })?;
         let mut archive = Archive { place: place.to_owned(), about, files, ..Archive::default() };
         archive.found = archive.take(EPISODES, found);
@@ -124,7 +124,7 @@ impl Archive {
         self.calls.get(episode).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Episodes that have calls and no record: broken off, or still running.
+    /// Episodes that have calls but no record: interrupted, or still being played.
     pub fn unfinished(&self) -> BTreeSet<&str> {
         let ended: BTreeSet<&str> = self.found.iter().map(|found| episode_of(&found.parts)).collect();
         self.calls.keys().map(String::as_str).filter(|episode| !ended.contains(episode)).collect()

@@ -1,5 +1,5 @@
-//! A run as one file: a gzipped tar with the run's files, its report, a card, and the SHA-256 of each. Who has it needs the
-//! program and nothing else to check all of it.
+//! A run as one file: a gzipped tar with the run's files, its report, a card, and the SHA-256 of each. The program alone is
+//! enough to check all of it.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -14,26 +14,26 @@ use ludex_referee::read::{Refused, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
 use super::lines::{CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
-use super::settings::Settings;
+use super::settings::RunSettings;
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
 pub const SUMS: &str = "SHA256SUMS";
 /// The files of a run or a bundle, by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
-/// What is in the bundle.
+/// The card that describes the bundle.
 pub const CARD: &str = "CARD.md";
-/// More than any run holds: what unpacks to more is no bundle of ours.
+/// The most bytes that a bundle may unpack to. No run is this large.
 const MOST: u64 = 16 << 30;
 
 /// Packs the files of a run with the pages of its report. The same run gives the same bytes.
 ///
 /// # Errors
-/// When the run holds a secret, or its name cannot be that of a folder.
-pub fn write(about: &Settings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
+/// The run holds a secret, or its name cannot be that of a folder.
+pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
     let mut files = pages;
     for name in FILES {
         let Some(bytes) = run.get(name) else { continue };
-        // A line that a killed process left in two is nothing to hand on.
+        // A last line that is cut off is not handed on.
         let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
         files.insert(name.to_owned(), bytes[..end].to_vec());
     }
@@ -64,7 +64,7 @@ pub fn is_bundle(path: &Path) -> bool {
     read.is_ok() && head == [0x1f, 0x8b]
 }
 
-/// All files of a folder that was unpacked from a bundle; none where it has no sums.
+/// All files of a folder that was unpacked from a bundle; empty if the folder has no sums.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -86,13 +86,13 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
 /// The files of a bundle, by name.
 ///
 /// # Errors
-/// When it cannot be read to its end, or holds anything but files in one folder.
+/// It cannot be read to its end, or holds anything but files in one folder.
 pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
     let mut tar = tar::Archive::new(GzDecoder::new(open).take(MOST));
     let mut files = BTreeMap::new();
-    let damaged = || format!("{name} is no whole bundle; `ludex export RUN --bundle FILE` makes one");
+    let damaged = || format!("{name} is not a complete bundle; `ludex export RUN --bundle FILE` makes one");
     for entry in tar.entries().with_context(damaged)? {
         let mut entry = entry.with_context(damaged)?;
         let path = entry.path().with_context(damaged)?.into_owned();
@@ -105,17 +105,17 @@ pub fn read(file: &Path) -> anyhow::Result<Files> {
             _ => None,
         };
         let inner =
-            inner.with_context(|| format!("{name}: {} is no file in the bundle's one folder", path.display()))?;
+            inner.with_context(|| format!("{name}: {} is not a file in the bundle's one folder", path.display()))?;
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).with_context(damaged)?;
         let twice = files.insert(inner.to_owned(), bytes).is_some();
-        anyhow::ensure!(!twice, "{name}: {inner} is there twice");
+        anyhow::ensure!(!twice, "{name}: it holds {inner} twice");
     }
-    anyhow::ensure!(files.contains_key(RUN), "{name} is no bundle of a run: it has no {RUN}");
+    anyhow::ensure!(files.contains_key(RUN), "{name} is not a bundle of a run: it has no {RUN}");
     Ok(files)
 }
 
-/// What is wrong with the files by their sums; `place` stands for the bundle in messages. Nothing where there are no sums.
+/// What is wrong with the files by their sums; messages name the bundle by `place`. Empty if there are no sums.
 pub fn check(place: &Path, files: &Files) -> Vec<Refused> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();
@@ -125,10 +125,10 @@ pub fn check(place: &Path, files: &Files) -> Vec<Refused> {
     };
     let mut listed = Vec::new();
     for (k, line) in String::from_utf8_lossy(sums).lines().enumerate() {
-        // Two blanks, or a blank and a star for bytes: as `sha256sum` writes it.
+        // `sha256sum` writes two blanks, or a blank and a star for binary files.
         let Some((sum, name)) = line.split_once(' ').map(|(sum, name)| (sum, name.trim_start_matches([' ', '*'])))
         else {
-            refuse(SUMS, k + 1, format!("{line:?} is no sum and name"));
+            refuse(SUMS, k + 1, format!("{line:?} is not a sum and a name"));
             continue;
         };
         listed.push(name.to_owned());
@@ -151,7 +151,7 @@ fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
-fn card(run: &Settings, files: &Files) -> String {
+fn card(run: &RunSettings, files: &Files) -> String {
     let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
     let about = |name: &str| match name {
         RUN => "settings, fixed when the run began".to_owned(),
@@ -173,15 +173,15 @@ fn card(run: &Settings, files: &Files) -> String {
     )
 }
 
-/// Makes sure that no value of an environment variable that a spec names (`key=MY_KEY`) stands in what is handed on.
+/// Checks that files to be handed on do not contain the value of an environment variable that a spec names (`key=MY_KEY`).
 ///
 /// # Errors
-/// The variable and the file; never the value.
-pub fn holds_no_secret(about: &Settings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
+/// A file contains such a value. The message names the variable and the file, never the value.
+pub fn holds_no_secret(about: &RunSettings, files: &[(&str, &[u8])]) -> anyhow::Result<()> {
     let keys = about.agents.iter().filter_map(|a| llm::key_variable(&AgentSpec::parse(&a.spec).ok()?));
     let named = about.agents.iter().flat_map(|agent| names_of_variables(&agent.spec)).map(str::to_owned);
     for name in keys.chain(named) {
-        // Short values are no keys, and stand everywhere.
+        // Short values are not keys, and occur everywhere.
         let Some(value) = std::env::var(&name).ok().filter(|value| value.len() >= 8) else { continue };
         let value = value.as_bytes();
         let holds = |bytes: &[u8]| bytes.windows(value.len()).any(|part| part == value);
@@ -218,10 +218,10 @@ mod tests {
 
     #[test]
     fn keys_are_not_handed_on() {
-        // Some variable that is always there stands for a key.
+        // A variable that is always set takes the place of a key.
         let (name, value) = ("PATH", std::env::var("PATH").unwrap());
         let agents = vec![AgentId { name: "m".into(), spec: format!("llm model=m key={name}"), ..AgentId::default() }];
-        let about = Settings { agents, ..Settings::default() };
+        let about = RunSettings { agents, ..RunSettings::default() };
         let text = format!("before {value} behind");
         let said = holds_no_secret(&about, &[("calls.jsonl", text.as_bytes())]).unwrap_err().to_string();
         assert!(said.contains("$PATH stands in calls.jsonl") && !said.contains(&value), "{said}");

@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-use super::settings::{Kind, RunSeeds, Settings};
+use super::settings::{RunKind, RunSeeds, RunSettings};
 
 /// The end of every card.
 pub(crate) const LICENCE: &str = "\n## Licence\n\nNot stated yet: to be filled in by the owner of the run.\n";
 
 /// The program that a run was played by.
-pub(crate) fn program(about: &Settings) -> &str {
+pub(crate) fn program(about: &RunSettings) -> &str {
     if about.ludex.is_empty() { "ludex" } else { &about.ludex }
 }
 
 /// The run in a table: agents, games with their rules, suite, seeds.
-pub(crate) fn about_run(about: &Settings) -> String {
+pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut out = String::new();
     let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();
     let games: Vec<String> = about.games.iter().map(|(game, hash)| format!("`{game}` (rules hash `{hash}`)")).collect();
@@ -25,8 +25,8 @@ pub(crate) fn about_run(about: &Settings) -> String {
     };
     let suite = format!("{}, version {} ({})", line(&about.suite.name), about.suite.version, about.suite.digest);
     let kind = match about.kind {
-        Kind::Evaluate => "evaluation",
-        Kind::Tournament => "tournament",
+        RunKind::Evaluate => "evaluation",
+        RunKind::Tournament => "tournament",
     };
     let mut rows =
         vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];

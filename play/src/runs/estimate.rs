@@ -1,9 +1,9 @@
-//! What a run will take, before anything is played: the same plan, small, with stand-ins of this program in the place of
-//! language models, which cost nothing; then multiplied.
+//! Estimates the cost of a run before it is played. A small part of the plan is played, with agents of this program in the
+//! place of language models, which cost nothing; the result is multiplied.
 //!
-//! A stand-in sees the questions that the model would see, so its prompts are rendered and measured as they would be sent. How
-//! long the answers are and how long they take is known once `ludex agents check` has asked the model; until then it is a guess by
-//! the prompting strategy, and said to be one. Agents of this program and programs are tried themselves.
+//! A stand-in gets the questions that the model would get, so the prompts are rendered and measured as they would be sent. The
+//! length of the answers and their time are known once `ludex agents check` has asked the model. Until then they are guessed
+//! from the prompting strategy, and the estimate says so. Agents of this program and external programs play themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,19 +18,19 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::play::setup;
-use super::{Table, spec_in};
+use super::{RunTable, spec_in};
 use crate::local::{self, Asking, Player};
 use crate::named::Measured;
 
 /// Blocks of each pairing that are tried.
 const TRIED: u64 = 2;
 
-/// What a part, or all of them, will take.
+/// The cost of a part, or of all parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Matches.
     pub matches: f64,
-    /// Moves of the candidates, without those that are not asked for.
+    /// Moves that the candidates are asked for.
     pub moves: f64,
     /// Calls of language models.
     pub calls: f64,
@@ -44,7 +44,7 @@ pub struct Cost {
     pub unpriced: f64,
     /// Seconds of waiting for endpoints, all calls one after the other.
     pub waiting: f64,
-    /// Seconds of computing, by everybody who plays here.
+    /// Seconds of computing, of all agents on this machine.
     pub computing: f64,
 }
 
@@ -64,30 +64,36 @@ impl Cost {
 
 /// An estimate of a run.
 #[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
+pub struct RunEstimate {
     /// By part.
     pub parts: Vec<(String, Cost)>,
     /// Of the whole.
     pub total: Cost,
     /// US dollars; absent where a price is not known.
     pub usd: Option<f64>,
-    /// Hours by the clock, with so many matches at a time as are asked for.
+    /// Hours by the clock, with the requested number of matches at a time.
     pub hours: f64,
     /// Half the width of the 95 % interval of a rating by part, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
     pub points: Vec<(String, f64)>,
-    /// What is a guess, and what would make it none.
+    /// What is guessed, and how it could be known.
     pub guesses: Vec<String>,
 }
 
-/// What is known of a candidate's calls, by the agent's place in the run; absent where nothing was measured.
+/// What was measured of the candidates' calls, by the agent's index in the run.
 pub type Known = BTreeMap<usize, Measured>;
 
-/// Estimates a run. `like` says who stands in for language models; without it once `random` and once the middle of the ladder,
-/// and the mean of both.
+/// Estimates a run. `like` is the agent that plays in the place of language models. Without it, the estimate is the mean of two:
+/// with `random`, and with the middle of the ladder.
 ///
 /// # Errors
-/// A stand-in that does not play a game of the suite, and whatever goes wrong with an agent that is tried.
-pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs: usize) -> anyhow::Result<Estimate> {
+/// A stand-in that does not play a game of the suite, or a failure of an agent that is tried.
+pub fn of(
+    plan: &Plan,
+    tables: &[RunTable],
+    known: &Known,
+    like: Option<&str>,
+    jobs: usize,
+) -> anyhow::Result<RunEstimate> {
     let models: BTreeSet<usize> = (0..plan.agents.len()).filter(|&who| is_model(plan, who)).collect();
     let mut likes: Vec<Option<&str>> = like.map_or_else(|| vec![Some("random"), None], |like| vec![Some(like)]);
     if models.is_empty() {
@@ -118,7 +124,7 @@ pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
     let ids = || plan.parts.iter().map(|p| p.part.id.clone());
-    Ok(Estimate {
+    Ok(RunEstimate {
         points: ids().zip(parts.iter().map(width)).collect(),
         parts: ids().zip(parts).collect(),
         total,
@@ -132,11 +138,11 @@ fn is_model(plan: &Plan, who: usize) -> bool {
     AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
-/// What each part takes if language models play as `like` does: a few blocks of each pairing that comes up are played, and
-/// multiplied.
+/// The cost of each part if language models play as `like` does: a few blocks of each pairing that is due are played, and their
+/// cost is multiplied.
 fn tried(
     plan: &Plan,
-    tables: &[Table],
+    tables: &[RunTable],
     known: &Known,
     models: &BTreeSet<usize>,
     like: Option<&str>,
@@ -180,7 +186,7 @@ fn tried(
     let cost = |(at, pairings): (usize, BTreeMap<Vec<usize>, Cost>)| {
         let mut sum = Cost::default();
         for (pairing, cost) in pairings {
-            // Agents stand in the same order in the small plan and in the whole one. A suite's pairings are of two.
+            // Agents have the same order in the small plan and in the whole one. A suite's pairings have two agents.
             let planned = pairing.try_into().map_or(0, |pairing| plan.parts[at].planned(pairing));
             sum.add(&cost, planned as f64 / cost.matches.max(1.0));
         }
@@ -189,10 +195,15 @@ fn tried(
     Ok(found.into_iter().enumerate().map(cost).collect())
 }
 
-/// What a block cost, and what its matches count.
+/// The cost of a block, and what its matches count.
 type Tried = (Cost, Vec<(String, Done)>);
 
-fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, block: &Block) -> anyhow::Result<Tried> {
+fn try_block(
+    small: &Plan,
+    table: &RunTable,
+    meters: &BTreeMap<usize, StandIn>,
+    block: &Block,
+) -> anyhow::Result<Tried> {
     let mut cost = Cost::default();
     let mut matches = Vec::new();
     for due in &block.matches {
@@ -218,7 +229,7 @@ fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, blo
         let played = local::play(setup(table, block, due, "estimate", &name), &players, asking, |_, _| {});
         let seconds = begun.elapsed().as_secs_f64();
         let judged = small.done(block.part, due.turn, &played.record);
-        // What went wrong here goes wrong in the run too, and is told there.
+        // A failure here will occur in the run too, and is reported there.
         matches.push((name, judged));
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
         cost.add(&Cost { matches: 1.0, computing: seconds, ..seen.clone() }, 1.0);
@@ -226,13 +237,13 @@ fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, blo
     Ok((cost, matches))
 }
 
-/// Who plays in the place of a language model, and what the model would be asked.
+/// An agent that plays in the place of a language model, and the model's settings.
 #[derive(Clone)]
 struct StandIn {
     agent: Arc<dyn Agent>,
     spec: AgentSpec,
     game: GameRef,
-    /// What was measured of the model.
+    /// What was measured of the model, if it was.
     measured: Option<Measured>,
 }
 
@@ -254,7 +265,7 @@ fn stand_in(
 }
 
 impl StandIn {
-    /// The stand-in's agent, whose questions are measured as the model's would be.
+    /// The stand-in's agent. Its questions are measured as those of the model.
     fn metered(&self, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
         let StandIn { agent, spec, game, measured } = self.clone();
         let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
@@ -269,17 +280,17 @@ impl StandIn {
                 (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
                 _ => seen.unpriced += calls,
             }
-            // Where nothing was measured: half a second, and sixty tokens a second.
+            // If nothing was measured: half a second, and sixty tokens a second.
             seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
             drop(seen);
             agent.act(ask, deadline)
         };
-        // The prompts that are measured may tell the last moves.
+        // The prompts that are measured may contain the last moves.
         Arc::new(wrap(agent, act).reading_past())
     }
 }
 
-/// A candidate that plays itself, and is counted.
+/// A candidate that plays itself; its moves are counted.
 fn counted(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
     Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;

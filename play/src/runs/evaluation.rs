@@ -11,42 +11,42 @@ use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
 use ludex_referee::verify::Verified;
 
-use super::estimate::{self, Estimate, Known};
+use super::estimate::{self, Known, RunEstimate};
 use super::folder::{Folder, Look};
-use super::play::{Budget, End, News, Play, results};
-use super::settings::{RunSeeds, Settings};
-use super::summary::{Group, Row, counting, groups, rows, verified, widths};
-use super::{Table, tables};
+use super::play::{Budget, Executor, RunEnd, RunNews, results};
+use super::settings::{RunSeeds, RunSettings};
+use super::summary::{GroupScore, PartResult, counting, groups, rows, verified, widths};
+use super::{RunTable, tables};
 use crate::named;
 
-/// Rounds of blocks that are played before the intervals are looked at again.
+/// Rounds of blocks that are played before the intervals are computed again.
 const ROUNDS: u64 = 4;
-/// Matches at a time with a language model: most of their time is waiting.
+/// Matches at a time with a language model. Most of their time is waiting.
 const MODEL_JOBS: usize = 8;
 
-/// What is evaluated, and with what.
+/// Which agents are evaluated, and by which suite.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// Agents, or names of the file of named agents.
+pub struct EvaluationRequest<'a> {
+    /// Specs of agents, or names of the file of named agents.
     pub agents: &'a [String],
     /// A built-in suite, or a file.
     pub suite: &'a str,
-    /// Where runs and named agents are.
+    /// The folder with runs and named agents.
     pub data: &'a Path,
     /// The share of the suite that is played.
     pub scale: f64,
-    /// Bytes in hex that seeds are made from; absent: the seeds that everybody plays.
+    /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
     pub secret: Option<&'a str>,
-    /// Matches at a time; absent: 8 with a language model, else one for each core.
+    /// Matches at a time; by default 8 with a language model, otherwise one for each core.
     pub jobs: Option<usize>,
 }
 
 /// An evaluation that can be estimated or played.
 pub struct Evaluation<'a> {
-    request: Request<'a>,
-    /// Everything that may be played.
+    request: EvaluationRequest<'a>,
+    /// All matches that may be played.
     pub plan: Plan,
-    tables: Vec<Table>,
+    tables: Vec<RunTable>,
     known: Known,
     jobs: usize,
     /// The suite's text.
@@ -54,8 +54,8 @@ pub struct Evaluation<'a> {
     seeds: RunSeeds,
 }
 
-/// A run that has ended, for now.
-pub struct Played {
+/// An evaluation that has ended or stopped.
+pub struct PlayedEvaluation {
     /// Where it is kept.
     pub folder: Folder,
     /// All its records, of earlier calls too.
@@ -63,17 +63,17 @@ pub struct Played {
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: End,
+    pub end: RunEnd,
 }
 
-/// What the records of an evaluation come to.
+/// The results of an evaluation.
 pub struct Findings {
     /// Every record, verified.
     pub games: Vec<Verified>,
     /// By part and agent.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PartResult>,
     /// Means over groups of parts.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupScore>,
 }
 
 impl<'a> Evaluation<'a> {
@@ -81,7 +81,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// A suite or an agent that does not exist or cannot play.
-    pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
+    pub fn new(request: EvaluationRequest<'a>) -> anyhow::Result<Self> {
         let text = suite_text(request.suite)?;
         let suite = Suite::parse(&text, &Games::builtin())
             .with_context(|| format!("the suite {} cannot be used", request.suite))?;
@@ -95,22 +95,28 @@ impl<'a> Evaluation<'a> {
         Ok(Evaluation { request, plan, tables, known, jobs, text, seeds })
     }
 
-    /// What it will take. `like` stands in for language models, see [`estimate::of`].
+    /// The cost of the evaluation. `like` plays in the place of language models, see [`estimate::of`].
     ///
     /// # Errors
     /// As [`estimate::of`].
-    pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<Estimate> {
+    pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<RunEstimate> {
         estimate::of(&self.plan, &self.tables, &self.known, like, self.jobs)
     }
 
-    /// Plays what the run `name` still has to play. With `ci`, a part stops when the 95 % interval of its rating is at most
-    /// this many points to each side.
+    /// Plays the matches of the run `name` that are still due. With `ci`, a part stops when the 95 % interval of its rating
+    /// is at most this many points wide to each side.
     ///
     /// # Errors
-    /// A run of this name with other settings, an endpoint that does not answer, a file that cannot be written.
-    pub fn play(&self, name: &str, budget: Budget, ci: Option<f64>, news: impl FnMut(News)) -> anyhow::Result<Played> {
+    /// A run of this name with other settings, an endpoint that does not answer, or a file that cannot be written.
+    pub fn play(
+        &self,
+        name: &str,
+        budget: Budget,
+        ci: Option<f64>,
+        news: impl FnMut(RunNews),
+    ) -> anyhow::Result<PlayedEvaluation> {
         let plan = &self.plan;
-        let settings = Settings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
+        let settings = RunSettings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
         let (folder, past) = Folder::open(self.request.data, &settings, &self.text)?;
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {
@@ -126,15 +132,16 @@ impl<'a> Evaluation<'a> {
         let wanted = |records: &[Record], due: Vec<Block>| wanted(name, plan, ci, records, due);
         let alive = || hello(plan, &folder);
         let (tables, jobs) = (&self.tables, self.jobs);
-        let play = Play { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
-        let (end, records) = play.run(past, news)?;
+        let executor =
+            Executor { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
+        let (end, records) = executor.play(past, news)?;
         let played = records.len() - before;
-        Ok(Played { folder, records, played, end })
+        Ok(PlayedEvaluation { folder, records, played, end })
     }
 }
 
-impl Played {
-    /// What the records come to.
+impl PlayedEvaluation {
+    /// The results by the records.
     ///
     /// # Errors
     /// A record that does not verify.
@@ -145,7 +152,7 @@ impl Played {
         Ok(Findings { games: verified(&self.records)?, groups: groups(plan, &rows), rows })
     }
 
-    /// Why the last match failed that the infrastructure spoiled, by the log.
+    /// Why the last match with an infrastructure failure failed, by the log.
     pub fn last_failure(&self) -> String {
         let log = Look::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
         let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
@@ -162,14 +169,14 @@ fn suite_text(name: &str) -> anyhow::Result<String> {
     Ok(Suite::named(name)?.to_owned())
 }
 
-/// Names and specs of the candidates, and what is known of their calls.
+/// Names and specs of the candidates, and what was measured of their calls.
 fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, String)>, Known)> {
     let named = named::of_data(data)?;
     let mut out: Vec<(String, String)> = Vec::new();
     let mut known = Known::new();
     for text in agents {
         let (name, spec) = named.resolve(text, &data.join("programs"))?;
-        // A model without a name is known by what decides its moves: endpoints and prices may change.
+        // A model without a name is named by the arguments that decide its moves; endpoints and prices may change.
         let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
         anyhow::ensure!(out.iter().all(|(other, _)| *other != name), "{name} is named twice");
         if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
@@ -180,7 +187,7 @@ fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, St
     Ok((out, known))
 }
 
-/// Asks every endpoint for a word before anything is played, so that a wrong URL, key or model costs no match.
+/// Asks every endpoint for a word before the first match, so that a wrong URL, key or model spoils no match.
 fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
         let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
@@ -206,7 +213,7 @@ fn is_priced(spec: &str) -> bool {
     AgentSpec::parse(spec).is_ok_and(|spec| spec.gives("price_in") && spec.gives("price_out"))
 }
 
-/// With `ci`, a few rounds of the parts whose intervals are still wider.
+/// The blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
 fn wanted(run: &str, plan: &Plan, ci: Option<f64>, records: &[Record], due: Vec<Block>) -> anyhow::Result<Vec<Block>> {
     let Some(ci) = ci else { return Ok(due) };
     let widths = widths(run, plan, records)?;

@@ -1,7 +1,7 @@
 //! The folder of a run: `run.json`, `suite.toml`, `episodes.jsonl`, `calls.jsonl`, `log.jsonl`.
 //!
-//! Lines are only ever appended. A record is appended, and on the disk, when its match is over, and not before: that is what
-//! makes a match done. A last line that was cut off is what a killed run left behind, and is cut away when it goes on.
+//! Lines are only ever appended. When a match is over, its record is appended and written to the disk: that makes the match
+//! done. A killed run may leave a last line that is cut off; it is removed when the run continues.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, RUN, SUITE};
-use super::settings::Settings;
+use super::settings::RunSettings;
 use super::usage::Usage;
 use crate::files::write_whole;
 use crate::local::Journals;
@@ -27,7 +27,7 @@ pub fn path_of(data: &Path, run: &str) -> PathBuf {
     data.join("runs").join(run)
 }
 
-/// The calls of a match that was interrupted, by seat and the agent's own name of the call.
+/// The calls of a match that was interrupted, by seat and key.
 pub type Calls = HashMap<(usize, String), Value>;
 
 /// What a run has done so far.
@@ -35,9 +35,9 @@ pub type Calls = HashMap<(usize, String), Value>;
 pub struct Past {
     /// The records, in the order in which they were kept.
     pub records: Vec<Record>,
-    /// All that was called.
+    /// The cost of all calls.
     pub usage: Usage,
-    /// Calls of episodes that have no record: of matches that were interrupted.
+    /// Calls of matches without a record, by episode: these matches were interrupted.
     pub open: HashMap<String, Calls>,
     /// Its log.
     pub log: Vec<LogLine>,
@@ -64,15 +64,15 @@ impl Past {
     }
 }
 
-/// A run as it stands, beside whoever may be playing it.
+/// A run as it is now. Another process may be playing it.
 pub struct Look {
-    /// What it was begun with.
-    pub settings: Settings,
+    /// Its settings.
+    pub settings: RunSettings,
     /// The text of its suite.
     pub suite: String,
-    /// What it has done.
+    /// What it has done so far.
     pub past: Past,
-    /// Whether somebody is playing it.
+    /// Whether a process is playing it.
     pub playing: bool,
 }
 
@@ -80,21 +80,21 @@ impl Look {
     /// Reads a run.
     ///
     /// # Errors
-    /// A folder that is no run, or files of it that cannot be read.
+    /// A folder that is not a run, or a file of it that cannot be read.
     pub fn at(path: &Path) -> anyhow::Result<Look> {
         let settings = read_settings(path)?;
         let file = path.join(SUITE);
         let suite = fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         let past = Past::read(path, false)?;
         let lock = File::open(path.join("lock"));
-        // The lock is given back at once: whoever looks must not keep anybody from playing.
+        // The lock is released at once, so that looking at a run does not keep another process from playing it.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
         Ok(Look { settings, suite, past, playing })
     }
 }
 
-/// A run that is open for playing. Nobody else can open it until this is dropped.
+/// A run that is open for playing. No other process can open it until this is dropped.
 pub struct Folder {
     path: PathBuf,
     run: String,
@@ -107,12 +107,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the run of these settings, or begins it.
+    /// Opens the run with these settings, or begins it.
     ///
     /// # Errors
-    /// A run of the same name with other settings, each named; a run that somebody else is playing; a folder or a file
-    /// that cannot be used; a line in the middle of a file that is damaged.
-    pub fn open(data: &Path, settings: &Settings, suite: &str) -> anyhow::Result<(Folder, Past)> {
+    /// A run of the same name with other settings, each named; a run that another process is playing; a folder or a file
+    /// that cannot be used; a damaged line before the end of a file.
+    pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, Past)> {
         let path = path_of(data, &settings.run);
         let failed = || format!("{} cannot be used", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
@@ -125,7 +125,7 @@ impl Folder {
         if begun.exists() {
             let was = read_settings(&path)?;
             let differences = was.differences(settings);
-            // A run that never played anything is begun anew by a line that was corrected.
+            // A run that has played nothing may begin again with other settings.
             let fresh = [EPISODES, CALLS].iter().all(|f| fs::metadata(path.join(f)).map_or(0, |m| m.len()) == 0);
             if fresh {
                 begin(&path, settings, suite).with_context(failed)?;
@@ -166,15 +166,15 @@ impl Folder {
         &self.run
     }
 
-    /// All that was called so far.
+    /// The cost of all calls so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a record: the match is done when this returns.
+    /// Keeps a record. The match is done when this returns.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The record cannot be written.
     pub fn keep(&self, record: &Record) -> anyhow::Result<()> {
         let line = record.to_line()?;
         let mut file = self.episodes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,7 +184,7 @@ impl Folder {
     /// Adds a line to the log of the run.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The line cannot be written.
     pub fn log(&self, what: &str, episode: Option<&str>, why: Option<&str>) -> anyhow::Result<()> {
         let line = LogLine {
             at: crate::time::now_text(),
@@ -212,7 +212,7 @@ impl Folder {
         format!("{} cannot be written", self.path.join(name).display())
     }
 
-    /// The journals of an episode; `before` is what was called in it before the run was interrupted.
+    /// The journals of an episode; `before` holds the calls that were made in it before the run was interrupted.
     pub fn journals<'f>(&'f self, episode: &str, seats: usize, before: Calls) -> EpisodeJournals<'f> {
         let mut by_seat: Vec<HashMap<String, Value>> = (0..seats).map(|_| HashMap::new()).collect();
         for ((seat, key), call) in before {
@@ -256,31 +256,32 @@ impl Journal for SeatJournal<'_> {
     }
 }
 
-/// Writes what a run begins with.
-fn begin(path: &Path, settings: &Settings, suite: &str) -> io::Result<()> {
+/// Writes the files of a run that has played nothing.
+fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Result<()> {
     write_whole(path, SUITE, suite.as_bytes())?;
     // Last: a folder with this file is a run.
     write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())
 }
 
-/// The settings of a run that is there.
+/// The settings of a run.
 ///
 /// # Errors
-/// A folder that is no run, or whose settings cannot be read.
-pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
+/// A folder that is not a run, or settings that cannot be read.
+pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
     let file = path.join(RUN);
-    let text =
-        fs::read_to_string(&file).with_context(|| format!("{} is no run: run.json cannot be read", path.display()))?;
+    let text = fs::read_to_string(&file)
+        .with_context(|| format!("{} is not a run: run.json cannot be read", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
 }
 
-/// One write for one line, so that a kill leaves at most one line that is cut off.
+/// Appends a line in one write, so that a kill leaves at most one line that is cut off.
 ///
-/// A line that does not fit on the disk is taken back, so that the next one does not stand behind half of it.
+/// If the line does not fit on the disk, what was written of it is removed, so that the next line does not follow half a
+/// line.
 fn append(file: &mut File, line: &str) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
-        // If this fails too, what is left is a line that was cut off.
+        // If this fails too, a line that is cut off remains.
         let _ = file.set_len(len);
     })
 }

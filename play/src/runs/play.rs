@@ -1,9 +1,10 @@
-//! Plays what a run still has to play.
+//! Plays the matches of a run that are still due.
 //!
-//! Blocks are played on threads, each by one from its first match to its last, so that a run stops between blocks. A match
-//! that the infrastructure spoiled (an endpoint that is down, a rate limit that lasts) is nobody's loss: it is played again at
-//! the end, and discarded if it fails again. Where one match after the other fails so, the endpoint is asked for a word; if it
-//! does not answer either the run stops, and those failures count for nothing: the same line goes on when the endpoint is back.
+//! Blocks are played on threads. One thread plays a block from its first match to its last, so that a run stops between
+//! blocks. If the infrastructure ends a match (an endpoint that is down, a rate limit that lasts), nobody loses it: it is
+//! played again at the end, and discarded if it fails again. After several such matches in a row, the endpoint is asked for
+//! a word. If it does not answer, the run stops and those matches are not kept; the same command continues the run when the
+//! endpoint is back.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,13 +18,13 @@ use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 use super::episode::{AGAIN, key_of, name_of};
 use super::folder::{Calls, Folder, Past};
 use super::usage::Usage;
-use super::{Schedule, Table};
+use super::{RunTable, Schedule};
 use crate::local::{self, Asking, Played};
 use crate::machine::terms::Setup;
 
-/// How many matches may fail one after the other by the infrastructure before it is asked whether it is there.
+/// After this many infrastructure failures in a row, the endpoints are asked whether they are up.
 const STREAK: usize = 5;
-/// When a run stops before it is done. Every bound is looked at between blocks; `None` is no bound.
+/// The bounds at which a run stops before it is done. They are checked between blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// US dollars, over the whole run.
@@ -38,45 +39,45 @@ pub struct Budget {
 
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum RunEnd {
     /// Everything that is to be played is played.
     Done,
-    /// A bound of the budget, in words.
+    /// A bound of the budget is reached, in words.
     Budget(String),
-    /// The infrastructure failed again and again; the last failure.
+    /// The infrastructure failed repeatedly; the last failure.
     Infrastructure(String),
 }
 
-/// What is told while a run is played.
-pub enum News<'a> {
-    /// So many matches are due, as far as can be told now.
+/// What a run reports while it is played.
+pub enum RunNews<'a> {
+    /// This many matches are due, as far as is known now.
     Due(usize),
     /// A match is done.
     Match(&'a Record),
 }
 
-/// Those of the blocks that are due which are wanted, as the records stand.
+/// Chooses among the blocks that are due, by the records so far.
 pub type Wanted<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
 
-/// A run in the middle of being played.
-pub struct Play<'a> {
+/// Plays a run in this process.
+pub struct Executor<'a> {
     /// Where it is kept.
     pub folder: &'a Folder,
     /// What is due.
     pub schedule: &'a dyn Schedule,
-    /// Who plays it, by part.
-    pub tables: &'a [Table],
+    /// Games and players, by part.
+    pub tables: &'a [RunTable],
     /// Matches at a time, at least 1.
     pub jobs: usize,
     /// When to stop.
     pub budget: Budget,
-    /// A wave of blocks is cut to those that are wanted, e.g. because an interval is narrow enough.
+    /// Chooses the blocks of a wave, for example because some intervals are narrow enough.
     pub wanted: &'a Wanted<'a>,
-    /// Whether what the agents stand on is there at all: asked when matches fail one after the other.
+    /// Asks whether the endpoints of the agents are up.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
 }
 
-/// What the records of a run say is done, and which matches failed once and are to be played again.
+/// The matches that are done by the records of a run, and how often each match failed that is to be played again.
 pub fn results(run: &str, schedule: &dyn Schedule, records: &[Record]) -> (Results, HashMap<String, u32>) {
     let (mut done, mut failed) = (Results::new(), HashMap::new());
     for record in records {
@@ -98,129 +99,123 @@ pub fn results(run: &str, schedule: &dyn Schedule, records: &[Record]) -> (Resul
     (done, failed)
 }
 
-/// A match on its way: what it is, and how it went.
-struct Finished {
+/// A match that was played and is not kept yet.
+struct FinishedMatch {
     part: usize,
     turn: usize,
     key: String,
     played: Played,
-    /// When it was begun, and when it was over.
+    /// When it began and when it ended.
     begun: Instant,
     over: Instant,
 }
 
-impl Play<'_> {
+impl FinishedMatch {
+    fn failure(&self) -> Option<&str> {
+        self.played.failure.as_deref()
+    }
+}
+
+/// Blocks that are played together.
+struct Wave<'a> {
+    queue: Mutex<VecDeque<Block>>,
+    /// No block is begun after this is set.
+    stop: AtomicBool,
+    /// Calls of matches that were interrupted.
+    open: &'a Mutex<HashMap<String, Calls>>,
+    /// Matches that failed once.
+    failed: &'a HashMap<String, u32>,
+}
+
+/// A match, and where its thread is told that it has been kept.
+type Handover = (FinishedMatch, mpsc::Sender<()>);
+
+impl Executor<'_> {
     /// Plays until nothing is due, the budget is used up, or the infrastructure fails.
     ///
     /// # Errors
-    /// When something cannot be kept: nothing is played on then.
-    pub fn run(&self, past: Past, mut news: impl FnMut(News)) -> anyhow::Result<(End, Vec<Record>)> {
-        let begun = Instant::now();
-        let mut records = past.records;
+    /// A record or a line of the log cannot be written. Nothing is played after that.
+    pub fn play(&self, past: Past, mut news: impl FnMut(RunNews)) -> anyhow::Result<(RunEnd, Vec<Record>)> {
         let open = Mutex::new(past.open);
-        let (mut done, mut failed) = results(self.folder.run(), self.schedule, &records);
+        let begun = Instant::now();
+        let mut keeper =
+            Keeper { executor: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
         loop {
-            if let Some(why) = self.spent(records.len(), begun) {
-                self.folder.log("stopped", None, Some(&why))?;
-                return Ok((End::Budget(why), records));
+            keeper.check_budget()?;
+            if let Some(end) = keeper.end {
+                return Ok((end, keeper.records));
             }
-            let mut due = (self.wanted)(&records, self.schedule.next(&done, &records))?;
-            // A block without matches would be due for ever.
+            let (done, failed) = results(self.folder.run(), self.schedule, &keeper.records);
+            let mut due = (self.wanted)(&keeper.records, self.schedule.next(&done, &keeper.records))?;
+            // A block without matches would stay due.
             due.retain(|block| !block.matches.is_empty());
-            news(News::Due(due.iter().map(|b| b.matches.len()).sum()));
+            (keeper.news)(RunNews::Due(due.iter().map(|b| b.matches.len()).sum()));
             if due.is_empty() {
                 self.folder.log("done", None, None)?;
-                return Ok((End::Done, records));
+                return Ok((RunEnd::Done, keeper.records));
             }
-            let queue: Mutex<VecDeque<Block>> = Mutex::new(due.into());
             let stop = AtomicBool::new(false);
-            let (tx, rx) = mpsc::channel();
-            let mut pending: Vec<Finished> = Vec::new();
-            let mut end = None;
-            std::thread::scope(|scope| -> anyhow::Result<()> {
-                // Whatever happens here, threads do not begin another block afterwards.
-                let _stop = StopOnDrop(&stop);
-                for _ in 0..self.jobs.max(1) {
-                    let (tx, queue, stop, open, failed) = (tx.clone(), &queue, &stop, &open, &failed);
-                    scope.spawn(move || self.work(queue, stop, open, failed, &tx));
-                }
-                drop(tx);
-                for (finished, _kept) in rx {
-                    let spoiled = self.schedule.judge(finished.part, finished.turn, &finished.played.record);
-                    if spoiled == Done::Discarded {
-                        let why = finished.played.failure.clone().unwrap_or_default();
-                        self.folder.log("failed", Some(&finished.played.record.header.episode), Some(&why))?;
-                        pending.push(finished);
-                        if pending.len() >= STREAK && end.is_none() {
-                            end = self.dead(&why)?;
-                            match end {
-                                Some(_) => stop.store(true, Relaxed),
-                                None => self.commit_all(&mut pending, &mut records, &mut news)?,
-                            }
-                        }
-                    } else {
-                        // What was over before this one began failed for itself: since then it works.
-                        let (mut own, open) = pending.drain(..).partition(|f| f.over <= finished.begun);
-                        pending = open;
-                        self.commit_all(&mut own, &mut records, &mut news)?;
-                        self.commit(finished, &mut records, &mut news)?;
-                    }
-                    // A match that was spoiled has its price too.
-                    if end.is_none()
-                        && let Some(why) = self.spent(records.len(), begun)
-                    {
-                        self.folder.log("stopped", None, Some(&why))?;
-                        end = Some(End::Budget(why));
-                        stop.store(true, Relaxed);
-                    }
-                }
-                Ok(())
-            })?;
-            if end.is_none()
-                && let Some(last) = pending.last()
-            {
-                // Nothing came after them that could tell whose fault they were.
-                end = self.dead(&last.played.failure.clone().unwrap_or_default())?;
+            self.play_wave(&Wave { queue: Mutex::new(due.into()), stop, open: &open, failed: &failed }, &mut keeper)?;
+            keeper.end_wave()?;
+        }
+    }
+
+    /// Plays blocks on threads, and gives the keeper their matches one by one.
+    fn play_wave(&self, wave: &Wave, keeper: &mut Keeper) -> anyhow::Result<()> {
+        let (matches, finished) = mpsc::channel::<Handover>();
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                let matches = matches.clone();
+                scope.spawn(move || self.play_blocks(wave, &matches));
             }
-            if let Some(end) = end {
-                return Ok((end, records));
+            drop(matches);
+            let kept = finished.into_iter().try_for_each(|(finished, kept)| {
+                keeper.take(finished)?;
+                if keeper.end.is_some() {
+                    wave.stop.store(true, Relaxed);
+                }
+                kept.send(()).map_err(|_| anyhow::anyhow!("a thread that plays matches has ended"))
+            });
+            wave.stop.store(true, Relaxed);
+            kept
+        })
+    }
+
+    /// Plays blocks until the queue is empty or the wave is stopped.
+    fn play_blocks(&self, wave: &Wave, matches: &mpsc::Sender<Handover>) {
+        while !wave.stop.load(Relaxed) {
+            let next = wave.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(block) = next else { return };
+            for due in &block.matches {
+                let finished = self.play_match(wave, &block, due);
+                // The thread waits until the match is kept, so that it begins nothing that the budget does not allow. Without
+                // an answer the match could not be kept, and the run ends.
+                let (kept, is_kept) = mpsc::channel();
+                if matches.send((finished, kept)).is_err() || is_kept.recv().is_err() {
+                    return;
+                }
             }
-            self.commit_all(&mut pending, &mut records, &mut news)?;
-            (done, failed) = results(self.folder.run(), self.schedule, &records);
         }
     }
 
-    /// The end of the run, if what the agents stand on is not there; `why` is what a match failed by.
-    fn dead(&self, why: &str) -> anyhow::Result<Option<End>> {
-        if (self.alive)().is_ok() {
-            return Ok(None);
-        }
-        self.folder.log("stopped", None, Some(why))?;
-        Ok(Some(End::Infrastructure(why.to_owned())))
-    }
-
-    fn commit_all(
-        &self,
-        pending: &mut Vec<Finished>,
-        records: &mut Vec<Record>,
-        news: &mut impl FnMut(News),
-    ) -> anyhow::Result<()> {
-        pending.drain(..).try_for_each(|finished| self.commit(finished, records, news))
-    }
-
-    fn commit(&self, finished: Finished, records: &mut Vec<Record>, news: &mut impl FnMut(News)) -> anyhow::Result<()> {
-        let record = finished.played.record;
-        self.folder.keep(&record)?;
-        if record.footer.reason == Some(Reason::InfraError) {
-            let again = record.header.episode.ends_with(AGAIN);
-            let what = if again || self.schedule.rematches(finished.part) == 0 { "discarded" } else { "rematch" };
-            self.folder.log(what, Some(&finished.key), finished.played.failure.as_deref())?;
-        } else if let Some(why) = &finished.played.failure {
-            self.folder.log("forfeit", Some(&record.header.episode), Some(why))?;
-        }
-        news(News::Match(&record));
-        records.push(record);
-        Ok(())
+    fn play_match(&self, wave: &Wave, block: &Block, due: &Due) -> FinishedMatch {
+        let table = &self.tables[block.part];
+        let key = key(&table.id, &block.pairing, block.index, due.turn);
+        let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
+        let before = wave.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
+        let begun = Instant::now();
+        let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
+        let setup = setup(table, block, due, self.folder.run(), &episode);
+        let journals = self.folder.journals(&episode, players.len(), before);
+        let policy = &table.policy;
+        let asking = Asking {
+            limit: Some(Duration::from_secs(policy.limit_s)),
+            skip_forced: policy.skip_forced,
+            late_is_infra: policy.on_timeout == OnTimeout::Error,
+            journals: Some(&journals),
+        };
+        let played = local::play(setup, &players, asking, |_, _| {});
+        FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() }
     }
 
     /// The bound that is reached, in words.
@@ -240,64 +235,99 @@ impl Play<'_> {
         let hours = hours.filter(|&hours| begun.elapsed().as_secs_f64() >= hours * hour)?;
         Some(format!("the budget of {hours} hours is used up"))
     }
+}
 
-    /// Plays blocks until there is none, or somebody says stop.
-    fn work(
-        &self,
-        queue: &Mutex<VecDeque<Block>>,
-        stop: &AtomicBool,
-        open: &Mutex<HashMap<String, Calls>>,
-        failed: &HashMap<String, u32>,
-        tx: &mpsc::Sender<(Finished, mpsc::Sender<()>)>,
-    ) {
-        while !stop.load(Relaxed) {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(block) = next else { return };
-            for due in &block.matches {
-                let key = key(&self.tables[block.part].id, &block.pairing, block.index, due.turn);
-                let episode = name_of(self.folder.run(), &key, failed.contains_key(&key));
-                let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
-                let begun = Instant::now();
-                let played = self.play(&block, due, &episode, before);
-                let over = Instant::now();
-                let finished = Finished { part: block.part, turn: due.turn, key, played, begun, over };
-                // Waits until the match is kept, so that nothing is begun that the budget does not allow.
-                let (kept, waits) = mpsc::channel();
-                if tx.send((finished, kept)).is_err() {
-                    return;
-                }
-                let _ = waits.recv();
-            }
+/// Keeps what was played, and decides when the run ends.
+struct Keeper<'a, 'n> {
+    executor: &'a Executor<'a>,
+    begun: Instant,
+    records: Vec<Record>,
+    /// Matches that the infrastructure ended. They are not kept before it is known that the endpoints are up.
+    spoiled: Vec<FinishedMatch>,
+    /// Why the run ends, once it is known.
+    end: Option<RunEnd>,
+    news: &'n mut dyn FnMut(RunNews),
+}
+
+impl Keeper<'_, '_> {
+    /// Takes a match that is over.
+    fn take(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
+        let judged = self.executor.schedule.judge(finished.part, finished.turn, &finished.played.record);
+        if judged == Done::Discarded {
+            self.take_spoiled(finished)?;
+        } else {
+            // A success proves that the endpoints are up, so failures of matches that ended before it began count against
+            // those matches.
+            let (own, others) = self.spoiled.drain(..).partition(|f| f.over <= finished.begun);
+            self.spoiled = others;
+            self.keep_all(own)?;
+            self.keep(finished)?;
         }
+        // A match that was spoiled costs something too.
+        self.check_budget()
     }
 
-    fn play(&self, block: &Block, due: &Due, episode: &str, before: Calls) -> Played {
-        let table = &self.tables[block.part];
-        let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
-        let setup = setup(table, block, due, self.folder.run(), episode);
-        let journals = self.folder.journals(episode, players.len(), before);
-        let policy = &table.policy;
-        let asking = Asking {
-            limit: Some(Duration::from_secs(policy.limit_s)),
-            skip_forced: policy.skip_forced,
-            late_is_infra: policy.on_timeout == OnTimeout::Error,
-            journals: Some(&journals),
-        };
-        local::play(setup, &players, asking, |_, _| {})
+    /// Takes a match that the infrastructure ended.
+    fn take_spoiled(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
+        self.executor.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
+        self.spoiled.push(finished);
+        if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
+    }
+
+    /// At the end of a wave, no later match can show whether the endpoints are up.
+    fn end_wave(&mut self) -> anyhow::Result<()> {
+        if self.spoiled.is_empty() { Ok(()) } else { self.ask_endpoints() }
+    }
+
+    /// Asks whether the endpoints are up. If they are, the spoiled matches are kept; if not, the run ends.
+    fn ask_endpoints(&mut self) -> anyhow::Result<()> {
+        if self.end.is_some() {
+            return Ok(());
+        }
+        if (self.executor.alive)().is_ok() {
+            let spoiled = std::mem::take(&mut self.spoiled);
+            return self.keep_all(spoiled);
+        }
+        let why = self.spoiled.last().and_then(FinishedMatch::failure).unwrap_or("no reason is known").to_owned();
+        self.executor.folder.log("stopped", None, Some(&why))?;
+        self.end = Some(RunEnd::Infrastructure(why));
+        Ok(())
+    }
+
+    /// Ends the run if the budget is used up.
+    fn check_budget(&mut self) -> anyhow::Result<()> {
+        if self.end.is_none()
+            && let Some(why) = self.executor.spent(self.records.len(), self.begun)
+        {
+            self.executor.folder.log("stopped", None, Some(&why))?;
+            self.end = Some(RunEnd::Budget(why));
+        }
+        Ok(())
+    }
+
+    fn keep_all(&mut self, all: Vec<FinishedMatch>) -> anyhow::Result<()> {
+        all.into_iter().try_for_each(|finished| self.keep(finished))
+    }
+
+    fn keep(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
+        let Executor { folder, schedule, .. } = self.executor;
+        let record = finished.played.record;
+        folder.keep(&record)?;
+        if record.footer.reason == Some(Reason::InfraError) {
+            let again = record.header.episode.ends_with(AGAIN);
+            let what = if again || schedule.rematches(finished.part) == 0 { "discarded" } else { "rematch" };
+            folder.log(what, Some(&finished.key), finished.played.failure.as_deref())?;
+        } else if let Some(why) = &finished.played.failure {
+            folder.log("forfeit", Some(&record.header.episode), Some(why))?;
+        }
+        (self.news)(RunNews::Match(&record));
+        self.records.push(record);
+        Ok(())
     }
 }
 
-/// Sets a flag when it goes.
-struct StopOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
-    }
-}
-
-/// What a match of a run is made of: that of any match here, under the names and the policy of the run.
-pub fn setup(table: &Table, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
+/// The setup of a match of a run: that of any match in this process, with the names and the policy of the run.
+pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
     let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
     let seed = table.seeds.of(block.index);
     let pair = format!("{run}.{}", block_key(&table.id, &block.pairing, block.index));

@@ -1,12 +1,13 @@
-//! What a run was begun with, and what of it is no more the same.
+//! The settings that a run was begun with, and how later settings differ from them.
 
 use std::collections::BTreeMap;
 
+use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
 use ludex_env::Games;
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::Suite;
-use ludex_referee::suite::plan::{Plan, seeds};
+use ludex_referee::suite::plan::{Entrant, Plan, seeds};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -15,34 +16,34 @@ use super::spec_in;
 /// The settings of a run, frozen when it begins.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct RunSettings {
     /// The program that began it.
     pub ludex: String,
     /// Its name.
     pub run: String,
-    /// What kind of run it is.
-    pub kind: Kind,
+    /// Its kind.
+    pub kind: RunKind,
     /// The suite.
     pub suite: SuiteId,
-    /// Everybody who plays; episodes name them by their place here.
+    /// All agents that play. Names of episodes hold their indices in this list.
     pub agents: Vec<AgentId>,
     /// Where seeds come from.
     pub seeds: RunSeeds,
-    /// What numbers of blocks are multiplied with.
+    /// The numbers of blocks are multiplied by this.
     pub scale: f64,
     /// The rules of the games: hash by canonical game string.
     pub games: BTreeMap<String, String>,
-    /// What language models are told: hash by part and agent.
+    /// The prompts of language models: hash by part and agent.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
     /// When it was begun, UTC in RFC 3339.
     pub begun: String,
 }
 
-/// What kind of run.
+/// The kind of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RunKind {
     /// `ludex evaluate`.
     #[default]
     Evaluate,
@@ -50,7 +51,7 @@ pub enum Kind {
     Tournament,
 }
 
-/// A suite by name.
+/// A suite of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SuiteId {
@@ -58,7 +59,7 @@ pub struct SuiteId {
     pub name: String,
     /// Its version.
     pub version: u32,
-    /// What names its text.
+    /// A digest of its text.
     pub digest: String,
 }
 
@@ -66,11 +67,11 @@ pub struct SuiteId {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentId {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How it is written.
+    /// Its spec.
     pub spec: String,
-    /// What names its program, if it starts one.
+    /// A digest of its program, if it starts one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub program: String,
     /// Whether it is under evaluation.
@@ -101,30 +102,32 @@ impl RunSeeds {
     pub fn secret(&self) -> Option<Vec<u8>> {
         match self {
             RunSeeds::Open(_) => None,
-            // What is no hex is a secret all the same: its letters.
+            // A text that is not hex is a secret too: its bytes.
             RunSeeds::Secret(text) => Some(hex::decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())),
         }
     }
 }
 
-impl Settings {
+impl RunSettings {
     /// The settings of a suite's run.
     ///
     /// # Errors
     /// An agent that cannot play its part.
-    pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<Settings> {
+    pub fn of_plan(run: &str, plan: &Plan, text: &str, from: RunSeeds, scale: f64) -> anyhow::Result<RunSettings> {
         let Suite { name, version, .. } = &plan.suite;
-        let agent = |e: &ludex_referee::suite::plan::Entrant| AgentId {
-            name: e.name.clone(),
-            spec: e.spec.clone(),
-            program: AgentSpec::parse(&e.spec).map_or_else(|_| String::new(), |spec| program(&spec)),
-            candidate: e.candidate,
-            variant: e.variant.is_some(),
+        let agent = |e: &Entrant| {
+            Ok(AgentId {
+                name: e.name.clone(),
+                spec: e.spec.clone(),
+                program: program(&AgentSpec::parse(&e.spec)?)?,
+                candidate: e.candidate,
+                variant: e.variant.is_some(),
+            })
         };
         let games = plan.parts.iter().map(|p| (p.game.spec().string.clone(), p.game.spec().hash.clone()));
         let mut prompts = BTreeMap::new();
         for (at, part) in plan.parts.iter().enumerate() {
-            // Models that are opponents are told something too.
+            // Opponents may be models too.
             for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
                 let spec = spec_in(plan, at, who)?;
                 if spec.class() == ludex_agents::AgentClass::Model {
@@ -133,12 +136,12 @@ impl Settings {
                 }
             }
         }
-        Ok(Settings {
+        Ok(RunSettings {
             ludex: crate::PROGRAM.into(),
             run: run.to_owned(),
-            kind: Kind::Evaluate,
+            kind: RunKind::Evaluate,
             suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
-            agents: plan.agents.iter().map(agent).collect(),
+            agents: plan.agents.iter().map(agent).collect::<anyhow::Result<_>>()?,
             seeds: from,
             scale,
             games: games.collect(),
@@ -147,7 +150,7 @@ impl Settings {
         })
     }
 
-    /// Where the seeds of a part come from.
+    /// The seeds of a part.
     pub fn seeds_of(&self, part: &str) -> Seeds {
         let seed = if let RunSeeds::Open(seed) = self.seeds { seed } else { 0 };
         seeds(&self.suite.name, seed, part, self.seeds.secret().as_deref())
@@ -164,8 +167,8 @@ impl Settings {
         Ok(Plan::new(Suite::parse(suite, &games)?, &candidates, self.scale, &games)?)
     }
 
-    /// What is not as it was when the run was begun: each setting by name, with both values.
-    pub fn differences(&self, now: &Settings) -> Vec<String> {
+    /// The settings that changed since the run was begun: each by name, with both values.
+    pub fn differences(&self, now: &RunSettings) -> Vec<String> {
         let mut out = Vec::new();
         let mut differ = |what: &str, was: String, is: String| {
             if was != is {
@@ -175,9 +178,7 @@ impl Settings {
         let suite = |s: &SuiteId| format!("{} version {} ({})", s.name, s.version, s.digest);
         let seeds = |s: &RunSeeds| match s {
             RunSeeds::Open(n) => format!("open ({n})"),
-            RunSeeds::Secret(_) => {
-                format!("a secret ({})", Suite::digest(&serde_json::to_string(s).unwrap_or_default()))
-            }
+            RunSeeds::Secret(text) => format!("a secret ({})", Suite::digest(text)),
         };
         differ("version", self.ludex.clone(), now.ludex.clone());
         differ("kind", format!("{:?}", self.kind), format!("{:?}", now.kind));
@@ -197,7 +198,7 @@ impl Settings {
             }
         };
         maps("rules of", &self.games, &now.games);
-        // Other agents have other prompts, and that has been said.
+        // If the agents differ, their prompts differ too, and the agents have been named above.
         if self.agents.iter().map(|a| &a.name).eq(now.agents.iter().map(|a| &a.name)) {
             maps("prompts of", &self.prompts, &now.prompts);
         }
@@ -205,22 +206,26 @@ impl Settings {
     }
 }
 
-/// A spec without what may change while a run goes on.
+/// A spec without the arguments that may change during a run.
 fn essence(text: &str) -> String {
     AgentSpec::parse(text).map_or_else(|_| text.to_owned(), |spec| llm::essence(&spec).to_string())
 }
 
-/// What names the program of an agent that starts one: SHA-256, shortened, over the files that its command line names; empty where
-/// it names none.
-pub fn program(spec: &AgentSpec) -> String {
-    let Some(cmd) = spec.text("cmd") else { return String::new() };
+/// A digest of the program that an agent starts: shortened SHA-256 over the files that its command line names. It is empty
+/// if the command line names no files, or the agent starts no program.
+///
+/// # Errors
+/// A command line with quotes that do not match.
+pub fn program(spec: &AgentSpec) -> anyhow::Result<String> {
+    let Some(cmd) = spec.text("cmd") else { return Ok(String::new()) };
+    let words = shlex::split(&cmd).with_context(|| format!("the quotes in the command {cmd:?} do not match"))?;
     let mut hash = Sha256::new();
     let mut any = false;
-    for word in shlex::split(&cmd).unwrap_or_default() {
+    for word in words {
         if let Ok(bytes) = std::fs::read(&word) {
             hash.update(Sha256::digest(bytes));
             any = true;
         }
     }
-    if any { hex::encode(&hash.finalize()[..8]) } else { String::new() }
+    Ok(if any { hex::encode(&hash.finalize()[..8]) } else { String::new() })
 }

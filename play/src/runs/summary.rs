@@ -1,4 +1,4 @@
-//! What a run says so far: scores, levels, ratings, costs. From its records, which are verified first.
+//! The results of a run so far: scores, levels, ratings, metrics. They come from its records, which are verified first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,9 +17,9 @@ use super::episode::key_of;
 use super::lines::EPISODES;
 use super::play::results;
 
-/// What a candidate did in a part.
+/// The results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct PartResult {
     /// The part's id.
     pub part: String,
     /// The game, canonical.
@@ -33,21 +33,21 @@ pub struct Row {
     pub score: Option<Interval>,
     /// The same against each opponent.
     pub against: Vec<Against>,
-    /// Its place on the ladder, where the part asks for it.
+    /// Its place on the ladder, if the part asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// Its rating with the anchors' as constants.
     pub rating: Option<Interval>,
-    /// What the part measures beside, by metric.
+    /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<&'static str, Measure>,
     /// Matches that were discarded.
     pub discarded: u64,
-    /// Matches that an illegal move ended and that do not count.
+    /// Matches that do not count because an illegal move ended them.
     pub invalid: u64,
 }
 
-/// What a candidate did against an opponent.
+/// The results of a candidate against an opponent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Against {
     /// The opponent.
@@ -60,8 +60,8 @@ pub struct Against {
     pub tally: Tally,
 }
 
-/// The records of matches that count: not those that are to be played again, nor those that an illegal move ended where that does
-/// not count.
+/// The records of matches that count. Matches that are to be played again are left out, and so are matches that do not count
+/// because an illegal move ended them.
 pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
     let counts = |record: &&Record| {
         let key = key_of(run, &record.header.episode).map(|(key, _)| key);
@@ -74,7 +74,7 @@ pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r
 /// The records that verify.
 ///
 /// # Errors
-/// A record of the run that does not: a fault of the program, or somebody changed the file.
+/// A record that does not verify: the program has a fault, or the file was changed.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
     let verifier = Verifier::new();
     let source = Source { file: EPISODES.into(), line: 0 };
@@ -86,14 +86,14 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
 }
 
 /// The rows of a run, part by part.
-pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<Row> {
+pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<PartResult> {
     let scales = rate(games, &RatingOptions::default());
     let mut out = Vec::new();
     for part in &plan.parts {
         let string = &part.game.spec().string;
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
-            let mut row = Row {
+            let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
                 agent: name.clone(),
@@ -147,8 +147,8 @@ fn measured(run: &str, part: &Part, name: &str, games: &[Verified]) -> BTreeMap<
 }
 
 /// The mean score of a candidate over the parts of each group that it played.
-pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
-    let mut out: Vec<Group> = Vec::new();
+pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
+    let mut out: Vec<GroupScore> = Vec::new();
     for part in &plan.parts {
         for row in rows.iter().filter(|row| row.part == part.part.id) {
             let Some(score) = row.score else { continue };
@@ -159,9 +159,12 @@ pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
                         known.score = (known.score * known.parts as f64 + score.value) / (known.parts + 1) as f64;
                         known.parts += 1;
                     }
-                    None => {
-                        out.push(Group { group: group.clone(), agent: row.agent.clone(), parts: 1, score: score.value })
-                    }
+                    None => out.push(GroupScore {
+                        group: group.clone(),
+                        agent: row.agent.clone(),
+                        parts: 1,
+                        score: score.value,
+                    }),
                 }
             }
         }
@@ -171,7 +174,7 @@ pub fn groups(plan: &Plan, rows: &[Row]) -> Vec<Group> {
 
 /// A mean over the parts of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
+pub struct GroupScore {
     /// The group.
     pub group: String,
     /// The candidate.
@@ -190,7 +193,7 @@ fn rating(scale: &Scale, name: &str) -> Option<Interval> {
     Some(Interval { value: agent.rating?, low: agent.low?, high: agent.high? })
 }
 
-/// The half width of the rating's interval by part and candidate, as far as there is a rating.
+/// Half the width of the rating's interval by part and candidate, if there is a rating.
 ///
 /// # Errors
 /// As [`verified`].

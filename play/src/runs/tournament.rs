@@ -1,4 +1,6 @@
-//! Tournaments as runs: entrants are tried, then play by a format.
+//! Tournaments as runs: entrants are tried, then play each other by a format.
+
+pub mod schedule;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,25 +18,25 @@ use ludex_referee::tournament::{self, Format};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::Table;
-use super::event::{Event, NAME, PART, Terms};
+use super::RunTable;
 use super::folder::{Folder, path_of, read_settings};
-use super::play::{Budget, End, News, Play};
-use super::settings::{self, AgentId, RunSeeds, Settings, SuiteId};
+use super::play::{Budget, Executor, RunEnd, RunNews};
+use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use crate::local::{Player, Unfit, check};
-use crate::named::{Agents, Entry, Source};
+use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
+use schedule::{NAME, PART, Terms, TournamentSchedule};
 
-/// Blocks that each thread plays before the tournament looks who is out; it waits for the last of them.
+/// Blocks for each thread in a wave. Between waves, the tournament looks which entrants are disqualified.
 const WAVE: usize = 16;
 
 /// What is played, and by whom.
-pub struct Request<'a> {
+pub struct TournamentRequest<'a> {
     /// Where runs are.
     pub data: &'a Path,
     /// Name of the run.
     pub run: &'a str,
-    /// The game, as it is written.
+    /// The game, as the user wrote it.
     pub game: &'a str,
     /// The entrants.
     pub agents: &'a Agents,
@@ -44,23 +46,23 @@ pub struct Request<'a> {
     pub blocks: u64,
     /// Seed of the draws and of the games.
     pub seed: u64,
-    /// An entrant is out after this many matches lost by its own failure; 0: never.
+    /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
     pub strikes: u64,
-    /// Seconds for a move; absent: 30, with a language model 300.
+    /// Seconds for a move; by default 30, or 300 if an entrant is a language model.
     pub move_seconds: Option<u64>,
-    /// Matches at a time; absent: one for each core.
+    /// Matches at a time; by default one for each core.
     pub jobs: Option<usize>,
 }
 
-/// A tournament whose terms are known to be good.
+/// A tournament with valid terms.
 pub struct Contest<'a> {
-    request: Request<'a>,
+    request: TournamentRequest<'a>,
     game: GameRef,
     names: Vec<String>,
     jobs: usize,
     /// The run's folder.
     pub path: PathBuf,
-    /// Its terms; entrants that fail when they are tried are left out.
+    /// Its terms. Entrants that fail their trial are added to those left out.
     pub terms: Terms,
     /// Specs of entrants that were left out when the run began.
     specs: BTreeMap<String, String>,
@@ -69,9 +71,9 @@ pub struct Contest<'a> {
 /// An entrant that was tried.
 struct Trial {
     name: String,
-    /// The player, or why it is left out.
+    /// The player, or why the entrant is left out.
     player: Result<Player, String>,
-    /// Seconds that a seat of it takes in a match; 0 where it was not tried.
+    /// Seconds that each of its seats takes in a match; 0 if it was not tried.
     seconds: f64,
 }
 
@@ -80,30 +82,30 @@ pub struct Ready<'a> {
     /// The tournament, with the terms as they are kept.
     pub contest: Contest<'a>,
     /// Its schedule.
-    pub event: Event,
+    pub schedule: TournamentSchedule,
     /// Entrants that were left out now, with the reasons.
     pub left_out: Vec<(String, String)>,
-    /// What playing will take; absent if the run has begun.
-    pub estimate: Option<Estimate>,
+    /// How long the tournament will take; absent if the run has begun.
+    pub estimate: Option<TournamentEstimate>,
     players: BTreeMap<usize, Player>,
 }
 
-/// A tournament that has ended, for now.
-pub struct Played {
+/// A tournament that has ended or stopped.
+pub struct PlayedTournament {
     /// All its records, of earlier calls too.
     pub records: Vec<Record>,
     /// How many of them were made now.
     pub played: usize,
     /// Why it ended.
-    pub end: End,
+    pub end: RunEnd,
 }
 
 impl<'a> Contest<'a> {
-    /// Looks at the terms. Nobody is tried before they are known to be good.
+    /// Checks the terms, before any entrant is tried.
     ///
     /// # Errors
-    /// A game that does not exist or that nobody can win, terms that make no tournament.
-    pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
+    /// A game that does not exist or that nobody can win, or invalid terms.
+    pub fn new(request: TournamentRequest<'a>) -> anyhow::Result<Self> {
         let game = load(request.game)?;
         let spec = game.spec();
         if spec.utility == Utility::Identical {
@@ -124,20 +126,22 @@ impl<'a> Contest<'a> {
         let path = std::path::absolute(path_of(request.data, request.run))?;
         let jobs = request.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
-        contest.event()?;
+        contest.schedule()?;
         Ok(contest)
     }
 
-    fn event(&self) -> anyhow::Result<Event> {
-        Event::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
+    fn schedule(&self) -> anyhow::Result<TournamentSchedule> {
+        TournamentSchedule::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
-    /// Makes the entrants ready: those of a run that has begun as they were, otherwise each plays against itself and against
-    /// random, and is left out if it fails. Programs are compiled in `bots`; absent: beside the run, so that its records name
-    /// what played, and a run that has begun is continued. `tried` is called after each trial.
+    /// Makes the entrants ready. If the run has begun, its entrants are made as they were. Otherwise each entrant plays
+    /// against itself and against `random`, and is left out if it fails; `tried` is called after each trial.
+    ///
+    /// Programs are compiled in `bots`. Without it, they are compiled beside the run, so that its records name what played,
+    /// and a run that has begun is continued.
     ///
     /// # Errors
-    /// An endpoint that fails, too few entrants that pass, an entrant of a run that can no longer be made.
+    /// An endpoint that fails, too few entrants that pass, or an entrant of a run that can no longer be made.
     pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready<'a>> {
         let begun = bots.is_none() && self.path.join("run.json").exists();
         let beside = self.path.join("bots");
@@ -147,13 +151,13 @@ impl<'a> Contest<'a> {
         let left_out: Vec<(String, String)> =
             failed.into_iter().filter_map(|trial| Some((trial.name, trial.player.err()?))).collect();
         self.terms.left_out.extend(left_out.iter().cloned());
-        let event = self.event()?;
-        let estimate = if begun { None } else { Some(self.estimate(&event, &passed)?) };
+        let schedule = self.schedule()?;
+        let estimate = if begun { None } else { Some(self.estimate(&schedule, &passed)?) };
         let players = passed
             .into_iter()
             .filter_map(|trial| Some((self.names.iter().position(|name| *name == trial.name)?, trial.player.ok()?)));
         let players = players.collect();
-        Ok(Ready { contest: self, event, left_out, estimate, players })
+        Ok(Ready { contest: self, schedule, left_out, estimate, players })
     }
 
     /// The entrants of a run that has begun.
@@ -172,22 +176,22 @@ impl<'a> Contest<'a> {
     fn try_all(&self, bots: &Path, tried: impl Fn() + Sync) -> anyhow::Result<Vec<Trial>> {
         let limit = Duration::from_secs(self.terms.policy.limit_s);
         let seats = self.game.spec().players;
-        let of = |entry: &Entry| {
+        let of = |entry: &NamedAgent| {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
             let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
-                // An endpoint that is down says nothing about the agent that needs it.
+                // If an endpoint is down, the trial shows nothing about the agent that needs it.
                 Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
             };
             tried();
-            // It took all seats of one match, and each seat of one.
+            // It played all seats of one match, and each seat of another.
             let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
             Ok(Trial { name: entry.name.clone(), player, seconds })
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
-        // `par_bridge` takes one after the other, not halves, so that slow entrants at the end do not wait in one thread.
+        // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
             self.request.agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect()
         });
@@ -196,9 +200,10 @@ impl<'a> Contest<'a> {
         Ok(trials.into_iter().map(|(_, trial)| trial).collect())
     }
 
-    /// What a tournament among those who passed will take.
-    fn estimate(&self, event: &Event, passed: &[Trial]) -> anyhow::Result<Estimate> {
-        let settings = tournament::TournamentSettings { entrants: passed.len(), ..event.tournament.settings().clone() };
+    /// How long a tournament among the entrants that passed will take.
+    fn estimate(&self, schedule: &TournamentSchedule, passed: &[Trial]) -> anyhow::Result<TournamentEstimate> {
+        let settings =
+            tournament::TournamentSettings { entrants: passed.len(), ..schedule.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
         let tournament = tournament::Tournament::new(settings)
             .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;
@@ -206,7 +211,7 @@ impl<'a> Contest<'a> {
         let all: f64 = passed.iter().map(|trial| trial.seconds).sum();
         let each = all / passed.len() as f64 * f64::from(self.game.spec().players);
         let seconds = each * matches as f64 / self.jobs as f64;
-        Ok(Estimate {
+        Ok(TournamentEstimate {
             entrants: passed.len(),
             matches_at_most: matches,
             seconds_per_match: each,
@@ -215,12 +220,12 @@ impl<'a> Contest<'a> {
         })
     }
 
-    fn settings(&self, text: &str, agents: Vec<AgentId>) -> Settings {
+    fn settings(&self, text: &str, agents: Vec<AgentId>) -> RunSettings {
         let spec = self.game.spec();
-        Settings {
+        RunSettings {
             ludex: crate::PROGRAM.into(),
             run: self.request.run.to_owned(),
-            kind: settings::Kind::Tournament,
+            kind: RunKind::Tournament,
             suite: SuiteId { name: NAME.into(), version: 1, digest: Suite::digest(text) },
             agents,
             seeds: RunSeeds::Open(self.request.seed),
@@ -235,27 +240,28 @@ impl<'a> Contest<'a> {
 impl Ready<'_> {
     /// Matches that the tournament has at most.
     pub fn matches_at_most(&self) -> u64 {
-        let tournament = &self.event.tournament;
+        let tournament = &self.schedule.tournament;
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
     }
 
-    /// Plays what is still due. `progress` is told how many matches the run has.
+    /// Plays the matches that are still due. `progress` gets the number of matches that the run has.
     ///
     /// # Errors
-    /// A run of this name with other terms, a file that cannot be written.
-    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<Played> {
+    /// A run of this name with other terms, or a file that cannot be written.
+    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<PlayedTournament> {
         let Ready { contest, players, .. } = self;
         let id = |(who, name): (usize, &String)| {
-            let player = players.get(&who);
-            // One that was left out at the beginning keeps the spec that it had then.
-            let spec = player.map(|p| p.spec.to_string()).or_else(|| contest.specs.get(name).cloned());
-            let program = player.map(|p| settings::program(&p.spec)).unwrap_or_default();
-            AgentId { name: name.clone(), spec: spec.unwrap_or_default(), program, candidate: true, variant: false }
+            let (spec, program) = match players.get(&who) {
+                Some(player) => (player.spec.to_string(), settings::program(&player.spec)?),
+                // An entrant that was left out keeps the spec of the beginning, which is empty if it could not be made ready.
+                None => (contest.specs.get(name).cloned().unwrap_or_else(String::new), String::new()),
+            };
+            Ok(AgentId { name: name.clone(), spec, program, candidate: true, variant: false })
         };
-        let ids = contest.names.iter().enumerate().map(id).collect();
+        let ids = contest.names.iter().enumerate().map(id).collect::<anyhow::Result<_>>()?;
         let text = contest.terms.text()?;
         let (folder, past) = Folder::open(contest.request.data, &contest.settings(&text, ids), &text)?;
-        let tables = [Table {
+        let tables = [RunTable {
             id: PART.into(),
             game: contest.game.clone(),
             policy: contest.terms.policy.clone(),
@@ -269,23 +275,23 @@ impl Ready<'_> {
         };
         let budget = Budget::default();
         let alive = || Ok(());
-        let (folder, tables, schedule) = (&folder, &tables, &self.event);
-        let play = Play { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
+        let (folder, tables, schedule) = (&folder, &tables, &self.schedule);
+        let executor = Executor { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
         let before = past.records.len();
         let mut all = before;
         progress(all);
-        let (end, records) = play.run(past, |news| {
-            if let News::Match(_) = news {
+        let (end, records) = executor.play(past, |news| {
+            if let RunNews::Match(_) = news {
                 all += 1;
                 progress(all);
             }
         })?;
-        Ok(Played { played: records.len() - before, records, end })
+        Ok(PlayedTournament { played: records.len() - before, records, end })
     }
 }
 
 /// An entrant made ready to play.
-fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
+fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Player, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
         return Err("a person cannot play in tournaments".into());
@@ -294,13 +300,13 @@ fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
     Ok(Player { name: entry.name.clone(), spec, agent })
 }
 
-fn is_model(entry: &Entry) -> bool {
-    matches!(&entry.source, Source::Spec(spec) if spec.class() == AgentClass::Model)
+fn is_model(entry: &NamedAgent) -> bool {
+    matches!(&entry.source, AgentSource::Spec(spec) if spec.class() == AgentClass::Model)
 }
 
-/// How long a tournament will take, by what the trials took.
+/// How long a tournament will take, by the time of the trials.
 #[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
+pub struct TournamentEstimate {
     /// Entrants that passed.
     pub entrants: usize,
     /// Matches, at most.
@@ -313,9 +319,9 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for TournamentEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Estimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
+        let TournamentEstimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
         let each = words::number(*seconds_per_match, 3);
         write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
         let seconds = seconds.round() as u64;

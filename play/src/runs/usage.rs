@@ -1,4 +1,4 @@
-//! What the calls of language models cost.
+//! The cost of calls of language models.
 
 use ludex_agents::llm::Call;
 use serde::Serialize;
@@ -12,11 +12,11 @@ pub struct Usage {
     pub tokens_in: u64,
     /// Tokens written.
     pub tokens_out: u64,
-    /// US dollars, as far as prices are known.
+    /// US dollars of the calls with a known price.
     pub usd: f64,
     /// Calls without a known price.
     pub unpriced: u64,
-    /// Seconds of waiting for the endpoint, all calls one after the other.
+    /// Seconds of waiting for the endpoint, summed over all calls.
     pub seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The data card: what a file of a run holds, for those who find it without the run.
+//! The data card: it describes a file of a run for people who do not have the run.
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,13 @@ pub struct Described<'a> {
     pub bytes: &'a [u8],
     /// What one row is.
     pub about: &'a str,
-    /// How many there are, and of what.
+    /// The number of rows, and what they are.
     pub count: String,
-    /// Its columns; none for formats that have none.
+    /// Its columns; empty for formats without columns.
     pub columns: &'a [Column],
 }
 
-/// The card of one file of a run, as Markdown. It ends with a line for the licence, which is the owner's to fill in.
+/// The card of one file of a run, as Markdown. Its last line is for the licence, which the owner of the run fills in.
 pub fn card(run: &Archive, command: &str, file: &Described) -> String {
     let mut out = format!("# {}\n\n{}\n\n", file.file, file.about);
     facts(

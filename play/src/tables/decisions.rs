@@ -161,7 +161,7 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
             break;
         }
     }
-    // The match ended while these were asked, and the record has no event of it.
+    // The match ended while these seats were asked, and the record has no event for them.
     let left: Vec<(Seat, u32)> = of.calls.keys().copied().collect();
     for (seat, turn) in left {
         let none = MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() };

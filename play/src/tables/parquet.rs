@@ -14,13 +14,13 @@ use serde_json::Value;
 
 use super::{Column, ColumnKind, TableRow, columns};
 
-/// Rows that are written together; readers hold as many at a time.
+/// The number of rows that are written together. Readers hold this many at a time.
 const GROUP: usize = 10_000;
 
 /// Writes a table; `about` goes into the file's key-value metadata.
 ///
 /// # Errors
-/// What cannot be written, and a value that is not of its column's kind.
+/// A file that cannot be written, or a value that is not of its column's kind.
 pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
     let columns = columns::<R>();
     let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ludex_play::named::{self, Entry, Measured, Source};
+use ludex_play::named::{self, AgentSource, Measured, NamedAgent};
 use serde_json::{Value, json};
 
 use super::llm_stub::Stub;
@@ -134,8 +134,8 @@ fn what_people_wrote_stays() {
         "# Ours.\n\n[agents.one]   # the first\nspec = \"random\"\n\n[agents.two]\nspec = 'mcts sims=5'  # quick\n";
     fs::write(&path, written).unwrap();
     let entry = |name: &str, spec: &str| {
-        let source = Source::Spec(ludex_agents::AgentSpec::parse(spec).unwrap());
-        Entry { name: name.into(), source, price_in: None, price_out: None, note: None, measured: None }
+        let source = AgentSource::Spec(ludex_agents::AgentSpec::parse(spec).unwrap());
+        NamedAgent { name: name.into(), source, price_in: None, price_out: None, note: None, measured: None }
     };
     named::add(&path, &entry("three.1", LITTLE), false).unwrap();
     let measured =
@@ -148,7 +148,7 @@ fn what_people_wrote_stays() {
     assert_eq!(agents.entries[2].measured.as_ref(), Some(&measured));
 
     // The same agent keeps what was measured; another one does not.
-    named::add(&path, &Entry { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
+    named::add(&path, &NamedAgent { price_in: Some(1.0), ..entry("three.1", LITTLE) }, true).unwrap();
     assert_eq!(named::read(&path).unwrap().entries[2].measured.as_ref(), Some(&measured));
     named::add(&path, &entry("three.1", "random"), true).unwrap();
     assert_eq!(named::read(&path).unwrap().entries[2].measured, None);
@@ -204,7 +204,7 @@ fn programs_enter_by_file_and_by_folder() {
 
     for (text, said) in [
         ("[agents.x]\nfile = \"nowhere.py\"", "nowhere.py cannot be read"),
-        ("[agents.x]\nfile = \"notes.txt\"", "is no bot: .py"),
+        ("[agents.x]\nfile = \"notes.txt\"", "is not a bot: .py"),
         ("[agents.x]\nfile = \"bots/a.py\"\nprice_in = 1", "line 3: agents.x: a program costs nothing"),
         ("folder = \"nowhere\"", "line 1: folder: "),
         ("folder = 7", "line 1: folder: the name of a folder"),
@@ -242,8 +242,8 @@ fn what_is_wrong_in_the_file_is_told_with_its_line() {
         ("[agents.two]\nspec = \"random\"\nprice_in = \"1\"", "line 5: agents.two: price_in: a number of at least 0"),
         ("[agents.two]\nspec = \"random\"\nprice_out = -1", "line 5: agents.two: price_out: a number of at least 0"),
         ("[agents.random]\nspec = \"mcts\"", "line 3: agents.random: random is an agent of this program already"),
-        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is no agent name"),
-        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot stands in quotes: [agents.\"gpt.4\"]?"),
+        ("[agents.\"a b\"]\nspec = \"mcts\"", "line 3: agents.a b: \"a b\" is not a valid agent name"),
+        ("[agents.gpt.4]\nspec = \"mcts\"", "a name with a dot needs quotes: [agents.\"gpt.4\"]?"),
         ("[two]\nspec = \"random\"", "line 3: there is no field \"two\"; did you mean [agents.two]?"),
         (
             "[agents.two]\nspec = \"random\"\n[agents.two.measured]\nseconds = 1",

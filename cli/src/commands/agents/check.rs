@@ -12,7 +12,7 @@ use serde_json::json;
 use super::probe;
 use crate::commands::print;
 use ludex_play::local::{Player, check};
-use ludex_play::named::{self, Source};
+use ludex_play::named::{self, AgentSource};
 
 /// Whether all agents passed. Language models are asked at their endpoints; they play only if a game is named.
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
@@ -79,7 +79,9 @@ fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     let known = named::of_data(data)?;
     let path = PathBuf::from(text);
     match known.find(text).map(|entry| &entry.source) {
-        Some(Source::Program(bot)) => return Ok(vec![Candidate::File { name: text.to_owned(), bot: bot.clone() }]),
+        Some(AgentSource::Program(bot)) => {
+            return Ok(vec![Candidate::File { name: text.to_owned(), bot: bot.clone() }]);
+        }
         None if path.exists() => {
             let bots = programs::bots(&path).with_context(|| format!("{text} cannot be read"))?;
             if bots.is_empty() {

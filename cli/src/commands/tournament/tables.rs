@@ -9,9 +9,9 @@ use ludex_referee::tournament::Standing;
 use serde_json::{Value, json};
 
 use super::print::{self, points};
-use super::{Event, Look, Terms, results};
+use super::{Look, Terms, TournamentSchedule, results};
 use ludex_play::runs::Schedule as _;
-use ludex_play::runs::event::failed;
+use ludex_play::runs::tournament::schedule::failed;
 
 /// A tournament as it stands.
 pub(super) struct Outcome<'a> {
@@ -26,10 +26,10 @@ pub(super) struct Outcome<'a> {
 type Count = fn(&Standing) -> u64;
 
 impl<'a> Outcome<'a> {
-    pub fn of(look: &'a Look, event: &Event, terms: &'a Terms) -> Self {
+    pub fn of(look: &'a Look, schedule: &TournamentSchedule, terms: &'a Terms) -> Self {
         let records = &look.past.records;
-        let (done, _) = results(&look.settings.run, event, records);
-        let mut standings = event.tournament.standings(&event.results(&done, records));
+        let (done, _) = results(&look.settings.run, schedule, records);
+        let mut standings = schedule.tournament.standings(&schedule.results(&done, records));
         let said = last_words(look);
         for line in &mut standings {
             let words = said.get(look.settings.agents[line.entrant].name.as_str());
@@ -38,7 +38,7 @@ impl<'a> Outcome<'a> {
             }
         }
         let discarded = done.values().filter(|&&d| d == Done::Discarded).count();
-        Outcome { look, terms, standings, discarded, over: event.next(&done, records).is_empty() }
+        Outcome { look, terms, standings, discarded, over: schedule.next(&done, records).is_empty() }
     }
 
     pub fn document(&self, files: &[PathBuf], played: usize) -> Value {

@@ -6,11 +6,11 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 
 use super::text::cost;
-use ludex_play::runs::settings::Settings;
+use ludex_play::runs::settings::RunSettings;
 use ludex_play::transcript::{Transcript, seconds};
 
 /// One page without anything to load.
-pub(super) fn page(about: &Settings, matches: &[Transcript]) -> String {
+pub(super) fn page(about: &RunSettings, matches: &[Transcript]) -> String {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);

@@ -1,4 +1,4 @@
-//! Tournaments as runs: their terms, which stand in the folder in the suite's place, and their schedule.
+//! The terms of a tournament, which its folder holds in the place of a suite, and its schedule.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,10 +11,10 @@ use ludex_referee::suite::plan::{self, Block, Done, Due, Place, key};
 use ludex_referee::tournament::{FinishedBlock, Format, Tournament, TournamentResults, TournamentSettings};
 use serde::{Deserialize, Serialize};
 
-use super::Schedule;
-use super::episode::key_of;
+use crate::runs::Schedule;
+use crate::runs::episode::key_of;
 
-/// What stands for the name of the suite, e.g. where seeds are drawn.
+/// The name that a tournament has in the place of a suite's, for example where seeds are drawn.
 pub const NAME: &str = "tournament";
 /// The one part of a tournament, by its id.
 pub const PART: &str = "main";
@@ -29,13 +29,13 @@ pub struct Terms {
     pub blocks: u64,
     /// Seed of everything that is drawn.
     pub seed: u64,
-    /// So many matches that its own failures ended put an entrant out; 0: none does.
+    /// An entrant is disqualified after this many matches lost by its own failure (0 = never).
     pub strikes: u64,
     /// The format.
     pub format: Format,
     /// How matches are held.
     pub policy: Policy,
-    /// Who was tried and left out before the first match, and why.
+    /// The entrants that failed their trial before the first match, and why.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
 }
@@ -44,22 +44,22 @@ impl Terms {
     /// Reads the terms of a run.
     ///
     /// # Errors
-    /// A text that holds none.
+    /// A text that does not hold terms.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        toml::from_str(text).context("suite.toml holds no terms of a tournament that this version can read")
+        toml::from_str(text).context("suite.toml does not hold terms of a tournament that this version can read")
     }
 
-    /// As they stand in the folder.
+    /// The text that the folder holds.
     ///
     /// # Errors
-    /// Numbers beyond those of TOML.
+    /// A number that TOML cannot hold.
     pub fn text(&self) -> anyhow::Result<String> {
         Ok(toml::to_string(self)?)
     }
 }
 
 /// A tournament among the agents of a run.
-pub struct Event {
+pub struct TournamentSchedule {
     /// Who plays whom.
     pub tournament: Tournament,
     run: String,
@@ -69,11 +69,11 @@ pub struct Event {
     rematches: u32,
 }
 
-impl Event {
+impl TournamentSchedule {
     /// The tournament of a run by its terms, among agents of these names.
     ///
     /// # Errors
-    /// Terms that make no tournament.
+    /// Invalid terms.
     pub fn new(run: &str, terms: &Terms, names: &[String], seats: usize) -> anyhow::Result<Self> {
         let Terms { blocks, seed, strikes, format, .. } = *terms;
         let tournament =
@@ -81,14 +81,20 @@ impl Event {
         let entrants: HashMap<String, usize> = names.iter().cloned().zip(0..).collect();
         let index = |(name, why): (&String, &String)| Some((*entrants.get(name)?, why.clone()));
         let left_out = terms.left_out.iter().filter_map(index).collect();
-        Ok(Event { tournament, run: run.to_owned(), entrants, left_out, rematches: terms.policy.rematches })
+        Ok(TournamentSchedule {
+            tournament,
+            run: run.to_owned(),
+            entrants,
+            left_out,
+            rematches: terms.policy.rematches,
+        })
     }
 
-    /// What was played, as the tournament counts it; `done` is what the records come to, match by match.
+    /// The results of the matches for the tournament; `done` says for each match what it counts.
     pub fn results(&self, done: &plan::Results, records: &[Record]) -> TournamentResults {
         let mut results = TournamentResults::default();
         self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
-        // Each block with the matches of it that are over: one that was played again has two records.
+        // Each block with those of its matches that are over. A match that was played again has two records.
         let mut blocks: BTreeMap<(u64, Vec<usize>), (FinishedBlock, BTreeSet<usize>)> = BTreeMap::new();
         for record in records {
             let Some((name, pairing, index, turn)) = self.place(record) else { continue };
@@ -127,7 +133,7 @@ impl Event {
     }
 }
 
-/// The seat whose agent's failure ended a match; giving up is none.
+/// The seat whose agent's failure ended a match. To resign is not a failure.
 pub fn failed(record: &Record) -> Option<usize> {
     let failure = matches!(record.footer.reason?, Reason::AgentError | Reason::Illegal | Reason::Timeout);
     record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
@@ -139,7 +145,7 @@ fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
     Some((place.pairing, place.index, place.turn))
 }
 
-impl Schedule for Event {
+impl Schedule for TournamentSchedule {
     fn next(&self, done: &plan::Results, records: &[Record]) -> Vec<Block> {
         let due = self.tournament.next(&self.results(done, records));
         let block = |block: ludex_referee::tournament::TournamentBlock| {
