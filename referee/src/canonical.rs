@@ -18,6 +18,10 @@ const DIGITS: usize = 15;
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
+    /// The members of the objects that are being read, innermost last.
+    members: Vec<Member<'a>>,
+    /// Room for sorting.
+    spare: Vec<u8>,
 }
 
 /// A member of an object.
@@ -30,7 +34,7 @@ pub(crate) struct Member<'a> {
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Scanner { text, at: 0 }
+        Scanner { text, at: 0, members: Vec::new(), spare: Vec::new() }
     }
 
     /// The part of the text between two places.
@@ -120,20 +124,20 @@ impl<'a> Scanner<'a> {
         self.space();
         match self.peek()? {
             b'{' => {
-                let start = out.len();
-                let mut members: Vec<Member> = Vec::new();
+                let (start, outer) = (out.len(), self.members.len());
                 self.object(|scanner, key| {
                     let from = out.len();
                     key.write(out)?;
                     out.push(b':');
                     scanner.nested(out, depth)?;
-                    members.push(Member { key: key.name(), form: from..out.len() });
+                    scanner.members.push(Member { key: key.name(), form: from..out.len() });
                     Some(())
                 })?;
-                sort(&mut members)?;
-                let forms = out.split_off(start);
-                let parts = members.iter().map(|m| &forms[m.form.start - start..m.form.end - start]);
-                write_object(out, parts);
+                sort(&mut self.members[outer..])?;
+                self.spare.clear();
+                write_object(&mut self.spare, self.members.drain(outer..).map(|m| &out[m.form]));
+                out.truncate(start);
+                out.extend_from_slice(&self.spare);
             }
             b'[' => {
                 out.push(b'[');
@@ -205,7 +209,7 @@ pub(crate) struct Token<'a> {
 impl<'a> Token<'a> {
     /// A plain string without its quotes.
     pub(crate) fn name(&self) -> &'a str {
-        self.text.trim_matches('"')
+        &self.text[1..self.text.len() - 1]
     }
 
     /// Appends the canonical form.

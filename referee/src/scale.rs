@@ -191,17 +191,20 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
-    // Sequential Elo follows the order of play. The rating to quote must not depend on it, and neither must the
-    // resamples of its interval.
-    let mut by_name: Vec<usize> = (0..games.len()).collect();
+    let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
+    if spec.utility == Utility::Identical {
+        all.clear();
+    }
+    // Sequential Elo and TrueSkill follow the order of play.
+    let elos = elo(players, &all, Elo { start: options.elo_start, k: options.elo_k });
+    let skills = trueskill(players, &all);
+    let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
+    // The rating to quote must not depend on it, and neither must the resamples of its interval.
+    let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
-    let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| all[k].clone()).collect();
-    let contested: &[PlayedGame] = if spec.utility == Utility::Identical { &[] } else { &unordered };
+    let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
-    let ratings = anchored(agents.len(), contested, &settings);
-    let elos = elo(agents.len(), contested, Elo { start: options.elo_start, k: options.elo_k });
-    let skills = trueskill(agents.len(), contested);
-    let table = crosstable(agents.len(), contested);
+    let ratings = anchored(players, &unordered, &settings);
     let rows = agents.iter().zip(&samples).enumerate().map(|(k, (key, samples))| {
         let (rating, tally) = (ratings.players[k], total(&table[k]));
         let interval = rating.and_then(|r| r.interval);
@@ -231,7 +234,6 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         of(b).total_cmp(&of(a)).then(paid(b).total_cmp(&paid(a))).then_with(|| a.name.cmp(&b.name))
     });
     let order: Vec<usize> = rows.iter().map(|(k, _)| *k).collect();
-    let unpaired = all.iter().filter(|g| g.pair.is_none()).count();
     Scale {
         name: name(spec, options),
         game: spec.game.clone(),
@@ -243,7 +245,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         blocks: pairs.len() + unpaired,
         draws: ratings.draws,
         constants: fixed.iter().map(|&(k, r)| (labels[&agents[k]].clone(), r)).collect(),
-        seats: seat_rows(spec, contested),
+        seats,
         agents: rows.into_iter().map(|(_, row)| row).collect(),
         crosstable: order.iter().map(|&a| order.iter().map(|&b| table[a][b]).collect()).collect(),
     }

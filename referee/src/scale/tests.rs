@@ -70,6 +70,25 @@ fn the_order_of_the_records_is_nothing() {
 }
 
 #[test]
+fn elo_follows_the_order_of_play_whatever_the_names() {
+    // The first player loses, and then wins by forfeit against one that has more points now.
+    let won = |winner: usize, minute: u32, episode: &str| {
+        let mut record = play("tic_tac_toe", &["a", "b"], 1);
+        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        record.header.episode = episode.into();
+        record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
+        record
+    };
+    for names in [["x", "y"], ["y", "x"]] {
+        let games = verified([won(1, 1, names[0]), won(0, 2, names[1])]);
+        let scale = &rate(&games, &quick())[0];
+        let a = scale.agents.iter().find(|r| r.name == "a").unwrap();
+        // 1484 against 1516: the expectation is 0.454078.
+        assert!((a.elo.unwrap() - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3, "{names:?}: {:?}", a.elo);
+    }
+}
+
+#[test]
 fn only_what_counts_is_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;

@@ -51,7 +51,7 @@ fn what_is_wrong_is_named() {
         ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "must have 3 letters"),
         ("\"illegal_rate\"", "\"ilegal_rate\"", "there is no metric"),
         ("opponents = [\"random\", \"anchor level=2\"]", "", "needs opponents"),
-        ("id = \"kuhn\"", "id = \"nim\"", "of one part only"),
+        ("id = \"kuhn\"", "id = \"nim\"", "used by one part only"),
         ("name = \"unlisted\"", "name = \"listed\"", "each its own"),
         ("blocks = 4\nblocks_of", "blocks = 0\nblocks_of", "at least 1"),
         ("blocks = 4\nblocks_of", "blocks = 9000000000\nblocks_of", "at most 100000"),

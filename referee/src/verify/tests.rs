@@ -325,6 +325,7 @@ fn many_at_once_keep_their_order_and_count_once() {
 fn a_stream_has_the_verdicts_of_the_whole() {
     let mut lines: Vec<String> =
         (0..2500).map(|k| play("tic_tac_toe", &["a", "b"], k % 2400).to_line().unwrap()).collect();
+    // 100 are there twice, but of one of them the first copy is damaged.
     lines[7] = lines[7].replace("\"ms\":", "\"ms\":1");
     lines[1500].truncate(40);
     lines.insert(3, play("kuhn_poker", &["a", "b"], 1).to_line().unwrap());
@@ -345,7 +346,7 @@ fn a_stream_has_the_verdicts_of_the_whole() {
         },
     );
     assert_eq!(refused, expected);
-    assert!(refused.len() == 102 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
+    assert!(refused.len() == 101 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
     let digests = |of: &mut dyn Iterator<Item = &str>| of.map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(Verified::digest)));
     // What is not wanted is neither counted nor refused; lines that are not records always are.
