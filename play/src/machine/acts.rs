@@ -114,15 +114,7 @@ impl Match {
     }
 
     /// Counts a refusal and says what follows; `re` is the request of a client, which an in-process agent has not.
-    fn refuse(
-        &mut self,
-        now: u64,
-        seat: Seat,
-        re: Option<i64>,
-        chosen: Move,
-        why: Refusal,
-        notes: Option<Notes>,
-    ) {
+    fn refuse(&mut self, now: u64, seat: Seat, re: Option<i64>, chosen: Move, why: Refusal, notes: Option<Notes>) {
         let policy = self.setup.header.illegal;
         let ms = self.clocks.used(seat, now);
         let place = &mut self.places[seat];
