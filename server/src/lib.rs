@@ -1,16 +1,42 @@
-//! The ludex server: one port for HTTP and WebSockets, sessions that survive a drop, environments for learners, matches
-//! for agents, and a store.
+//! The Ludex server: one port for HTTP and WebSockets, sessions that survive a lost connection, environments for learners,
+//! matches for agents, and a store.
+//!
+//! ```
+//! use ludex_server::{Config, run};
+//!
+//! # fn main() -> anyhow::Result<()> {
+//! let data = tempfile::tempdir()?;
+//! let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! runtime.block_on(async {
+//!     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//!     println!("ws://{}", listener.local_addr()?);
+//!     // Serves until the last argument resolves: here at once.
+//!     run(listener, Config::new(data.path()), async {}).await
+//! })
+//! # }
+//! ```
+//!
+//! [`Config::games`] and [`Opponents::agents`](opponents::Opponents::agents) say which games and agents there are; more
+//! can be added to the built-in ones.
+//!
+//! What always holds:
+//! - The server knows no rules. It calls the games and agents that it is given, and each match is a task around a machine
+//!   of `ludex-play`.
+//! - What a rated match shows is on the disk before anybody sees it.
+//! - Nobody sees what the rules hide from them before the last match on the same seed is over.
+//! - A request that was answered is not carried out a second time.
+//! - Each session has one connection, each match one task, and the store one writer.
 #![forbid(unsafe_code)]
 
 pub mod auth;
 pub mod catalogue;
 pub mod compute;
 pub mod config;
-pub mod gym;
+mod gym;
 mod http;
 pub mod limits;
 mod listen;
-pub mod mailbox;
+mod mailbox;
 pub mod matches;
 mod metrics;
 pub mod opponents;
@@ -18,11 +44,11 @@ mod peer;
 mod random;
 mod ratings;
 mod session;
-pub mod sessions;
+mod sessions;
 mod shared;
 pub mod store;
 mod tls;
-pub mod token;
+mod token;
 
 pub use config::Config;
 pub use listen::{run, run_then};

@@ -1,10 +1,10 @@
 //! The match plane: the tasks that drive matches, and the lobby that seats clients.
 
-pub mod actor;
-pub mod handle;
-pub mod hub;
+mod actor;
+pub(crate) mod handle;
+mod hub;
 pub mod lobby;
-pub mod player;
+mod player;
 
 pub use hub::{Hub, HubConfig};
-pub use player::Player;
+pub(crate) use player::Player;

@@ -119,6 +119,27 @@ async fn each_server_shows_the_commits_of_its_own_store() {
 }
 
 #[tokio::test]
+async fn a_match_whose_end_everybody_has_seen_is_forgotten() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 1})).await;
+    bot.play(1, first).await;
+    let (id, seen) = bot.only();
+    let (id, last) = (id.to_owned(), seen.end["seq"].as_u64().expect("the number of the last frame"));
+    let again = json!({"match": id});
+    assert_eq!(bot.call("resign", again.clone()).await["code"], "match_over");
+    bot.client.say(&json!({"type": "ack", "match": id, "seq": last - 1})).await;
+    assert_eq!(bot.call("resign", again.clone()).await["code"], "match_over", "not yet");
+    bot.client.say(&json!({"type": "ack", "match": id, "seq": last})).await;
+    while bot.call("resign", again.clone()).await["code"] == "match_over" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(bot.call("resign", again).await["code"], "unknown_match");
+    record(&server, &id).await;
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn the_queue_seats_who_waits_for_the_same() {
     let server = Server::start(|_| {}).await;
     let mut bots = Vec::new();

@@ -39,6 +39,8 @@ struct Spectator {
 struct Line {
     mailbox: Option<Mailbox>,
     generation: u64,
+    /// The last frame that the client says it has seen.
+    seen: Option<u64>,
 }
 
 /// An agent of the server's, and how long its answers take.
@@ -99,11 +101,13 @@ impl Actor {
                 None => rx.recv().await,
             };
             let Some(cmd) = cmd else { break };
-            if matches!(*cmd, Cmd::Forget) && self.machine.over() {
-                break;
-            }
+            let forget = matches!(*cmd, Cmd::Forget);
+            let acked = matches!(*cmd, Cmd::Ack { .. });
             self.take(*cmd).await;
             self.catch_up();
+            if self.machine.over() && (forget || acked && self.all_have_seen()) {
+                break;
+            }
         }
         // What came until now is answered.
         rx.close();
@@ -111,6 +115,12 @@ impl Actor {
             self.take(*cmd).await;
         }
         self.hub.forget(self.machine.id());
+    }
+
+    /// Whether every client at the table says that it has seen the last frame.
+    fn all_have_seen(&self) -> bool {
+        let clients = self.lines.iter().enumerate().filter(|(seat, _)| self.agents[*seat].is_none());
+        clients.into_iter().all(|(seat, line)| line.seen >= Some(self.machine.held(seat).seq))
     }
 
     /// Tells spectators who fell behind, and read again, where the match stands.
@@ -168,8 +178,12 @@ impl Actor {
             Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
             Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
             Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
-            // The frames are needed as long as somebody may watch or ask for the episode.
-            Cmd::Ack { .. } | Cmd::Forget => {}
+            Cmd::Ack { seat, seq } => {
+                if let Some(line) = self.lines.get_mut(seat) {
+                    line.seen = line.seen.max(Some(seq));
+                }
+            }
+            Cmd::Forget => {}
             Cmd::Settle(done) => {
                 self.settled = true;
                 self.write_held().await;
