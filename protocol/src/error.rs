@@ -4,13 +4,18 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::fields::or_default;
 
 /// What went wrong, for programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorCode {
     /// The frame is not one whole message of the connection's encoding.
     BadFrame,
@@ -78,75 +83,11 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of the protocol page.
-    pub const ALL: [ErrorCode; 31] = [
-        ErrorCode::BadFrame,
-        ErrorCode::BadMessage,
-        ErrorCode::BadField,
-        ErrorCode::UnknownType,
-        ErrorCode::TooLarge,
-        ErrorCode::TooDeep,
-        ErrorCode::ProtocolVersion,
-        ErrorCode::HelloFirst,
-        ErrorCode::Unauthorized,
-        ErrorCode::Forbidden,
-        ErrorCode::UnknownGame,
-        ErrorCode::BadParams,
-        ErrorCode::UnknownAgent,
-        ErrorCode::BadSeed,
-        ErrorCode::UnknownEnv,
-        ErrorCode::EnvOver,
-        ErrorCode::BadShape,
-        ErrorCode::IllegalAction,
-        ErrorCode::BadSnapshot,
-        ErrorCode::Limit,
-        ErrorCode::RateLimited,
-        ErrorCode::WindowFull,
-        ErrorCode::UnknownJoin,
-        ErrorCode::UnknownMatch,
-        ErrorCode::NotYourSeat,
-        ErrorCode::NotYourTurn,
-        ErrorCode::StaleTurn,
-        ErrorCode::Conflict,
-        ErrorCode::MatchOver,
-        ErrorCode::Draining,
-        ErrorCode::Internal,
-    ];
+    pub const ALL: &'static [ErrorCode] = <ErrorCode as VariantArray>::VARIANTS;
 
     /// The code as it is written on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ErrorCode::BadFrame => "bad_frame",
-            ErrorCode::BadMessage => "bad_message",
-            ErrorCode::BadField => "bad_field",
-            ErrorCode::UnknownType => "unknown_type",
-            ErrorCode::TooLarge => "too_large",
-            ErrorCode::TooDeep => "too_deep",
-            ErrorCode::ProtocolVersion => "protocol_version",
-            ErrorCode::HelloFirst => "hello_first",
-            ErrorCode::Unauthorized => "unauthorized",
-            ErrorCode::Forbidden => "forbidden",
-            ErrorCode::UnknownGame => "unknown_game",
-            ErrorCode::BadParams => "bad_params",
-            ErrorCode::UnknownAgent => "unknown_agent",
-            ErrorCode::BadSeed => "bad_seed",
-            ErrorCode::UnknownEnv => "unknown_env",
-            ErrorCode::EnvOver => "env_over",
-            ErrorCode::BadShape => "bad_shape",
-            ErrorCode::IllegalAction => "illegal_action",
-            ErrorCode::BadSnapshot => "bad_snapshot",
-            ErrorCode::Limit => "limit",
-            ErrorCode::RateLimited => "rate_limited",
-            ErrorCode::WindowFull => "window_full",
-            ErrorCode::UnknownJoin => "unknown_join",
-            ErrorCode::UnknownMatch => "unknown_match",
-            ErrorCode::NotYourSeat => "not_your_seat",
-            ErrorCode::NotYourTurn => "not_your_turn",
-            ErrorCode::StaleTurn => "stale_turn",
-            ErrorCode::Conflict => "conflict",
-            ErrorCode::MatchOver => "match_over",
-            ErrorCode::Draining => "draining",
-            ErrorCode::Internal => "internal",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Whose fault it is unless said otherwise.
@@ -429,7 +370,7 @@ mod tests {
 
     #[test]
     fn codes_are_written_as_they_are_named() {
-        for code in ErrorCode::ALL {
+        for &code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }

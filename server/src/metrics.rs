@@ -63,7 +63,7 @@ impl Metrics {
         let gauge = |name: &'static str| recorder.register_gauge(&Key::from_name(name), &METADATA);
         let histogram = |name: &'static str| recorder.register_histogram(&Key::from_name(name), &METADATA);
         let requests = ClientMessage::TYPES.map(|kind| (kind, counter("ludex_requests_total", "type", kind)));
-        let errors = ErrorCode::ALL.map(|code| (code, counter("ludex_errors_total", "code", code.as_str())));
+        let error = |&code: &ErrorCode| (code, counter("ludex_errors_total", "code", code.as_str()));
         Ok(Metrics {
             connections: gauge("ludex_connections"),
             live: gauge("ludex_sessions_live"),
@@ -73,7 +73,7 @@ impl Metrics {
                 jobs: histogram("ludex_store_commit_jobs"),
             },
             requests: requests.into(),
-            errors: errors.into(),
+            errors: ErrorCode::ALL.iter().map(error).collect(),
             handle,
             recorder,
         })
