@@ -29,12 +29,20 @@ impl Default for SearchLimits {
 
 /// The agents that clients may seat: every one that plays in-process within the limits, the anchors of the game, and
 /// those that the operator named, whatever they start or call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Opponents {
     /// Specs by the names that the operator gave them.
     pub named: BTreeMap<String, String>,
     /// Bounds on everything else.
     pub search: SearchLimits,
+    /// Milliseconds that an agent has for a turn of a match without a clock.
+    pub agent_ms: u64,
+}
+
+impl Default for Opponents {
+    fn default() -> Self {
+        Opponents { named: BTreeMap::new(), search: SearchLimits::default(), agent_ms: 60_000 }
+    }
 }
 
 /// An agent that is ready to play.
@@ -127,6 +135,7 @@ mod tests {
         let opponents = Opponents {
             named: BTreeMap::from([("house".into(), "random".into())]),
             search: SearchLimits { sims: 100, ..SearchLimits::default() },
+            ..Opponents::default()
         };
         let code = |text: &str, rated| opponents.seat(text, &game, rated).map(|o| o.name).map_err(|e| e.code);
         assert_eq!(code("house", true), Ok("house".into()));

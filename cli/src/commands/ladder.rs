@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::print::{self, number};
-use ludex_play::local::{Player, Series};
+use ludex_play::local::{Seated, Series};
 
 /// What `ludex ladder` takes.
 #[derive(clap::Args)]
@@ -85,7 +85,7 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
         .agents()
         .iter()
         .map(|text| {
-            let player = Player::new(text, game).with_context(|| text.clone())?;
+            let player = Seated::new(text, game).with_context(|| text.clone())?;
             Ok(Arc::new(Stopwatch { player, moves: 0.into(), nanos: 0.into(), most: 0.into() }))
         })
         .collect::<anyhow::Result<_>>()?;
@@ -96,7 +96,7 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
         .filter(|at| !kept.units.contains_key(at))
         .collect();
     let plan: Vec<Planned> = due.iter().flat_map(|&(u, k)| ladder.plan(k, u)).collect();
-    let players = watches.iter().map(|w| Player { agent: w.clone(), ..w.player.clone() }).collect();
+    let players = watches.iter().map(|w| Seated { agent: w.clone(), ..w.player.clone() }).collect();
     let series = Series { game: game.clone(), players, plan, seeds: Seeds::Open(args.seed) };
     let bar = print::progress(due.len() as u64, &spec.game);
     let mut unit = Returns::new();
@@ -120,7 +120,7 @@ fn measure(game: &GameRef, args: &Args) -> anyhow::Result<Measured> {
 
 /// An agent whose moves are timed.
 struct Stopwatch {
-    player: Player,
+    player: Seated,
     moves: AtomicU64,
     nanos: AtomicU64,
     most: AtomicU64,

@@ -90,7 +90,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         config.tls = Some(TlsFiles { cert: cert.clone(), key: key.clone() });
     }
     let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
-    config.opponents = Opponents { named: named(&args.agents)?, search };
+    config.opponents = Opponents { named: named(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
     config.drain = Duration::from_secs(args.drain);
     Ok(config)

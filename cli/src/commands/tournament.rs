@@ -23,7 +23,7 @@ use ludex_referee::suite::{Policy, Suite, is_word};
 use ludex_referee::tournament::Format;
 
 use super::{print, report};
-use ludex_play::local::Player;
+use ludex_play::local::Seated;
 use ludex_play::named;
 use ludex_play::runs::Table;
 use ludex_play::runs::event::{Event, NAME, PART, Terms};
@@ -164,7 +164,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         }
         eprintln!("ludex: {estimate}");
     }
-    let playing: BTreeMap<usize, Player> = players
+    let playing: BTreeMap<usize, Seated> = players
         .into_iter()
         .filter_map(|trial| Some((names.iter().position(|name| *name == trial.name)?, trial.player.ok()?)))
         .collect();

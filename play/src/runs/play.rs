@@ -295,7 +295,7 @@ impl Play<'_> {
             late_is_infra: policy.on_timeout == OnTimeout::Error,
             journals: Some(&journals),
         };
-        local::play(setup, &players, asking, |_, _| {})
+        local::play_match(setup, &players, asking)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ludex_agents::Agent;
 use ludex_env::Seat;
@@ -17,10 +17,12 @@ use crate::session::Out;
 use crate::store::{ActRow, EndRow, Write};
 use ludex_play::machine::Match;
 use ludex_play::machine::Watcher;
-use ludex_play::machine::terms::{Input, Kept, Output};
+use ludex_play::machine::terms::{Did, Input, Kept, Output};
 
 /// More missed frames than this are sent as one `resync`.
 const MISSED: usize = 128;
+/// Of an agent's time for a turn, the tenth part is kept back for the way of its answer, and no more than this.
+const WAY: Duration = Duration::from_millis(200);
 /// How often it is tried to tell spectators who fell behind where the match stands.
 const BEHIND: Duration = Duration::from_millis(100);
 
@@ -126,6 +128,8 @@ pub(super) struct Actor {
     tx: mpsc::UnboundedSender<Cmd>,
     agents: Vec<Option<Arc<dyn Agent>>>,
     lines: Vec<Line>,
+    /// Until the match is over.
+    entered: Option<Entered>,
     spectators: Vec<Spectator>,
     /// Rows kept so far.
     rows: u64,
@@ -142,7 +146,8 @@ impl Actor {
         over: Arc<AtomicBool>,
     ) -> Self {
         let lines = (0..agents.len()).map(|_| Line::default()).collect();
-        Actor { hub, machine, tx, agents, lines, spectators: Vec::new(), rows, over }
+        let entered = (!machine.over()).then(|| Entered::new(&agents));
+        Actor { hub, machine, tx, agents, lines, entered, spectators: Vec::new(), rows, over }
     }
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
@@ -155,7 +160,9 @@ impl Actor {
             if self.machine.over() && gone_at.is_none() {
                 self.over.store(true, Ordering::Relaxed);
                 gone_at = Some(until(self.hub.now(), &self.machine));
+                self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
+                self.machine.pack();
             }
             let now = self.hub.now();
             if gone_at.is_some_and(|at| now >= at) {
@@ -230,6 +237,7 @@ impl Actor {
             Cmd::Spectate { session, mailbox, re, full, views } => {
                 self.spectators.retain(|s| s.session != session);
                 let to = if full { Watcher::Full } else { Watcher::Public };
+                self.machine.listen(to);
                 mailbox.reply(re, ServerMessage::Ok(Default::default()));
                 let told =
                     self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
@@ -367,19 +375,40 @@ impl Actor {
         !rated
     }
 
-    /// Asks an in-process agent, elsewhere if it may take long.
+    /// Asks an in-process agent: one that waits for something outside on a thread of its own, others on the pool. The
+    /// machine ends the turn when the time is over; an answer that comes later is dropped there.
     fn ask(&mut self, seat: Seat) {
         let Some(agent) = self.agents.get(seat).cloned().flatten() else { return };
-        let Some(question) = self.machine.question(seat, agent.peeks() && !self.machine.header().rated) else { return };
-        let tx = self.tx.clone();
-        let turn = question.turn;
-        let thought = self.hub.compute.run(move || agent.act(&question.ask(), None));
+        let limit_ms = self.hub.config.opponents.agent_ms;
+        let Some(question) = self.machine.question(self.hub.now(), seat, &*agent, limit_ms) else { return };
+        let left = Duration::from_millis(question.left_ms);
+        let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
+        let (tx, compute, turn, waits) = (self.tx.clone(), self.hub.compute.clone(), question.turn, agent.waits());
+        let think = move || agent.act(&question.ask(), deadline);
         tokio::spawn(async move {
-            let input = match thought.await {
-                Ok(answer) => Input::of_agent(seat, turn, answer),
-                Err(panicked) => Input::Failed { seat, reason: Reason::AgentError, message: panicked.to_string() },
+            let thought = if waits { compute.wait(think).await } else { compute.run(think).await };
+            let did = match thought {
+                Ok(answer) => Did::from(answer),
+                Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
             };
-            let _ = tx.send(Cmd::Input(input));
+            let _ = tx.send(Cmd::Input(Input::Agent { seat, turn, did }));
         });
+    }
+}
+
+/// Agents that were told that their match began. Told that it ended when this goes, however it goes.
+struct Entered(Vec<Arc<dyn Agent>>);
+
+impl Entered {
+    fn new(agents: &[Option<Arc<dyn Agent>>]) -> Self {
+        let agents: Vec<_> = agents.iter().flatten().cloned().collect();
+        agents.iter().for_each(|agent| agent.enter());
+        Entered(agents)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|agent| agent.leave());
     }
 }

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::{Args, print};
-use ludex_play::local::{Player, Unfit, check};
+use ludex_play::local::{Seated, Unfit, check};
 use ludex_play::named::{Agents, Entry};
 use ludex_play::runs::event::{Event, Terms};
 
@@ -19,26 +19,26 @@ use ludex_play::runs::event::{Event, Terms};
 pub(super) struct Trial {
     pub name: String,
     /// The player, or why it is left out.
-    pub player: Result<Player, String>,
+    pub player: Result<Seated, String>,
     /// Seconds that a seat of it takes in a match; 0 where it was not tried.
     seconds: f64,
 }
 
 impl Trial {
     /// One that was tried when the tournament began.
-    pub fn untried(entry: &Entry, player: Player) -> Self {
+    pub fn untried(entry: &Entry, player: Seated) -> Self {
         Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 }
     }
 }
 
 /// An entrant made ready to play.
-pub(super) fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Player, String> {
+pub(super) fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Seated, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.kind() == Kind::Person {
         return Err("a person does not play in tournaments".into());
     }
     let agent = spec.build(game).map_err(|e| e.to_string())?;
-    Ok(Player { name: entry.name.clone(), spec, agent })
+    Ok(Seated { name: entry.name.clone(), spec, agent })
 }
 
 /// Makes everybody ready and lets each play against itself and against random, `jobs` at a time.
