@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ludex_agents::solve::cfr::Cfr;
-use ludex_agents::solve::equilibrium::Table;
+use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::Tree;
 
 /// Games, and the rounds of CFR+ after which more would be lost in the rounding to bytes.
@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut cfr = Cfr::new(&tree);
         cfr.run(rounds);
         let solved = cfr.average();
-        let packed = Table::pack(&tree, &solved)?;
-        let stored = Table::unpack(&packed).policy(&tree);
+        let packed = PolicyTable::pack(&tree, &solved)?;
+        let stored = PolicyTable::unpack(&packed).policy(&tree);
         std::fs::write(folder.join(format!("{name}.policy")), &packed)?;
         println!(
             "{name} | {rounds} | {:.6} | {:.6} | {:.6} | {} | {:.0}",

@@ -3,49 +3,54 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use ludex_env::{Action, Ask, Policy};
+use ludex_env::draw::{Key, key};
+use ludex_env::erased::legal_list;
+use ludex_env::{Action, AgentKey, Ask, DynState, Policy, Seat};
+use ludex_protocol::Move;
+use ludex_protocol::record::Notes;
 
 use crate::error::AgentError;
 
-/// What an agent wants to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Move {
-    /// Play a legal action.
-    Id(Action),
-    /// Say this: an action in any notation that the game knows, or speech.
-    Text(String),
-    /// Hand in this document.
-    Said(Value),
-    /// Give up.
-    Resign,
-}
-
-/// A move, and what the agent has to tell about it.
+/// An agent's move, and its notes on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The move.
-    pub mv: Move,
-    /// Free notes for the record (`sims`, `value`, `cut`, `analysis`, `tokens`); empty where there is nothing to tell.
-    pub notes: Map<String, Value>,
+    /// Its move; `None`: it gives up.
+    pub mv: Option<Move>,
+    /// Notes for the record, possibly empty. Agents of this crate put `sims`, `value`, `nodes`, `depth`, `cut` and the
+    /// like into `more`.
+    pub notes: Notes,
 }
 
 impl Answer {
     /// A move without notes.
     pub fn new(mv: Move) -> Self {
-        Answer { mv, notes: Map::new() }
+        Answer { mv: Some(mv), notes: Notes::default() }
     }
 
     /// A legal action without notes.
     pub fn id(a: Action) -> Self {
-        Self::new(Move::Id(a))
+        Self::new(Move::Id(a.into()))
     }
 
-    /// Adds a note.
+    /// Giving up.
+    pub fn resign() -> Self {
+        Answer { mv: None, notes: Notes::default() }
+    }
+
+    /// Adds a note under a name for which [`Notes`] does not have a field.
     pub fn note(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.notes.insert(name.to_owned(), value.into());
+        self.notes.more.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// The action id, if the move is one.
+    pub fn action(&self) -> Option<Action> {
+        match self.mv {
+            Some(Move::Id(id)) => Action::try_from(id).ok(),
+            _ => None,
+        }
     }
 }
 
@@ -55,7 +60,7 @@ impl Answer {
 /// turn, and whatever an agent keeps between questions (trees, transcripts) is a cache. So one agent may be asked from
 /// several threads, about several episodes, in any order, and again after a crash.
 ///
-/// The two exceptions are told: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
+/// There are two exceptions, and both can be seen: [`Agent::reproducible`] is false for agents that look at the clock or at a person, and
 /// an answer that a deadline cut short carries the note `cut: true`.
 pub trait Agent: Send + Sync {
     /// The move for this question. With a deadline it returns by then, with an answer or an error; only a person is not
@@ -97,19 +102,39 @@ pub trait Agent: Send + Sync {
     fn leave(&self) {}
 }
 
+/// Asks an agent for one move of `seat`, which is to move in `state`: the simplest way, without a match around it.
+///
+/// The agent's randomness comes from `seed`, as with the argument `seed` of specs on the seat's first turn: a caller that
+/// asks again later in an episode gives another seed. Hosts of matches build an [`Ask`] themselves, with the episode's
+/// draw, the turn and the past.
+///
+/// # Errors
+/// As [`Agent::act`].
+pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<Answer, AgentError> {
+    let legal = legal_list(state, seat);
+    agent.act(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
+}
+
+/// The key that a seed stands for: SHA-256 of `ludex.v1:agent-seed:N`.
+pub(crate) fn seed_key(seed: u64) -> Key {
+    key(&format!("ludex.v1:agent-seed:{seed}"))
+}
+
 /// An agent as a [`Policy`], for batches and other hosts that need an action at once, without a deadline.
 pub struct InProcess(pub Arc<dyn Agent>);
 
-/// What [`InProcess`] answers when the agent gave up, failed, or named nothing legal: no action of any game.
+/// What [`InProcess`] answers when the agent gave up, failed, or did not name a legal action. It is not an action of any
+/// game.
 pub const NO_ACTION: Action = Action::MAX;
 
 impl Policy for InProcess {
     fn choose(&self, ask: &Ask<'_>) -> Action {
-        match self.0.act(ask, None).map(|answer| answer.mv) {
-            Ok(Move::Id(a)) => a,
-            Ok(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, &text).unwrap_or(NO_ACTION),
-            Ok(Move::Said(_) | Move::Resign) | Err(_) => NO_ACTION,
-        }
+        let Ok(answer) = self.0.act(ask, None) else { return NO_ACTION };
+        let action = match &answer.mv {
+            Some(Move::Text(text)) => ask.view().parse(ask.seat, ask.legal, text),
+            _ => answer.action(),
+        };
+        action.unwrap_or(NO_ACTION)
     }
 
     fn peeks(&self) -> bool {

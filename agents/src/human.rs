@@ -6,26 +6,26 @@ use std::time::Instant;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef, Given};
+use ludex_protocol::Move;
+use ludex_protocol::Refusal;
 
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::reading::understand;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry =
-    Entry { name: "human", kind: Kind::Person, doc: "you, at this terminal", args: &[], free: false, build };
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
 
-fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))
 }
 
-/// How many legal moves are listed unasked.
+/// Up to this many legal moves are listed without being asked for.
 const SHOWN: usize = 32;
 
 /// A person behind a reader and a writer. Shows the view and the legal moves; reads a move in any notation of the game, an
 /// id, or a document as JSON; asks again with the reason when it does not fit. `?` lists the legal moves, `quit` (or the
-/// end of input) resigns. The deadline is not watched: reading cannot be broken off.
+/// end of input) resigns. The deadline is not kept: reading cannot be interrupted.
 pub struct Human<R, W> {
     io: Mutex<(R, W)>,
 }
@@ -36,7 +36,8 @@ impl<R: BufRead, W: Write> Human<R, W> {
         Human { io: Mutex::new((reader, writer)) }
     }
 
-    fn talk(&self, ask: &Ask<'_>) -> io::Result<Move> {
+    /// The move that is typed; `None` for a resignation.
+    fn talk(&self, ask: &Ask<'_>) -> io::Result<Option<Move>> {
         let mut io = self.io.lock().unwrap_or_else(PoisonError::into_inner);
         let (reader, writer) = &mut *io;
         let view = ask.view();
@@ -53,14 +54,14 @@ impl<R: BufRead, W: Write> Human<R, W> {
             let mut line = String::new();
             if reader.read_line(&mut line)? == 0 {
                 writeln!(writer)?;
-                return Ok(Move::Resign);
+                return Ok(None);
             }
             match line.trim() {
                 "" => {}
                 "?" => writeln!(writer, "{}", names(ask, &*view))?,
-                "quit" => return Ok(Move::Resign),
+                "quit" => return Ok(None),
                 text => match read(ask, &*view, text) {
-                    Ok(mv) => return Ok(mv),
+                    Ok(mv) => return Ok(Some(mv)),
                     Err(why) => writeln!(writer, "{why}. ? lists the legal moves, quit resigns.")?,
                 },
             }
@@ -71,7 +72,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
 impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let mv = self.talk(ask).map_err(|e| AgentError::failed(format!("human: the terminal failed: {e}")))?;
-        Ok(Answer::new(mv))
+        Ok(mv.map_or_else(Answer::resign, Answer::new))
     }
 
     fn reproducible(&self) -> bool {
@@ -88,10 +89,10 @@ fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
     all.join(", ")
 }
 
-/// The move that a line means, in the game's own reading, or the game's reason why it is none.
+/// The move that a line means, in the game's own reading, or the game's reason why it is not a move.
 fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     if let Some(a) = view.parse(ask.seat, ask.legal, text) {
-        return Ok(Move::Id(a));
+        return Ok(Move::Id(a.into()));
     }
     let given = match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(n)) if n.is_i64() => Given::Id(n.as_i64().unwrap_or(-1)),

@@ -1,8 +1,8 @@
-//! Running a program that talks in lines: what it is asked goes to its standard input, what it answers comes from its
-//! standard output, within limits.
+//! Running a program that talks in lines, within limits: questions go to its standard input, answers come from its standard
+//! output.
 //!
-//! What is charged is CPU time, which does not depend on what else the machine does; the wall limit is there for programs
-//! that wait for ever. Nothing here waits without a limit, however the program behaves.
+//! The limit that counts is CPU time, which does not depend on what else the machine does; the wall limit is there for programs
+//! that never answer. Nothing here waits without a limit, however the program behaves.
 
 mod fault;
 mod system;
@@ -14,18 +14,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ludex_protocol::Refusal;
 use tempfile::TempDir;
 
 pub use fault::Fault;
 
-use crate::error::AgentError;
+use crate::refusal::bad_value;
 use crate::sandbox;
 
 /// How much of standard error is kept.
 const ERRORS: usize = 16 << 10;
-/// How often a program that is waited for is looked at.
+/// How often the limits of a program are checked while it is waited for.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long the end of a program may take that has closed its output, and its last errors that of one that ended.
+/// How long a program that closed its output may take to end, and the last errors of an ended program to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// What a program may use as long as it runs.
@@ -57,12 +58,12 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// So much CPU time, and by the clock so much more that a busy machine never costs a game.
+    /// This much CPU time, and enough time by the clock that a busy machine never costs a game.
     pub fn cpu(cpu: Duration) -> Self {
         Allowance { cpu: Some(cpu), wall: cpu * 20 + Duration::from_secs(10) }
     }
 
-    /// So much time by the clock, whatever is used in it.
+    /// This much time by the clock, with any amount of CPU time.
     pub fn wall(wall: Duration) -> Self {
         Allowance { cpu: None, wall }
     }
@@ -85,11 +86,11 @@ impl Program {
     ///
     /// # Errors
     /// A line without words, or with a quotation mark that is not closed.
-    pub fn new(line: &str) -> Result<Self, AgentError> {
+    pub fn new(line: &str) -> Result<Self, Refusal> {
         let argv = shlex::split(line).unwrap_or_default();
         if argv.is_empty() {
             let allowed = "a program and its arguments, quoted as in a shell";
-            return Err(AgentError::value("cmd", line, allowed.to_owned()));
+            return Err(bad_value("cmd", line, allowed));
         }
         Ok(Program { argv, sandboxed: true, limits: Limits::default() })
     }
@@ -97,11 +98,12 @@ impl Program {
     /// Starts it.
     ///
     /// # Errors
-    /// [`Fault::NotStarted`]: there is no such program, or no sandbox for it.
+    /// [`Fault::NotStarted`]: the program, or a sandbox for it, is missing.
     pub fn start(&self) -> Result<Process, Fault> {
         let not_started = |why: String| Fault::NotStarted { program: self.argv.join(" "), why };
         let (mut command, folder) = if self.sandboxed {
-            let (command, folder) = sandbox::command(self).map_err(not_started)?;
+            let (command, folder) =
+                sandbox::command(&self.argv, self.limits.memory, self.limits.file).map_err(not_started)?;
             (command, Some(folder))
         } else {
             let path = sandbox::find(&self.argv[0]).map_err(not_started)?;
@@ -126,7 +128,7 @@ fn spawn(command: Command) -> std::io::Result<Child> {
     let spawner = SPAWNER.get_or_init(|| {
         let (orders, inbox) = mpsc::channel::<Order>();
         let serve = move || inbox.into_iter().for_each(|(mut command, reply)| drop(reply.send(command.spawn())));
-        // If there is no thread the inbox is dropped, and every order says so.
+        // If the thread cannot be started the inbox is dropped, and every order fails with that reason.
         let _ = thread::Builder::new().name("spawner".into()).spawn(serve);
         Mutex::new(orders)
     });
@@ -139,14 +141,14 @@ fn spawn(command: Command) -> std::io::Result<Child> {
 pub struct Process {
     program: Program,
     child: Child,
-    /// `None` once the input is closed. A thread writes, so that a program that does not read holds up nobody.
+    /// `None` once the input is closed. A thread writes, so that a program that does not read does not block the host.
     input: Option<Sender<String>>,
     output: Arc<Pipe>,
     errors: Arc<Pipe>,
-    /// CPU time that is charged already.
+    /// CPU time that earlier answers used.
     charged: Duration,
     stopped: bool,
-    /// Why it was ended; it stays so.
+    /// Why it was ended. Every later question gets the same fault.
     fault: Option<Fault>,
     /// Its working folder, removed when it is gone.
     _folder: Option<TempDir>,
@@ -170,7 +172,7 @@ impl Process {
         Process { program, child, input, output, errors, charged, stopped: false, fault: None, _folder: folder }
     }
 
-    /// Sends text as it is; a line needs its `\n`. A program that was [stopped](Process::stop) goes on. If it is gone,
+    /// Sends text as it is; a line needs its `\n`. A program that was [stopped](Process::stop) continues. If it is gone,
     /// the next answer says so.
     pub fn send(&mut self, text: &str) {
         if std::mem::take(&mut self.stopped) {
@@ -189,7 +191,7 @@ impl Process {
     /// The next line of its output, without its end.
     ///
     /// # Errors
-    /// Why there is none. The program is ended, and every later question gets the same fault.
+    /// Why the line is missing. The program is ended, and every later question gets the same fault.
     pub fn line(&mut self, allowance: &Allowance) -> Result<String, Fault> {
         self.read(allowance, |bytes, ended| match bytes.iter().position(|&b| b == b'\n') {
             Some(end) => Some(end + 1),
@@ -248,7 +250,7 @@ impl Process {
     }
 
     /// Lets it do nothing until it is [sent](Process::send) something: programs that keep running between their turns
-    /// think on nobody else's time.
+    /// must not think in the time of others.
     pub fn stop(&mut self) {
         system::stop(&self.child, true);
         self.stopped = true;
@@ -298,7 +300,7 @@ impl Process {
         }
     }
 
-    /// Which limit the program has passed. Whoever has answered is charged and no longer late.
+    /// The limit that the program has passed, if any. A program that has answered is charged and can no longer be late.
     fn over(&mut self, allowance: &Allowance, begun: Instant, answered: bool) -> Option<Fault> {
         let limits = self.program.limits;
         if let Some(usage) = system::usage(&self.child) {
@@ -319,7 +321,7 @@ impl Process {
         (!answered && begun.elapsed() > allowance.wall).then_some(Fault::Wall { limit: allowance.wall })
     }
 
-    /// How a program went whose output has ended: it ends too, or it goes on in silence.
+    /// How a program ended after its output ended, or that it still runs in silence.
     fn farewell(&mut self) -> Fault {
         let begun = Instant::now();
         loop {
@@ -380,7 +382,7 @@ fn writer(mut pipe: ChildStdin) -> Sender<String> {
     sender
 }
 
-/// Bytes from a thread that reads them to whoever waits for them.
+/// Bytes on their way from the thread that reads them to the one that waits for them.
 #[derive(Default)]
 struct Pipe {
     inner: Mutex<Inner>,
@@ -393,12 +395,12 @@ struct Inner {
     bytes: Vec<u8>,
     /// Nothing more will come.
     ended: bool,
-    /// Nobody wants more.
+    /// The reader is gone.
     closed: bool,
 }
 
 impl Pipe {
-    /// Reads until more than `limit` bytes wait, then goes on when some were taken.
+    /// Reads until more than `limit` bytes wait, then continues when some were taken.
     fn fill(&self, mut from: impl Read, limit: usize) {
         self.each(&mut from, |mut inner, new| {
             inner.bytes.extend_from_slice(new);
@@ -450,7 +452,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// The limits of these tests, where nothing is to be late.
+    /// An allowance for tests in which lateness must not decide.
     const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(60) };
 
     fn shell(script: &str) -> Process {

@@ -10,12 +10,12 @@ use crate::sandbox::find;
 
 /// How long a compiler may take.
 const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
-/// How much of what a compiler says is told.
+/// How many lines of a compiler's output are quoted.
 const FIRST_LINES: usize = 5;
 
 /// How a bot's source becomes a running program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Language {
     Python,
     JavaScript,
     Cpp,
@@ -31,7 +31,7 @@ enum Kind {
 pub struct Bot {
     /// The file's name, or the folder's.
     pub name: String,
-    kind: Kind,
+    kind: Language,
     /// What is run or compiled.
     path: PathBuf,
     /// The files to compile: one, or all of a folder.
@@ -53,50 +53,51 @@ impl Bot {
         }
         let files = visible(&path)?;
         let has = |name: &str| files.contains(&path.join(name));
-        let of = |ending: Kind| files.iter().filter(|f| kind_of_file(f) == Some(ending)).cloned().collect::<Vec<_>>();
+        let of =
+            |ending: Language| files.iter().filter(|f| kind_of_file(f) == Some(ending)).cloned().collect::<Vec<_>>();
         let (kind, sources) = if has("__main__.py") {
-            (Kind::Python, Vec::new())
+            (Language::Python, Vec::new())
         } else if has("index.js") {
-            (Kind::JavaScript, Vec::new())
-        } else if let sources = of(Kind::Cpp)
+            (Language::JavaScript, Vec::new())
+        } else if let sources = of(Language::Cpp)
             && !sources.is_empty()
         {
-            (Kind::Cpp, sources)
-        } else if let sources = of(Kind::C)
+            (Language::Cpp, sources)
+        } else if let sources = of(Language::C)
             && !sources.is_empty()
         {
-            (Kind::C, sources)
+            (Language::C, sources)
         } else {
             return Ok(None);
         };
         Ok(Some(Bot { name, kind, path, sources }))
     }
 
-    /// Makes it ready, with what is compiled in the folder `into`, and says the command line that runs it. Compilers are
-    /// not confined: they are asked about sources of people who are let in.
+    /// Makes it ready and gives the command line that runs it; what is compiled goes into the folder `into`. Compilers are
+    /// not confined: the host lets in only authors it trusts that far.
     ///
     /// # Errors
-    /// The compiler's first words, or which one is missing.
+    /// The first lines of the compiler's output, or which compiler is missing.
     pub fn make(&self, into: &Path) -> Result<String, String> {
         let path = self.path.to_string_lossy().into_owned();
         let at = |name: &str| into.join(name).to_string_lossy().into_owned();
         let sources = self.sources.iter().map(|s| s.to_string_lossy().into_owned());
         let argv: Vec<String> = match self.kind {
-            Kind::Python => vec!["python3".into(), path],
-            Kind::JavaScript => vec!["node".into(), path],
-            Kind::Executable => vec![path],
-            Kind::Jar => java(["-jar".into(), path]),
-            Kind::Cpp | Kind::C => {
+            Language::Python => vec!["python3".into(), path],
+            Language::JavaScript => vec!["node".into(), path],
+            Language::Executable => vec![path],
+            Language::Jar => java(["-jar".into(), path]),
+            Language::Cpp | Language::C => {
                 let (compiler, standard) =
-                    if self.kind == Kind::Cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
+                    if self.kind == Language::Cpp { ("g++", "-std=c++17") } else { ("cc", "-std=c11") };
                 let program = at("bot");
                 let flags = [compiler, "-O2", standard, "-w", "-fmax-errors=3", "-pthread", "-o", &program];
                 let line = flags.map(str::to_owned).into_iter().chain(sources);
-                // Mathematics come last, behind what asks for them.
+                // The linker needs the mathematics library after the files that use it.
                 compile(line.chain(["-lm".to_owned()]).collect())?;
                 vec![program]
             }
-            Kind::JavaSource => {
+            Language::JavaSource => {
                 let class = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let classes = at("classes");
                 let line = ["javac", "-nowarn", "-encoding", "UTF-8", "-d", &classes].map(str::to_owned);
@@ -110,11 +111,11 @@ impl Bot {
     }
 }
 
-/// What begins a bot of several files, which is a folder; sources of C and C++ side by side may be a bot each.
+/// Files that make their folder one bot. C and C++ sources side by side may be a bot each.
 const BEGINNINGS: [&str; 2] = ["__main__.py", "index.js"];
 
 /// The bots at `path`: the one that a file is, or a folder by its `__main__.py` or `index.js`; else all bots in the folder, by
-/// name. Hidden files and what is no bot are left out.
+/// name. Hidden files and whatever is not a bot are left out.
 ///
 /// # Errors
 /// What cannot be read.
@@ -134,19 +135,19 @@ fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-fn kind_of_file(path: &Path) -> Option<Kind> {
+fn kind_of_file(path: &Path) -> Option<Language> {
     match path.extension().unwrap_or_default().to_string_lossy().as_ref() {
-        "py" => Some(Kind::Python),
-        "js" | "mjs" | "cjs" => Some(Kind::JavaScript),
-        "cpp" | "cc" | "cxx" => Some(Kind::Cpp),
-        "c" => Some(Kind::C),
-        "java" => Some(Kind::JavaSource),
-        "jar" => Some(Kind::Jar),
-        _ => (path.is_file() && find(&path.to_string_lossy()).is_ok()).then_some(Kind::Executable),
+        "py" => Some(Language::Python),
+        "js" | "mjs" | "cjs" => Some(Language::JavaScript),
+        "cpp" | "cc" | "cxx" => Some(Language::Cpp),
+        "c" => Some(Language::C),
+        "java" => Some(Language::JavaSource),
+        "jar" => Some(Language::Jar),
+        _ => (path.is_file() && find(&path.to_string_lossy()).is_ok()).then_some(Language::Executable),
     }
 }
 
-/// A virtual machine that keeps to one folder and to what a player may hold.
+/// The Java virtual machine, kept to one folder and to the memory that a player may have.
 fn java<const N: usize>(args: [String; N]) -> Vec<String> {
     let flags = ["java", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx256m"].map(str::to_owned);
     flags.into_iter().chain(args).collect()
@@ -186,7 +187,7 @@ mod tests {
             write(file, "");
         }
         let program = write("run", "#!/bin/sh\n");
-        assert_eq!(bots(folder.path()).unwrap().len(), 4, "what is not executable is no program");
+        assert_eq!(bots(folder.path()).unwrap().len(), 4, "a file that is not executable is not a program");
         fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let found = bots(folder.path()).unwrap();
         let names: Vec<&str> = found.iter().map(|bot| bot.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The agent that every scale starts from.
+//! The weakest agent, from which every scale of strength starts.
 
 use std::time::Instant;
 

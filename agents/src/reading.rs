@@ -2,16 +2,15 @@
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, Given, Heard};
+use ludex_protocol::Move;
 
-use crate::agent::Move;
-
-/// The move that `given` means, or the game's reason why it is none.
+/// The move that `given` means, or the game's reason why it is not a move.
 ///
 /// The reading happens in a world that the seat cannot tell from the true one, so the reason gives nothing away.
 pub(crate) fn understand(ask: &Ask<'_>, view: &dyn DynView, given: &Given) -> Result<Move, String> {
     match view.world(&mut ask.stream()).read(ask.seat, given) {
-        Ok(Heard::Action(a)) => Ok(Move::Id(a)),
-        Ok(Heard::Said(said)) => Ok(Move::Said(said)),
+        Ok(Heard::Action(a)) => Ok(Move::Id(a.into())),
+        Ok(Heard::Said(said)) => Ok(Move::Document(said)),
         Err(refusal) => Err(refusal.message),
     }
 }

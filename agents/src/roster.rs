@@ -1,67 +1,175 @@
-//! Every agent that can be named: its arguments, what it does, and how it is built.
+//! The agents that can be named, as a value: the built-in ones, and those of a host.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use ludex_env::GameRef;
+use ludex_env::{AgentKey, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use crate::agent::Agent;
-use crate::error::AgentError;
+use crate::agent::{Agent, wrap};
+use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::random::Random;
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
-use crate::{anchor, bots, engines, human, llm, search, solve};
+use crate::refusal::{refused, unknown};
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
+use crate::{bots, engines, human, llm, search, solve};
 
-/// What kind of player, as far as a host must care.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Code of this crate: answers in-process and alone.
-    Builtin,
-    /// A rung of the game's ladder; [`AgentSpec::resolve`] says which builtin agent it is.
-    Anchor,
-    /// A person at this terminal.
-    Person,
-    /// Starts a program or calls out: servers refuse it unless the operator offered it.
-    External,
-    /// A language model behind an endpoint: what holds for `External` holds for it.
-    Model,
+/// Agents by name. Cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ludex_agents::{AgentEntry, Roster};
+///
+/// let mine = AgentEntry::new("mine", "plays at random under another name", |_, _| Ok(Arc::new(ludex_agents::random::Random)));
+/// let roster = Roster::builtin().with(mine);
+/// let game = ludex_env::load("tic_tac_toe")?;
+/// let agent = roster.build("mine seed=7", &game)?;
+/// assert!(agent.reproducible());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Roster(Arc<[AgentEntry]>);
+
+impl Roster {
+    /// The agents of this crate, in documented order.
+    pub fn builtin() -> &'static Roster {
+        static BUILTIN: LazyLock<Roster> =
+            LazyLock::new(|| Roster(AGENTS.iter().chain(bots::BOTS.iter().copied().flatten()).copied().collect()));
+        &BUILTIN
+    }
+
+    /// These agents and one more, in the place of one of the same name if there is one.
+    #[must_use]
+    pub fn with(&self, entry: AgentEntry) -> Roster {
+        let others = self.iter().filter(|e| e.name != entry.name).copied();
+        Roster(others.chain([entry]).collect())
+    }
+
+    /// All agents, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &AgentEntry> {
+        self.0.iter()
+    }
+
+    /// The agent of this name.
+    pub fn get(&self, name: &str) -> Option<&AgentEntry> {
+        self.iter().find(|entry| entry.name == name)
+    }
+
+    /// Reads `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` stand for the character itself.
+    ///
+    /// # Errors
+    /// Text of another form; an unknown name, with the nearest one; an argument that is unknown, repeated or missing, or
+    /// whose value the agent does not accept.
+    pub fn parse(&self, text: &str) -> Result<AgentSpec, Refusal> {
+        let (name, args) = split(text)?;
+        let Some(entry) = self.get(name) else {
+            return Err(unknown("agent", name, self.iter().map(|e| e.name).collect()));
+        };
+        AgentSpec::of(*entry, args, text)
+    }
+
+    /// The agent that `text` names, for `game`.
+    ///
+    /// # Errors
+    /// As [`Roster::parse`] and [`Roster::build_spec`].
+    pub fn build(&self, text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+        self.build_spec(&self.parse(text)?, game)
+    }
+
+    /// The agent of a spec, for `game`.
+    ///
+    /// # Errors
+    /// An agent that does not play this game, with what would fit; an anchor that does not exist; a key or a program
+    /// setting that is missing.
+    pub fn build_spec(&self, spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+        let spec = self.resolve(spec, game)?;
+        let agent = (spec.entry().build)(&spec, game)?;
+        let Some(key) = spec.key() else { return Ok(agent) };
+        Ok(Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+            agent.act(&ask.keyed(AgentKey::Own(&key)), deadline)
+        })))
+    }
+
+    /// The agent that an anchor stands for in `game`, with the anchor's `seed` if it has one; any other spec as it is.
+    ///
+    /// # Errors
+    /// A level or bot that the game's ladder lacks.
+    pub fn resolve(&self, spec: &AgentSpec, game: &GameRef) -> Result<AgentSpec, Refusal> {
+        if spec.class() != AgentClass::Anchor {
+            return Ok(spec.clone());
+        }
+        let (level, bot) = (spec.int("level").unwrap_or(0), spec.int("bot").unwrap_or(1));
+        let ladder = &game.spec().anchors;
+        let rung = ladder.iter().find(|a| (u64::from(a.level), u64::from(a.bot)) == (level, bot));
+        let Some(rung) = rung else {
+            let rungs: Vec<String> = ladder.iter().map(|a| format!("level={} bot={}", a.level, a.bot)).collect();
+            let message =
+                format!("{} has no anchor level={level} bot={bot}; there are: {}", game.spec().game, rungs.join(", "));
+            return Err(refused(message).path("level").got(spec.to_string()).allowed(rungs));
+        };
+        let found = self.parse(&rung.agent)?;
+        if found.class() == AgentClass::Anchor {
+            return Err(anchor_of_anchor(&rung.agent));
+        }
+        Ok(match spec.int("seed") {
+            Some(seed) => found.with("seed", ArgValue::Int(seed)),
+            None => found,
+        })
+    }
 }
 
-/// How an entry turns a spec into an agent for a game.
-pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, AgentError>;
-
-/// One agent as the roster knows it.
-pub struct Entry {
-    /// The name that specs begin with.
-    pub name: &'static str,
-    /// What kind of player.
-    pub kind: Kind,
-    /// One line for `--help`.
-    pub doc: &'static str,
-    /// Its arguments, in canonical order, without `seed`, which every agent takes.
-    pub args: &'static [ArgDef],
-    /// Whether it takes arguments beyond `args`, as text: its adapter knows them.
-    pub free: bool,
-    pub(crate) build: Builder,
+fn anchor_of_anchor(text: &str) -> Refusal {
+    refused(format!("{text}: an anchor names another anchor"))
 }
 
-/// The argument that every agent takes.
-pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MAX }, "fixes the agent's randomness");
+/// Shortcuts over the built-in [`Roster`].
+impl AgentSpec {
+    /// Reads a spec: [`Roster::parse`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        Roster::builtin().parse(text)
+    }
 
-/// All agents, in documented order.
-pub fn list() -> impl Iterator<Item = &'static Entry> {
-    AGENTS.iter().chain(bots::BOTS.iter().copied().flatten())
+    /// What an anchor stands for in `game`; any other spec as it is: [`Roster::resolve`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, Refusal> {
+        Roster::builtin().resolve(self, game)
+    }
+
+    /// The agent for `game`: [`Roster::build_spec`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+        Roster::builtin().build_spec(self, game)
+    }
+}
+
+/// The built-in agent that `text` names, for `game`: [`Roster::build`].
+///
+/// # Errors
+/// As there.
+pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    Roster::builtin().build(text, game)
 }
 
 const LEVELS: ArgKind = ArgKind::Int { min: 0, max: u32::MAX as u64 };
 
-const AGENTS: &[Entry] = &[
-    Entry {
-        name: "random",
-        kind: Kind::Builtin,
-        doc: "plays a uniformly random legal action",
-        args: &[],
-        free: false,
-        build: |_, _| Ok(Arc::new(Random)),
-    },
+/// Specs of anchors are resolved before they are built.
+const ANCHOR: AgentEntry = AgentEntry::new("anchor", "a rung of the game's ladder; level 0 is random", |spec, _| {
+    Err(anchor_of_anchor(&spec.to_string()))
+})
+.class(AgentClass::Anchor)
+.args(&[
+    ArgDef::new("level", LEVELS, "the level").required(),
+    ArgDef::new("bot", LEVELS, "which bot of the level, from 1").default("1"),
+]);
+
+const AGENTS: &[AgentEntry] = &[
+    AgentEntry::new("random", "plays a uniformly random legal action", |_, _| Ok(Arc::new(Random))),
     search::alphabeta::ENTRY,
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,
@@ -70,17 +178,7 @@ const AGENTS: &[Entry] = &[
     solve::cfr::ENTRY,
     solve::equilibrium::ENTRY,
     human::ENTRY,
-    Entry {
-        name: "anchor",
-        kind: Kind::Anchor,
-        doc: "a rung of the game's ladder; level 0 is random",
-        args: &[
-            ArgDef::new("level", LEVELS, "the level").required(),
-            ArgDef::new("bot", LEVELS, "which bot of the level, from 1").default("1"),
-        ],
-        free: false,
-        build: anchor::build,
-    },
+    ANCHOR,
     engines::uci::ENTRY,
     engines::gtp::ENTRY,
     engines::botzone::ENTRY,

@@ -1,20 +1,21 @@
-//! What a program may not do: the programs of strangers play here.
+//! What a program may not do. It is needed because the programs of strangers play here.
 //!
-//! The host starts its own executable again ([`run_if_asked`]), which takes from itself whatever a player needs not, for
-//! good, and then becomes the program. What is left:
+//! The host starts its own executable again ([`run_if_asked`]), which gives up for
+//! good everything that a player does not need, and then becomes the program. What is left:
 //!
-//! - one process with threads: no other program beside it, no new group or session, no signal to anybody else;
-//! - no network, no socket that reaches anybody;
+//! - one process with threads: no other program beside it, no new group or session, no signal to another process;
+//! - no network, and no socket that reaches another process;
 //! - to read: the system's programs and libraries, the program's own folder, and the files and folders that its command
 //!   line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`, and is removed afterwards;
-//! - an environment of `PATH` and little else; limits of memory, of files, and a far one of CPU time; no privileges;
+//! - an environment of `PATH` and little else; limits of memory and files, a generous limit of CPU time; no privileges;
 //! - it does not outlive the host.
 //!
-//! It can see that files exist which it may not open, and fill its folder file by file. Linux 5.13 or newer is needed, with
-//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a program that one trusts unprotected.
+//! It can still see that files exist which it may not open, and it can fill its folder file by file. Linux 5.13 or newer is needed, with
+//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a trusted program without protection.
 
 #[cfg(target_os = "linux")]
 mod confine;
+mod orders;
 mod reach;
 #[cfg(target_os = "linux")]
 mod syscalls;
@@ -24,40 +25,20 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use orders::{Orders, WAY_OUT};
 pub(crate) use reach::find;
-
-use crate::process::Program;
 
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
 const ASKED: &str = "__sandboxed";
-/// What the helper says before why it starts nothing, and the code that it ends with.
+/// What the helper prints before the reason why it starts nothing, and its exit code then.
 const MARK: &str = "ludex sandbox: ";
 const REFUSED: i32 = 125;
-/// What every refusal ends with.
-const WAY_OUT: &str = "sandbox=false runs a program that you trust unprotected";
-
-/// Whether this executable is a helper if it is asked.
+/// Whether this executable becomes a helper when it is asked to.
 static READY: AtomicBool = AtomicBool::new(false);
-/// Another executable that is one.
+/// Another executable that does.
 static HELPER: OnceLock<PathBuf> = OnceLock::new();
-
-/// What the helper needs to know; the program's command line follows it.
-#[derive(Serialize, Deserialize)]
-struct Orders {
-    /// The host's process.
-    host: u32,
-    /// The fresh folder.
-    folder: PathBuf,
-    /// What else may be read.
-    read: Vec<PathBuf>,
-    /// Bytes of memory that it may write to, touched or not.
-    data: u64,
-    /// Bytes of a file.
-    file: u64,
-}
 
 /// To be called first in `main`: if this process was started to become a sandboxed program, it does, and this does not
 /// return.
@@ -93,8 +74,9 @@ fn become_program(_: &str, _: &[String]) -> String {
     format!("the sandbox needs Linux; {WAY_OUT}")
 }
 
-/// The helper's command that becomes `program`, and the folder that it will work in; or why there is none.
-pub(crate) fn command(program: &Program) -> Result<(Command, TempDir), String> {
+/// The helper's command that becomes the program of a command line, and the folder that it will work in; or why there is
+/// none. `memory` and `file` are bytes that it may hold, and write to one file.
+pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Command, TempDir), String> {
     #[cfg(target_os = "linux")]
     confine::available()?;
     if cfg!(not(target_os = "linux")) {
@@ -108,14 +90,14 @@ pub(crate) fn command(program: &Program) -> Result<(Command, TempDir), String> {
     };
     let folder = tempfile::Builder::new().prefix("ludex-").tempdir();
     let folder = folder.map_err(|e| format!("no folder to work in can be made: {e}"))?;
-    let (argv, read) = reach::of(&program.argv)?;
+    let (argv, read) = reach::of(argv)?;
     let orders = Orders {
         host: std::process::id(),
         folder: folder.path().to_owned(),
         read,
-        // What is used is looked at; this bounds what is asked for at once, and runtimes ask for more than they use.
-        data: program.limits.memory.saturating_mul(2).saturating_add(512 << 20),
-        file: program.limits.file,
+        // Used memory is watched elsewhere. This bounds what is allocated at once, and runtimes allocate more than they use.
+        data: memory.saturating_mul(2).saturating_add(512 << 20),
+        file,
     };
     let mut command = Command::new(helper);
     let orders = serde_json::to_string(&orders).map_err(|e| e.to_string())?;

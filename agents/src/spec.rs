@@ -3,125 +3,87 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ludex_env::draw::{Key, key};
-use ludex_env::{AgentKey, Ask, GameRef};
+use ludex_env::GameRef;
+use ludex_env::draw::Key;
+use ludex_protocol::Refusal;
+use ludex_protocol::error::shortened;
 
-use crate::agent::{Agent, wrap};
-use crate::anchor;
-use crate::error::{AgentError, ErrorKind};
-use crate::roster::{Entry, Kind, SEED, list};
+use crate::agent::{Agent, seed_key};
+pub(crate) use crate::args::{ArgDef, ArgKind, ArgValue};
+use crate::refusal::{refused, unknown};
 
-/// What values an argument takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ArgKind {
-    /// A whole number within inclusive bounds.
-    Int {
-        /// Least value.
-        min: u64,
-        /// Greatest value.
-        max: u64,
-    },
-    /// A finite number within inclusive bounds; whole numbers pass for it.
-    Number {
-        /// Least value.
-        min: f64,
-        /// Greatest value.
-        max: f64,
-    },
-    /// `true` or `false`.
-    Flag,
-    /// Any text.
-    Text,
+/// What a host must know about an agent before it seats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AgentClass {
+    /// Code in this process, which needs no program, network or person.
+    Builtin,
+    /// A rung of the game's ladder; [`AgentSpec::resolve`] says which agent it is.
+    Anchor,
+    /// A person at this terminal.
+    Person,
+    /// Starts a program or calls out: servers refuse it unless the operator offered it.
+    External,
+    /// A language model behind an endpoint: what holds for `External` holds for it.
+    Model,
 }
 
-/// An argument's definition.
-#[derive(Clone, Copy, Debug)]
-pub struct ArgDef {
-    /// Its name.
+impl AgentClass {
+    /// The class in one word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            AgentClass::Builtin => "builtin",
+            AgentClass::Anchor => "anchor",
+            AgentClass::Person => "person",
+            AgentClass::External => "external",
+            AgentClass::Model => "model",
+        }
+    }
+}
+
+/// How an entry turns a spec into an agent for a game.
+pub type Builder = fn(&AgentSpec, &GameRef) -> Result<Arc<dyn Agent>, Refusal>;
+
+/// One agent as a [`Roster`](crate::Roster) knows it.
+#[derive(Clone, Copy)]
+pub struct AgentEntry {
+    /// The name that specs begin with.
     pub name: &'static str,
-    /// What it takes.
-    pub kind: ArgKind,
-    /// What is meant when it is absent, as it would be written.
-    pub default: Option<&'static str>,
-    /// Whether it must be given.
-    pub required: bool,
-    /// The default does not hold when this argument is given.
-    pub unless: Option<&'static str>,
+    /// What a host must know about it.
+    pub class: AgentClass,
     /// One line for `--help`.
     pub doc: &'static str,
+    /// Its arguments, in canonical order, without `seed`, which every agent takes.
+    pub args: &'static [ArgDef],
+    /// Whether it takes arguments beyond `args`, as text: its adapter knows them.
+    pub any_args: bool,
+    pub(crate) build: Builder,
 }
 
-impl ArgDef {
-    /// An argument that may be absent and then means nothing.
-    pub const fn new(name: &'static str, kind: ArgKind, doc: &'static str) -> Self {
-        ArgDef { name, kind, default: None, required: false, unless: None, doc }
+impl AgentEntry {
+    /// An agent of this process without arguments.
+    pub const fn new(name: &'static str, doc: &'static str, build: Builder) -> Self {
+        AgentEntry { name, class: AgentClass::Builtin, doc, args: &[], any_args: false, build }
     }
 
-    /// With a default.
-    pub const fn default(self, value: &'static str) -> Self {
-        ArgDef { default: Some(value), ..self }
+    /// With arguments, in canonical order.
+    pub const fn args(self, args: &'static [ArgDef]) -> Self {
+        AgentEntry { args, ..self }
     }
 
-    /// With a default that holds unless another argument is given.
-    pub const fn default_unless(self, value: &'static str, other: &'static str) -> Self {
-        ArgDef { default: Some(value), unless: Some(other), ..self }
+    /// Of another class.
+    pub const fn class(self, class: AgentClass) -> Self {
+        AgentEntry { class, ..self }
     }
 
-    /// To be given always.
-    pub const fn required(self) -> Self {
-        ArgDef { required: true, ..self }
-    }
-
-    /// The value that `text` means.
-    fn read(&self, text: &str) -> Result<ArgValue, AgentError> {
-        let wrong = |allowed: String| Err(AgentError::value(self.name, text, allowed));
-        match self.kind {
-            ArgKind::Int { min, max } => match text.parse() {
-                Ok(n) if (min..=max).contains(&n) => Ok(ArgValue::Int(n)),
-                _ => wrong(format!("a whole number from {min} to {max}")),
-            },
-            ArgKind::Number { min, max } => match text.parse() {
-                // `contains` also turns NaN away; the zero added makes -0 plain 0.
-                Ok(x) if (min..=max).contains(&x) => Ok(ArgValue::Number(x + 0.0)),
-                _ => wrong(format!("a number from {min} to {max}")),
-            },
-            ArgKind::Flag => match text.to_ascii_lowercase().as_str() {
-                "true" => Ok(ArgValue::Flag(true)),
-                "false" => Ok(ArgValue::Flag(false)),
-                _ => wrong("true or false".to_owned()),
-            },
-            ArgKind::Text => Ok(ArgValue::Text(text.to_owned())),
-        }
+    /// Taking arguments beyond those that are defined, as text.
+    pub(crate) const fn any_args(self) -> Self {
+        AgentEntry { any_args: true, ..self }
     }
 }
 
-/// An argument's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArgValue {
-    /// A whole number.
-    Int(u64),
-    /// A number.
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-    /// Text.
-    Text(String),
-}
-
-impl fmt::Display for ArgValue {
-    /// As it stands in a spec: text is quoted where it must be.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ArgValue::Int(n) => write!(f, "{n}"),
-            ArgValue::Number(x) => write!(f, "{x}"),
-            ArgValue::Flag(b) => write!(f, "{b}"),
-            ArgValue::Text(t) if t.is_empty() || t.contains(|c: char| c.is_whitespace() || c == '"') => {
-                write!(f, "\"{}\"", t.replace('\\', "\\\\").replace('"', "\\\""))
-            }
-            ArgValue::Text(t) => f.write_str(t),
-        }
-    }
-}
+/// The argument that every agent takes.
+pub const SEED: ArgDef = ArgDef::new("seed", ArgKind::Int { min: 0, max: u64::MAX }, "fixes the agent's randomness");
 
 /// How much an agent may search per move; `None` = it has no such bound. Servers compare it with their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,55 +98,42 @@ pub struct Budget {
     pub ms: Option<u64>,
 }
 
-/// An agent as it was written: a name that exists with arguments that it takes. Whether it plays a game is asked by
-/// [`AgentSpec::build`].
+/// An agent as it was written: a name that exists with arguments that it takes. [`AgentSpec::build`]
+/// says whether it plays a game.
 ///
 /// `Display` is the canonical form: the arguments that were given, in the order of their definition, without those that
 /// equal their defaults. Equal canonical forms mean the same agent.
 #[derive(Clone)]
 pub struct AgentSpec {
-    entry: &'static Entry,
+    entry: AgentEntry,
     /// In canonical order.
     given: Vec<(String, ArgValue)>,
 }
 
 impl AgentSpec {
-    /// Reads `name key=value key="quoted value"`. Inside quotes, `\"` and `\\` stand for the character itself.
+    /// The spec of an entry with arguments as they were written; errors quote `text`.
     ///
     /// # Errors
-    /// Text of another form; an unknown name with the nearest one; an unknown, repeated, wrong or missing argument.
-    pub fn parse(text: &str) -> Result<Self, AgentError> {
-        let (name, raw) = split(text)?;
-        let Some(entry) = list().find(|e| e.name == name) else {
-            let known = list().map(|e| e.name.to_owned()).collect();
-            return Err(AgentError::unknown(ErrorKind::UnknownAgent, "agent", name, known));
-        };
+    /// An argument that is unknown, repeated or missing, or whose value it does not accept.
+    pub(crate) fn of(entry: AgentEntry, args: RawArgs<'_>, text: &str) -> Result<Self, Refusal> {
         let mut spec = AgentSpec { entry, given: Vec::new() };
-        for (name, value) in raw {
+        for (name, value) in args {
             if spec.given.iter().any(|(n, _)| n == name) {
-                return Err(AgentError {
-                    name: Some(name.to_owned()),
-                    got: text.into(),
-                    ..AgentError::new(ErrorKind::UnknownArgument, format!("{name} is given twice"))
-                });
+                return Err(refused(format!("{name} is given twice")).path(name).got(shortened(text)));
             }
             let value = match spec.def(name) {
                 Some(def) => def.read(&value)?,
-                None if entry.free => ArgValue::Text(value),
+                None if entry.any_args => ArgValue::Text(value),
                 None => {
-                    let known = entry.args.iter().chain([&SEED]).map(|d| d.name.to_owned()).collect();
-                    let what = format!("argument of {}", entry.name);
-                    return Err(AgentError::unknown(ErrorKind::UnknownArgument, &what, name, known));
+                    let known = spec.defs().map(|d| d.name).collect();
+                    return Err(unknown(&format!("argument of {}", entry.name), name, known).path(name));
                 }
             };
             spec.given.push((name.to_owned(), value));
         }
         if let Some(def) = entry.args.iter().find(|d| d.required && spec.given(d.name).is_none()) {
-            return Err(AgentError {
-                name: Some(def.name.to_owned()),
-                got: text.into(),
-                ..AgentError::new(ErrorKind::Missing, format!("{} needs {}: {}", entry.name, def.name, def.doc))
-            });
+            let message = format!("{} needs {}: {}", entry.name, def.name, def.doc);
+            return Err(refused(message).path(def.name).got(shortened(text)));
         }
         spec.sort();
         Ok(spec)
@@ -195,14 +144,14 @@ impl AgentSpec {
         self.entry.name
     }
 
-    /// What kind of player it is.
-    pub fn kind(&self) -> Kind {
-        self.entry.kind
+    /// What a host must know about it.
+    pub fn class(&self) -> AgentClass {
+        self.entry.class
     }
 
-    /// Its line of the roster.
-    pub fn entry(&self) -> &'static Entry {
-        self.entry
+    /// Its entry in the roster.
+    pub fn entry(&self) -> &AgentEntry {
+        &self.entry
     }
 
     /// The value of an argument, its default if it was not given.
@@ -244,17 +193,9 @@ impl AgentSpec {
     }
 
     /// The arguments that only the agent's adapter knows.
-    pub(crate) fn free(&self) -> impl Iterator<Item = (&str, String)> {
-        let free = self.given.iter().filter(|(name, _)| self.def(name).is_none());
-        free.map(|(name, value)| {
-            (
-                name.as_str(),
-                match value {
-                    ArgValue::Text(text) => text.clone(),
-                    other => other.to_string(),
-                },
-            )
-        })
+    pub(crate) fn undefined(&self) -> impl Iterator<Item = (&str, String)> {
+        let undefined = self.given.iter().filter(|(name, _)| self.def(name).is_none());
+        undefined.map(|(name, value)| (name.as_str(), value.raw()))
     }
 
     /// Whether an argument was given.
@@ -271,14 +212,14 @@ impl AgentSpec {
     /// The spec with an argument set as if it were written so.
     ///
     /// # Errors
-    /// An argument that the agent does not take, or a value that is none for it.
-    pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, AgentError> {
+    /// Unknown argument, or a value that the argument does not accept.
+    pub fn set(&self, name: &str, value: &str) -> Result<AgentSpec, Refusal> {
         let rest = self.given.iter().filter(|(n, _)| n != name);
-        let rest = rest.fold(self.name().to_owned(), |text, (n, v)| format!("{text} {n}={v}"));
-        AgentSpec::parse(&format!("{rest} {name}={}", ArgValue::Text(value.to_owned())))
+        let rest = rest.map(|(n, v)| (n.as_str(), v.raw()));
+        AgentSpec::of(self.entry, rest.chain([(name, value.to_owned())]).collect(), &self.to_string())
     }
 
-    /// The spec with an argument set; the value is the caller's to choose well.
+    /// The spec with an argument set, without checking the value.
     pub(crate) fn with(mut self, name: &str, value: ArgValue) -> Self {
         self.given.retain(|(n, _)| n != name);
         self.given.push((name.to_owned(), value));
@@ -307,38 +248,14 @@ impl AgentSpec {
 
     /// Whether its moves depend on nothing but (spec, key, turn, view): no clock, no person, no program, no memory.
     pub fn reproducible(&self) -> bool {
-        matches!(self.kind(), Kind::Builtin | Kind::Anchor) && self.budget().ms.is_none() && !self.flag("reuse")
+        matches!(self.class(), AgentClass::Builtin | AgentClass::Anchor)
+            && self.budget().ms.is_none()
+            && !self.flag("reuse")
     }
 
-    /// The key that `seed=N` fixes: SHA-256 of `ludex.v1:agent-seed:N`.
+    /// The key that `seed=N` stands for: SHA-256 of `ludex.v1:agent-seed:N`.
     pub fn key(&self) -> Option<Key> {
-        self.int("seed").map(|n| key(&format!("ludex.v1:agent-seed:{n}")))
-    }
-
-    /// What an anchor stands for in `game`; any other spec as it is.
-    ///
-    /// # Errors
-    /// A level or bot that the game's ladder lacks.
-    pub fn resolve(&self, game: &GameRef) -> Result<AgentSpec, AgentError> {
-        if self.kind() == Kind::Anchor { anchor::resolve(self, game) } else { Ok(self.clone()) }
-    }
-
-    /// The agent for `game`.
-    ///
-    /// # Errors
-    /// An agent that does not play this game, with what would; an anchor that does not exist; what an agent misses
-    /// that is a program or an endpoint (its key, for one).
-    pub fn build(&self, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
-        let agent = (self.entry.build)(self, game)?;
-        Ok(match self.key() {
-            Some(key) => {
-                let keyed = move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
-                    agent.act(&ask.keyed(AgentKey::Own(&key)), deadline)
-                };
-                Arc::new(wrap(agent, keyed))
-            }
-            None => agent,
-        })
+        self.int("seed").map(seed_key)
     }
 
     fn given(&self, name: &str) -> Option<&ArgValue> {
@@ -385,23 +302,14 @@ impl PartialEq for AgentSpec {
     }
 }
 
-/// The agent that `text` names, for `game`.
-///
-/// # Errors
-/// As [`AgentSpec::parse`] and [`AgentSpec::build`].
-pub fn build(text: &str, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
-    AgentSpec::parse(text)?.build(game)
-}
-
 /// Names and values as they were written.
-type RawArgs<'a> = Vec<(&'a str, String)>;
+pub(crate) type RawArgs<'a> = Vec<(&'a str, String)>;
 
 /// The name and the raw arguments.
-fn split(text: &str) -> Result<(&str, RawArgs<'_>), AgentError> {
-    let wrong = |why: String| AgentError {
-        got: text.into(),
-        allowed: ["name key=value key=\"quoted value\"".to_owned()].into(),
-        ..AgentError::new(ErrorKind::Syntax, format!("{text:?} is no agent spec: {why}"))
+pub(crate) fn split(text: &str) -> Result<(&str, RawArgs<'_>), Refusal> {
+    let wrong = |why: String| {
+        let refusal = refused(format!("{text:?} is not an agent spec: {why}"));
+        refusal.got(shortened(text)).allowed(vec!["name key=value key=\"quoted value\""])
     };
     let (name, mut rest) = word(text.trim());
     if name.is_empty() {
@@ -436,7 +344,7 @@ fn word(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
-/// A quoted value from behind its opening quote, and where the text goes on behind the closing one.
+/// A quoted value from behind its opening quote, and where the text continues behind the closing one.
 fn quoted(text: &str) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut chars = text.char_indices().peekable();

@@ -1,4 +1,4 @@
-//! The command line: one file for each command.
+//! The command line: one file and one line of [`commands`] for each command.
 
 mod agents;
 mod analyze;
@@ -30,111 +30,107 @@ mod verify;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, Args};
 
-/// An environment server for games: agents connect, play and are rated.
-#[derive(Parser)]
-#[command(name = "ludex", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
+/// The commands, in the order of `ludex --help`.
+fn commands() -> Vec<Command> {
+    vec![
+        command("serve", "Run the server", serve::run),
+        command("demo", "Watch agents connect, play and be rated: start here", demo::run),
+        command("games", "List the games, or explain one", games::run),
+        command("agents", "List the agents, name them, or check programs that play", agents::run),
+        command("analyze", "Answer questions about a game's rules: JSON lines in, answers out", analyze::run),
+        command("play", "Play at this terminal", play::run),
+        command("match", "Play agents against each other, in pairs with seats swapped", r#match::run),
+        command("tournament", "Play a tournament of agents or of a folder of bots", tournament::run),
+        command("ladder", "Measure the ratings of the games' anchors", ladder::run),
+        command(
+            "evaluate",
+            "Evaluate an agent with a suite; the same command continues an interrupted run",
+            evaluate::run,
+        ),
+        command("status", "Show the progress of a run and its results so far", status::run),
+        command("llm-stub", "Stand in for the endpoint of a language model, for tests and rehearsals", llm_stub::run),
+        command("join", "Play on a server, with an agent of this program or yourself", join::run),
+        command("rate", "Verify episodes and rate the agents", rate::run),
+        command("report", "Verify episodes and write a report: HTML, CSV and JSON", report::run),
+        command("replay", "Show an episode board by board", replay::run),
+        command("compare", "Compare two runs, or two agents of one run, match by match", compare::run),
+        command("transcript", "Show a run's matches move by move, with prompts and answers", transcript::run),
+        command("verify", "Replay the episodes of files, a run or a bundle and report every fault", verify::run),
+        command("export", "Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle", export::run),
+        command("token", "Make, list and revoke tokens", token::run),
+        command("check-client", "Check a client that you wrote against the protocol", check_client::run),
+        command("conformance", "Check a server that you wrote against the protocol", conformance::run),
+    ]
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// Run the server
-    Serve(serve::Args),
-    /// Watch agents connect, play and be rated: start here
-    Demo(demo::Args),
-    /// List the games, or explain one
-    Games(games::Args),
-    /// List the agents, or check programs that play
-    Agents(agents::Args),
-    /// Answer questions about a game's rules: JSON lines in, answers out
-    Analyze(analyze::Args),
-    /// Play at this terminal
-    Play(play::Args),
-    /// Play agents against each other, in pairs with seats swapped
-    Match(r#match::Args),
-    /// Play a tournament of agents or of a folder of bots
-    Tournament(tournament::Args),
-    /// Measure the anchors of games, for their ratings
-    Ladder(ladder::Args),
-    /// Evaluate an agent by a suite; the same line again goes on
-    Evaluate(evaluate::Args),
-    /// Show how far a run is, and what it says so far
-    Status(status::Args),
-    /// Stand in for the endpoint of a language model, for tests and rehearsals
-    LlmStub(llm_stub::Args),
-    /// Play on a server with an agent of this program, or yourself
-    Join(join::Args),
-    /// Verify episodes and rate the agents
-    Rate(rate::Args),
-    /// Verify episodes and write a report: HTML, CSV and JSON
-    Report(report::Args),
-    /// Show an episode board by board
-    Replay(replay::Args),
-    /// Compare two runs, or two agents of one, match by match
-    Compare(compare::Args),
-    /// Tell a run's matches move by move, with prompts and answers
-    Transcript(transcript::Args),
-    /// Play episodes again and say what is wrong with them, or with a run or a bundle
-    Verify(verify::Args),
-    /// Write episodes and runs as JSON Lines, Parquet, PGN, SGF, or a bundle
-    Export(export::Args),
-    /// Make, list and revoke tokens
-    Token(token::Args),
-    /// Check a client that you wrote against the protocol
-    CheckClient(check_client::Args),
-    /// Check a server that you wrote against the protocol
-    Conformance(conformance::Args),
+/// A command: its name with its arguments, and what it does with them.
+struct Command {
+    line: clap::Command,
+    run: Box<dyn Fn(&ArgMatches) -> ExitCode>,
+}
+
+fn command<A: Args + 'static, E: Ending + 'static>(
+    name: &'static str,
+    about: &'static str,
+    run: fn(A) -> E,
+) -> Command {
+    let line = A::augment_args(clap::Command::new(name)).about(about).long_about(None);
+    let run =
+        move |matches: &ArgMatches| A::from_arg_matches(matches).map_or_else(|e| e.exit(), |args| run(args).code());
+    Command { line, run: Box::new(run) }
+}
+
+/// What a command returns.
+trait Ending {
+    fn code(self) -> ExitCode;
+}
+
+impl Ending for ExitCode {
+    fn code(self) -> ExitCode {
+        self
+    }
+}
+
+impl Ending for anyhow::Result<()> {
+    fn code(self) -> ExitCode {
+        match self {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) if reader_is_gone(&e) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("ludex: {e:#}");
+                ExitCode::FAILURE
+            }
+        }
+    }
 }
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
     ludex_agents::sandbox::run_if_asked();
-    let cli = Cli::parse();
-    let done = match cli.command {
-        Command::Serve(args) => serve::run(args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Games(args) => games::run(args),
-        Command::Agents(args) => return agents::run(args),
-        Command::Analyze(args) => analyze::run(&args),
-        Command::Play(args) => play::run(args),
-        Command::Match(args) => r#match::run(args),
-        Command::Rate(args) => rate::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Replay(args) => replay::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Transcript(args) => transcript::run(args),
-        Command::Verify(args) => verify::run(args),
-        Command::Ladder(args) => ladder::run(args),
-        Command::Evaluate(args) => evaluate::run(args),
-        Command::Status(args) => status::run(args),
-        Command::LlmStub(args) => llm_stub::run(args),
-        Command::Join(args) => join::run(args),
-        Command::Export(args) => export::run(args),
-        Command::Tournament(args) => tournament::run(args),
-        Command::Token(args) => token::run(args),
-        Command::CheckClient(args) => return check_client::run(args),
-        Command::Conformance(args) => return conformance::run(args),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) if reader_is_gone(&e) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("ludex: {e:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let commands = commands();
+    let program = clap::Command::new("ludex")
+        .about("An environment server for games: agents connect, play and are rated.")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(commands.iter().map(|command| command.line.clone()));
+    let matches = program.get_matches();
+    let chosen = matches.subcommand().and_then(|(name, matches)| {
+        let command = commands.iter().find(|command| command.line.get_name() == name)?;
+        Some((command.run)(matches))
+    });
+    // Without a command, `get_matches` has printed the help and left.
+    chosen.unwrap_or(ExitCode::FAILURE)
 }
 
-/// Whether whoever read our output wanted no more of it (`ludex games | head`).
+/// Whether the reader of our output has stopped reading (`ludex games | head`).
 fn reader_is_gone(e: &anyhow::Error) -> bool {
     e.chain().filter_map(|e| e.downcast_ref::<io::Error>()).any(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A token that stands in no list of processes.
+/// The token from the environment: unlike an argument, it is in no list of processes.
 fn token_of_environment() -> Option<String> {
     std::env::var("LUDEX_TOKEN").ok().filter(|token| !token.is_empty())
 }

@@ -1,12 +1,13 @@
 //! A stand-in for the endpoints of language models: OpenAI's chat completions and Anthropic's messages, answered by an
 //! agent of this program, with faults on demand. Tests and rehearsals of an evaluation need no network and no money.
 //!
-//! Whatever is random is a function of the request's body and the seed, so that a run gets the same answers in whatever
-//! order it asks. Faults of the way (429, 500, damaged bodies) also look at how often the same body came: a retry succeeds
-//! in time.
+//! Everything random is a function of the request's body and the seed, so a run gets the same answers in any order of its
+//! questions. Faults of transport (429, 500, damaged bodies) also depend on how often the same body came, so that a retry
+//! succeeds at some point.
 
 mod answer;
 mod player;
+mod problem;
 mod reply;
 mod request;
 
@@ -31,8 +32,8 @@ use tokio::sync::Notify;
 
 use ludex_server::compute::Compute;
 use player::Player;
-use reply::Problem;
-use request::{Api, Request};
+use problem::Problem;
+use request::Request;
 
 /// Greatest body that is read, in bytes.
 const BODY: usize = 16 << 20;
@@ -42,23 +43,23 @@ const BODY: usize = 16 << 20;
 pub struct Options {
     /// The agent that chooses moves.
     pub agent: String,
-    /// Seed of whatever is random.
+    /// Seed of everything random.
     pub seed: u64,
-    /// How long every answer takes at least.
+    /// The least time of an answer.
     pub latency: Duration,
-    /// Tokens of an answer, about: reasoning fills them.
+    /// About how many tokens an answer has; reasoning fills them.
     pub out_tokens: u32,
-    /// What goes wrong, and how often.
+    /// Which faults happen, and how often.
     pub faults: Faults,
-    /// Seconds that an answer of 429 asks to wait.
+    /// Seconds that a 429 answer asks the client to wait.
     pub retry_after: u32,
-    /// After how many requests it goes down: [`serve`] returns.
+    /// After this many requests it goes down: [`serve`] returns.
     pub down_after: Option<u64>,
-    /// Whether it takes JSON schemas (`response_format`) and forced tools.
+    /// Whether it accepts JSON schemas (`response_format`) and forced tools.
     pub schema: bool,
     /// Most tokens of a question.
     pub context: Option<u64>,
-    /// The key that every request must show.
+    /// The API key that every request must have.
     pub key: Option<String>,
 }
 
@@ -79,7 +80,7 @@ impl Default for Options {
     }
 }
 
-/// Probabilities of faults, for each request; the first of several that fall together wins.
+/// Probabilities of faults, for each request. If several happen together, the first in this order counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
     /// 429 with `Retry-After`.
@@ -94,14 +95,14 @@ pub struct Faults {
     pub refuse: f64,
     /// An answer that is cut off before the move.
     pub truncate: f64,
-    /// Words without a move.
+    /// An answer in words, without a move.
     pub prose: f64,
 }
 
 /// Serves `listener` until `shutdown` resolves, or until as many requests were answered as [`Options::down_after`] says.
 ///
 /// # Errors
-/// An agent that does not exist, a system that gives no threads, a listener that breaks.
+/// An agent that does not exist, no threads from the system, a listener that fails.
 pub async fn serve(
     listener: TcpListener,
     options: Options,
@@ -138,6 +139,21 @@ fn routes(stub: Arc<Stub>) -> Router {
         .with_state(stub)
 }
 
+/// Whose API is spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Api {
+    OpenAi,
+    Anthropic,
+}
+
+impl Api {
+    /// Whose headers these are.
+    fn of(headers: &HeaderMap) -> Self {
+        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
+        if anthropic { Api::Anthropic } else { Api::OpenAi }
+    }
+}
+
 /// A running stand-in.
 struct Stub {
     options: Options,
@@ -145,9 +161,9 @@ struct Stub {
     compute: Compute,
     /// Requests so far.
     asked: AtomicU64,
-    /// Told when it goes down.
+    /// Notified when it goes down.
     down: Notify,
-    /// How often each body came, by its hash; kept only where faults of the way may happen.
+    /// How often each body came, by its hash; kept only if faults of transport may happen.
     seen: Mutex<HashMap<[u8; 32], u32>>,
 }
 
@@ -157,7 +173,7 @@ async fn models(State(stub): App, headers: HeaderMap) -> Response {
     if let Err(problem) = stub.admit(&headers) {
         return problem.response(Api::of(&headers));
     }
-    // What both APIs name in an entry of the list.
+    // The fields that both APIs have in an entry of the list.
     let model = json!({
         "id": "stub", "object": "model", "created": 0, "owned_by": "ludex",
         "type": "model", "display_name": "ludex llm-stub", "created_at": "1970-01-01T00:00:00Z",
@@ -182,7 +198,7 @@ async fn asked(api: Api, State(stub): App, headers: HeaderMap, body: Result<Byte
 }
 
 impl Stub {
-    /// Whether the request shows the key, where one is asked for.
+    /// Refuses a request without the key, if one is required.
     fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(key) = &self.options.key else { return Ok(()) };
         let text = |name: &str| headers.get(name).and_then(|v| v.to_str().ok());
@@ -211,11 +227,11 @@ impl Stub {
             let answers = (0..request.n).map(|k| answer::answer(&player, &options, &request, &hash, k));
             answers.collect::<Result<Vec<_>, _>>().map(|answers| reply::document(api, &request, &answers, &id))
         });
-        let document = said.await.map_err(|_| Problem::internal("the agent panicked; the log says where"))??;
+        let document = said.await.map_err(|_| Problem::internal("the agent panicked; see the log"))??;
         Ok(if damaged { reply::broken(&document) } else { Json(document).into_response() })
     }
 
-    /// Draws the faults of the way for a body; whether the answer's body is to be damaged.
+    /// Draws the faults of transport for a body. The result says whether the answer's body is damaged.
     fn way(&self, hash: &[u8; 32]) -> Result<bool, Problem> {
         let Faults { rate_limit, fail, malformed, .. } = self.options.faults;
         if rate_limit + fail + malformed == 0.0 {

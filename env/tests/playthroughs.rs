@@ -1,7 +1,6 @@
 //! One random game of every kind, written out, is what it was: `tests/data/playthroughs/<id>.txt`.
 //!
-//! When a change of behaviour is meant: raise the game's rules version, then
-//! `LUDEX_REGENERATE=1 cargo test -p ludex-env --test playthroughs` writes the files anew, and the difference is reviewed.
+//! If you mean to change a game's behaviour, raise its rules version, run `tests/run --bless`, and review the difference.
 
 use std::path::PathBuf;
 
@@ -33,7 +32,11 @@ fn games_play_as_they_did() {
             faults.push(format!("{}: {difference}", entry.id));
         }
     }
-    assert!(faults.is_empty(), "{}\nIf it is meant, run with LUDEX_REGENERATE=1 and review.", faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{}\nIf you mean it, run tests/run --bless and review the difference.",
+        faults.join("\n")
+    );
 }
 
 /// The first line that differs, with the lines before it.

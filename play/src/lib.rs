@@ -21,6 +21,7 @@
 
 pub mod archive;
 pub mod bundle;
+pub mod ladder;
 pub mod local;
 pub mod machine;
 pub mod named;
@@ -29,6 +30,8 @@ pub mod runs;
 pub mod stepping;
 pub mod tables;
 pub mod time;
+pub mod transcript;
+pub mod words;
 
 pub use self::local::{Side, play};
 

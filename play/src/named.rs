@@ -22,8 +22,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::programs::Bot;
-use ludex_agents::{AgentError, AgentSpec, ErrorKind, Kind, list};
+use ludex_agents::{AgentClass, AgentSpec, Roster};
 use ludex_protocol::error::nearest;
+use ludex_protocol::{ErrorCode, Refusal};
 
 pub use edit::{add, keep_measured, remove};
 pub use read::BOTS;
@@ -122,15 +123,16 @@ impl Agents {
         if let Some(entry) = self.find(text) {
             return Ok((entry.name.clone(), entry.spec(into)?));
         }
+        let first = text.split_whitespace().next().unwrap_or_default();
         match AgentSpec::parse(text) {
             Ok(spec) => Ok((spec.to_string(), spec)),
-            Err(e) if e.kind == ErrorKind::UnknownAgent && !self.entries.is_empty() => {
+            Err(_) if Roster::builtin().get(first).is_none() && !self.entries.is_empty() => {
                 let names = self.entries.iter().map(|entry| entry.name.as_str());
-                let near = nearest(&e.got, names.clone().chain(list().map(|entry| entry.name)));
+                let near = nearest(first, names.clone().chain(Roster::builtin().iter().map(|entry| entry.name)));
                 let hint = near.map_or(String::new(), |n| format!("; did you mean {n}?"));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let path = self.path.display();
-                anyhow::bail!("{:?} is neither a name in {path} ({names}) nor an agent of `ludex agents`{hint}", e.got)
+                anyhow::bail!("{:?} is neither a name in {path} ({names}) nor an agent of `ludex agents`{hint}", first)
             }
             Err(e) => Err(e.into()),
         }
@@ -161,12 +163,12 @@ pub fn program(line: &str) -> String {
 }
 
 /// A spec with prices in USD for a million tokens: only a language model has them.
-fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Result<AgentSpec, AgentError> {
-    let wrong = |message: String| Err(AgentError::new(ErrorKind::UnknownArgument, message));
+fn priced(spec: &AgentSpec, price_in: Option<f64>, price_out: Option<f64>) -> Result<AgentSpec, Refusal> {
+    let wrong = |message: String| Err(Refusal::new(ErrorCode::UnknownAgent, message));
     let mut spec = spec.clone();
     for (name, price) in [("price_in", price_in), ("price_out", price_out)] {
         let Some(price) = price else { continue };
-        if spec.kind() != Kind::Model {
+        if spec.class() != AgentClass::Model {
             return wrong(format!("{} costs nothing; prices are for language models: leave them out", spec.name()));
         }
         if spec.gives(name) {
@@ -182,6 +184,6 @@ fn fault_of_name(name: &str) -> Option<String> {
     if !ludex_protocol::is_agent_name(name) {
         return Some(format!("{name:?} is no agent name: 1 to 40 of A-Za-z0-9._-"));
     }
-    let taken = list().any(|entry| entry.name == name);
+    let taken = Roster::builtin().get(name).is_some();
     taken.then(|| format!("{name} is an agent of this program already; take another name"))
 }

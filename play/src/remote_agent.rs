@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentSpec, Answer, Kind, Move};
+use ludex_agents::{Agent, AgentClass, AgentSpec, Answer};
 use ludex_client::{Answer as Act, Ask, Failure, Handler, Played};
 use ludex_env::draw::{Key, key};
 use ludex_env::{AgentKey, Attempt, GameRef, Past, Seat};
+use ludex_protocol::Move;
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::server::{Event, MatchFrame, MatchStart, Resync};
 use serde_json::Value;
 
 use crate::machine::past::past_of;
-use crate::machine::terms::notes_of;
 
 /// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
 const WIRE: Duration = Duration::from_millis(200);
@@ -72,10 +72,10 @@ impl RemoteAgent {
 
     /// What kind of agent it is, for `hello`.
     pub fn kind(&self) -> AgentKind {
-        match self.spec.kind() {
-            Kind::Person => AgentKind::Human,
-            Kind::Model => AgentKind::Llm,
-            Kind::Builtin | Kind::Anchor | Kind::External => AgentKind::Bot,
+        match self.spec.class() {
+            AgentClass::Person => AgentKind::Human,
+            AgentClass::Model => AgentKind::Llm,
+            _ => AgentKind::Bot,
         }
     }
 
@@ -134,7 +134,7 @@ impl RemoteAgent {
 
 impl Handler for RemoteAgent {
     async fn turn(&self, ask: Ask) -> Result<Act, Failure> {
-        if let (Kind::Person, Some(refusal)) = (self.spec.kind(), &ask.refusal) {
+        if let (AgentClass::Person, Some(refusal)) = (self.spec.class(), &ask.refusal) {
             println!("{} ({} tries left)", refusal.message, refusal.tries_left);
         }
         let table = self.table(&ask.start)?;
@@ -143,10 +143,10 @@ impl Handler for RemoteAgent {
         let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
         if let Some(open) = self.tables().open.get_mut(&name) {
             open.said = match &answer.mv {
-                Move::Id(a) => a.to_string(),
-                Move::Text(text) => text.clone(),
-                Move::Said(document) => document.to_string(),
-                Move::Resign => String::new(),
+                Some(Move::Id(a)) => a.to_string(),
+                Some(Move::Text(text)) => text.clone(),
+                Some(Move::Document(document)) => document.to_string(),
+                None => String::new(),
             };
         }
         Ok(act(answer))
@@ -199,13 +199,10 @@ fn deadline(ask: &Ask) -> Option<Instant> {
 
 fn act(answer: Answer) -> Act {
     let act = match answer.mv {
-        Move::Id(a) => Act::action(a),
-        Move::Text(text) => Act::text(text),
-        Move::Said(document) => Act::proposal(document),
-        Move::Resign => Act::resign(),
+        Some(Move::Id(a)) => Act::action(a),
+        Some(Move::Text(text)) => Act::text(text),
+        Some(Move::Document(document)) => Act::proposal(document),
+        None => Act::resign(),
     };
-    if answer.notes.is_empty() {
-        return act;
-    }
-    act.noting(notes_of(answer.notes))
+    if answer.notes.is_empty() { act } else { act.noting(answer.notes) }
 }

@@ -4,17 +4,20 @@
 //! is in memory, so a run may be killed at any moment.
 
 pub mod estimate;
+pub mod evaluation;
 pub mod event;
 pub mod folder;
 pub mod play;
 pub mod settings;
 pub mod summary;
+pub mod tournament;
 pub mod usage;
 
 use std::collections::BTreeMap;
 
-use ludex_agents::{AgentError, AgentSpec, Kind, llm};
+use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
+use ludex_protocol::Refusal;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
@@ -83,7 +86,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
             }
             let entrant = &plan.agents[who];
             let player = spec_in(plan, at, who).and_then(|spec| {
-                anyhow::ensure!(spec.kind() != Kind::Person, "a person does not play in runs");
+                anyhow::ensure!(spec.class() != AgentClass::Person, "a person does not play in runs");
                 let agent = spec.build(&planned.game)?;
                 Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
@@ -110,7 +113,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<Table>> 
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;
-    if !entrant.candidate || spec.kind() != Kind::Model {
+    if !entrant.candidate || spec.class() != AgentClass::Model {
         return Ok(spec);
     }
     let (Suite { llm: all, .. }, Part { llm: own, variants, .. }) = (&plan.suite, &plan.parts[part].part);
@@ -124,7 +127,7 @@ pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec
         && at == part
     {
         let set = |spec: AgentSpec, (name, value): (&String, &toml::Value)| spec.set(name, &text(value));
-        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: AgentError| e)?;
+        spec = variants[variant].llm.iter().try_fold(spec, set).map_err(|e: Refusal| e)?;
     }
     Ok(spec)
 }

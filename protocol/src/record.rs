@@ -16,7 +16,7 @@ use crate::spec::Params;
 pub const VERSION: u32 = 1;
 
 /// The fields after `events`: what is known at the end.
-const FOOTER: [&str; 10] =
+pub const FOOTER: [&str; 10] =
     ["returns", "outcome", "reason", "at_fault", "ended", "run", "pair", "seed", "salt", "digest"];
 
 /// What kind of agent sits on a seat.

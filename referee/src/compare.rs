@@ -1,24 +1,28 @@
 //! Two agents compared match by match: who did better on the same seed, on the same seats, against the same opponents.
 //!
-//! What two agents met under equal terms is a **pair**; luck of the seed and of the seat is the same for both and drops
-//! out of the difference. Nothing here knows of files: a [`Side`] says what an agent met and how it did.
+//! Two matches under equal terms, one of each agent, are a **pair**: the luck of the seed and of the seat is the same
+//! in both and cancels out of the difference. This module does not read files: a [`Side`] says which match an agent
+//! played and how it did.
 //!
-//! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are no independent trials (the same cards
-//! with seats swapped, the same deal against several opponents), so they form a block, and the standard error is the one
-//! for clusters: with `n` pairs in `G` blocks, `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 / n^2`
+//! **Difference.** The mean of the differences `d` of the pairs. Pairs on one seed are not independent trials (the same
+//! cards with seats swapped, the same deal against several opponents), so they form a block, and the standard error is
+//! that for clusters: with `n` pairs in `G` blocks, `se^2 = G / (G - 1) * sum over blocks of (sum of (d - mean))^2 /
+//! n^2`
 //! (K.-Y. Liang and S. L. Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73, 1986, with the
 //! usual small-sample factor). The 95 % interval is `mean +- t * se`, `t` the 0.975 quantile of Student's distribution with
 //! `G - 1` degrees of freedom. With one pair in each block this is the paired t interval (Student, "The probable error of a
-//! mean", Biometrika 6, 1908). There is no interval for fewer than two blocks, nor where all blocks agree: spread that was
-//! not seen is not known to be zero.
+//! mean", Biometrika 6, 1908). There is no interval for fewer than two blocks, or if all blocks agree: that no spread
+//! was seen does not prove that there is none.
 //!
-//! **McNemar.** Of the pairs that one agent won and the other did not, how many are whose: under equal strength each is
-//! the toss of a coin. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial over `b + c` tosses
+//! **McNemar.** Some pairs were won by one agent only: the test asks how they are divided. If both are equally strong,
+//! each such pair is the toss of a coin. `p` is exact and two-sided, `min(1, 2 * P(X <= min(b, c)))` with `X` binomial
+//! over `b + c` tosses
 //! (Q. McNemar, Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
-//! Methodology 13:91, 2013). It treats pairs as independent, so that it claims a little too much where blocks are large.
+//! Methodology 13:91, 2013). It treats pairs as independent; if blocks are large, `p` is therefore a little too small.
 //!
-//! **Unpaired.** Where nothing pairs, the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's degrees of
-//! freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not drop out there: the interval is wider.
+//! **Unpaired.** If there are no pairs: the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's
+//! degrees of
+//! freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is wider.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +30,7 @@ use serde::Serialize;
 
 use crate::rating::table::Interval;
 
-/// What one agent met in one match, and how it did.
+/// A match of one agent, and how it did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
     /// Part of the suite.
@@ -37,7 +41,7 @@ pub struct Side {
     pub seats: Vec<Option<String>>,
     /// The seed.
     pub seed: u64,
-    /// 1 for a win, 1/2 for a draw, 0 for a loss; `None` where the game has no winners.
+    /// 1 for a win, 1/2 for a draw, 0 for a loss; `None` if the game has no winners.
     pub score: Option<f64>,
     /// The agent's return, mean over its seats.
     pub payoff: f64,
@@ -48,9 +52,9 @@ pub struct Side {
 pub struct McNemar {
     /// Won by both.
     pub both: u64,
-    /// Won by the first alone.
+    /// Won by the first only.
     pub first: u64,
-    /// Won by the second alone.
+    /// Won by the second only.
     pub second: u64,
     /// Won by neither.
     pub neither: u64,
@@ -67,17 +71,17 @@ pub struct Row {
     pub pairs: usize,
     /// Blocks that they form, each on one seed.
     pub blocks: usize,
-    /// Mean score of either, over pairs with scores.
+    /// Mean score of each agent, over pairs with scores.
     pub scores: Option<[f64; 2]>,
-    /// Mean difference of scores, the first less the second.
+    /// Mean difference of scores, the first minus the second.
     pub score: Option<Difference>,
-    /// Mean difference of returns; over one game alone, as games pay in units of their own.
+    /// Mean difference of returns; only over a single game, because each game has its own unit.
     pub payoff: Option<Difference>,
-    /// Whose wins, over pairs with scores.
+    /// Who won, over pairs with scores.
     pub mcnemar: Option<McNemar>,
 }
 
-/// A mean difference with its interval, where one can be told.
+/// A mean difference with its interval, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The estimate.
@@ -95,11 +99,11 @@ pub struct Comparison {
     pub games: Vec<Row>,
     /// Over all pairs.
     pub all: Row,
-    /// Matches of the first and of the second that have no partner, and are left out.
+    /// How many matches of the first and of the second have no partner and are left out.
     pub unpaired: [usize; 2],
-    /// What these matches were, by part, game and opponents: how many of the first, and of the second.
+    /// These matches by part, game and opponents: how many of the first, and of the second.
     pub left_out: BTreeMap<String, [usize; 2]>,
-    /// Where nothing pairs: the plain difference in games that both have played.
+    /// If there are no pairs: the plain difference in games that both have played.
     pub fallback: Vec<Unpaired>,
 }
 
@@ -116,7 +120,7 @@ pub struct Unpaired {
     pub score: Difference,
 }
 
-/// Compares two agents by what they met under equal terms.
+/// Compares two agents by their matches under equal terms.
 pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
     let mut partners: BTreeMap<Terms, Vec<&Side>> = BTreeMap::new();
     second.iter().rev().for_each(|side| partners.entry(Terms::of(side)).or_default().push(side));
@@ -189,7 +193,7 @@ fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
 pub struct Mean {
     /// The mean of the values.
     pub value: f64,
-    /// Its standard error; 0 where all blocks agree or there is only one.
+    /// Its standard error; 0 if all blocks agree or there is only one.
     pub error: f64,
     /// Blocks.
     pub blocks: usize,
@@ -221,7 +225,7 @@ pub fn clustered<B: Ord>(values: &[(B, f64)]) -> Option<Mean> {
     }
     let squares: f64 = sums.values().map(|s| s * s).sum();
     let error = (blocks as f64 / (blocks as f64 - 1.0) * squares).sqrt() / n;
-    // Sums of equal numbers may leave a trace of rounding, which is no spread.
+    // Sums of equal numbers may leave a trace of rounding, which is not spread.
     let error = if error < 1e-12 * (1.0 + value.abs()) { 0.0 } else { error };
     Some(Mean { value, error, blocks })
 }
@@ -279,13 +283,13 @@ pub fn welch(a: Mean, b: Mean) -> Difference {
     Difference { value, low: Some(value - half), high: Some(value + half) }
 }
 
-/// The 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by halving.
+/// The 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by bisection.
 ///
 /// # Panics
-/// For no degree of freedom.
+/// If `freedom` is 0.
 pub fn student_95(freedom: u32) -> f64 {
     assert!(freedom > 0, "Student's distribution has a degree of freedom");
-    // Beyond that many, the quantile is that of the normal distribution to four decimals, and the series is long.
+    // Above this, the quantile equals that of the normal distribution to four decimals, and the series is long.
     if freedom > 50_000 {
         return crate::rating::table::Z95;
     }

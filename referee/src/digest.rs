@@ -6,10 +6,10 @@ use ludex_protocol::record::Parts;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-/// Members of the footer that are no part of the digest: what is released later, and what a host may add.
-const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
+/// Members of the footer that the digest does not cover: what is released later, and what a host may add.
+pub(crate) const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
-/// A value that has no canonical form: a number that no IEEE double holds.
+/// A value without a canonical form: a number beyond the range of a double.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("no canonical JSON: {0}")]
 pub struct NotCanonical(String);
@@ -22,7 +22,7 @@ pub fn canonical(value: &Value) -> Result<Vec<u8>, NotCanonical> {
     serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical(e.to_string()))
 }
 
-/// A SHA-256 chain over the parts of an episode, made while it is played.
+/// A SHA-256 chain over the parts of an episode. A host makes it while the episode is played.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain([u8; 32]);
 
@@ -32,7 +32,12 @@ impl Chain {
     /// # Errors
     /// A value without a canonical form.
     pub fn new(header: &Value) -> Result<Self, NotCanonical> {
-        Ok(Chain(Sha256::digest(canonical(header)?).into()))
+        Ok(Chain::of_canonical(&canonical(header)?))
+    }
+
+    /// The chain of a header that is canonical JSON already.
+    pub(crate) fn of_canonical(header: &[u8]) -> Self {
+        Chain(Sha256::digest(header).into())
     }
 
     /// Appends an event, or at the end the footer (without `seed`, `salt`, `digest`, `run` and `pair`).
@@ -40,9 +45,13 @@ impl Chain {
     /// # Errors
     /// A value without a canonical form; the chain is as it was.
     pub fn push(&mut self, part: &Value) -> Result<(), NotCanonical> {
-        let part = canonical(part)?;
-        self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
+        self.push_canonical(&canonical(part)?);
         Ok(())
+    }
+
+    /// Appends a part that is canonical JSON already.
+    pub(crate) fn push_canonical(&mut self, part: &[u8]) {
+        self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
     }
 
     /// The digest so far, in lower-case hex.
@@ -51,7 +60,7 @@ impl Chain {
     }
 }
 
-/// The digest of a whole record, as it should stand in its `digest`. It covers members that this version does not know.
+/// The digest of a whole record, which its `digest` must equal. It covers members that this version does not know.
 ///
 /// # Errors
 /// A value without a canonical form.
@@ -73,11 +82,11 @@ pub fn seed_commit(salt: &[u8; 16], seed: u64) -> String {
 
 /// The seed of rated pair `index` of a run: the first 8 bytes, big-endian, of HMAC-SHA-256(secret, decimal index).
 ///
-/// Nobody without the secret can tell it beforehand; the secret is published with the report, so that anybody can
-/// check that no seed was chosen.
+/// Nobody can predict it without the secret. The secret is published with the report, so that anybody can check that no
+/// seed was chosen.
 pub fn rated_seed(secret: &[u8], index: u64) -> u64 {
-    // HMAC takes keys of any length: longer ones than a block are hashed first.
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("any key length is good"));
+    // HMAC takes keys of any length: those longer than a block are hashed first.
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));
     mac.update(index.to_string().as_bytes());
     let whole = mac.finalize().into_bytes();
     whole.iter().take(8).fold(0, |seed, &byte| seed << 8 | u64::from(byte))

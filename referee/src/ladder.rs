@@ -1,23 +1,24 @@
 //! Ladders measured: which matches compare the rungs of a game's ladder, and what their returns say.
 //!
-//! A rung is compared by [`Unit`]s of play. In duels each bot of a level meets each bot of the level below; with two
-//! seats they swap seats on one seed, with more one of them sits alone among copies of the other, on every seat, and then
-//! the other way about. In a field each rung meets each agent of the field, on every seat.
+//! A rung is compared by [`Unit`]s of play. In duels each bot of a level meets each bot of the level below. With two
+//! seats they swap seats on one seed; with more, one of them sits alone among copies of the other, on every seat, and
+//! then the other way round. In a field each rung meets each agent of the field, on every seat.
 //!
-//! Scores say whether the levels are well apart and count whole units. Ratings are on the scale of single episodes, as
-//! [`crate::scale`] rates them, so that records can be rated against them.
+//! Scores count whole units and say whether the levels are far enough apart. Ratings are on the scale of single
+//! episodes, as in [`crate::scale`], so that records can be rated against them.
 
 use ludex_env::Unit;
 use ludex_env::ladder::{Row, Table};
 use ludex_protocol::Spec;
 use ludex_protocol::spec::Anchor;
 
-use crate::rating::Played;
+use crate::moments::Moments;
 use crate::rating::anchored::{Anchored, anchored};
-use crate::rating::table::{Interval, Tally, Z95};
+use crate::rating::table::{Interval, Tally};
+use crate::rating::{Played, gain, points};
 use crate::schedule::Planned;
 
-/// What a level should score against the one below, at least and at most.
+/// The least and the most that a level should score against the level below.
 pub const WANTED: [f64; 2] = [0.6, 0.95];
 
 /// Two agents that are compared, as indices of [`Ladder::agents`].
@@ -105,19 +106,10 @@ impl Ladder {
         seeds.flat_map(of).collect()
     }
 
-    /// What the first agent of a pairing got more than the second in an episode, by mean return per seat, and its own mean.
-    fn gained(&self, table: &[bool], returns: &[f64]) -> [f64; 2] {
-        let mean = |who: bool| {
-            let held = table.iter().zip(returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
-            held.clone().sum::<f64>() / held.count() as f64
-        };
-        [mean(true) - mean(false), mean(true)]
-    }
-
-    /// Measures the ladder by the units of each pairing; equally many of each.
+    /// Measures the ladder by the units of each pairing. Each pairing has equally many.
     ///
     /// # Panics
-    /// If a unit has not the returns of [`Ladder::plan`]'s episodes.
+    /// If a unit does not have the returns of [`Ladder::plan`]'s episodes.
     pub fn measure(&self, units: &[Vec<Returns>]) -> Vec<Row> {
         let rungs = self.spec.anchors.len();
         let found: Vec<Option<Interval>> = match self.unit {
@@ -138,7 +130,7 @@ impl Ladder {
         let own = self.pairings.iter().zip(units).filter(|(p, _)| p.a == rung);
         for unit in own.flat_map(|(_, units)| units) {
             let tables = self.tables.iter().cycle();
-            let gains = unit.iter().zip(tables).map(|(returns, table)| self.gained(table, returns)[0]);
+            let gains = unit.iter().zip(tables).map(|(returns, table)| gain(table, returns)[0]);
             if self.unit == Unit::Episode {
                 gains.for_each(|gain| tally.add(points(gain)));
             } else {
@@ -151,19 +143,18 @@ impl Ladder {
     /// The mean return of a rung in its field, by the rung's units with each agent of the field.
     fn mean(&self, units: &[Vec<Returns>]) -> Option<Interval> {
         let most = units.iter().map(Vec::len).min()?;
-        // What is on one seed is one observation, whoever the company.
+        // All episodes on one seed are one observation, whatever the field.
         let on = |k: usize| {
             let all = units.iter().flat_map(|of| of[k].iter().zip(self.tables.iter().cycle()));
-            let own = all.map(|(returns, table)| self.gained(table, returns)[1]);
+            let own = all.map(|(returns, table)| gain(table, returns)[1]);
             own.clone().sum::<f64>() / own.count() as f64
         };
-        let (n, seen) = (most as f64, (0..most).map(on));
-        let mean = seen.clone().sum::<f64>() / n;
-        let half = Z95 * (seen.map(|x| (x - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
-        (most > 1).then_some(Interval { value: mean, low: mean - half, high: mean + half })
+        let seen: Moments = (0..most).map(on).collect();
+        let (value, half) = (seen.mean()?, seen.half_width()?);
+        Some(Interval { value, low: value - half, high: value + half })
     }
 
-    /// Rating and interval of each rung, `random` at 0; none where there are no duels.
+    /// Rating and interval of each rung, with `random` at 0; absent without duels.
     fn ratings(&self, units: &[Vec<Returns>]) -> Vec<[Option<f64>; 3]> {
         let rungs = self.spec.anchors.len();
         if let Unit::Field(_) = self.unit {
@@ -190,8 +181,8 @@ impl Ladder {
         ratings.into_iter().map(ends).collect()
     }
 
-    /// The rungs that are not as far from the level below as is wanted, and why: a score out of [`WANTED`] (the highest
-    /// level may win more), or a mean return that may be no better.
+    /// The rungs that are not far enough from the level below, and why: a score outside [`WANTED`] (the highest level
+    /// may win more), or a mean return that may not be better.
     pub fn strays(&self, rows: &[Row]) -> Vec<String> {
         let top = rows.iter().map(|r| r.anchor.level).max().unwrap_or(0);
         let mut out = Vec::new();
@@ -203,7 +194,7 @@ impl Ladder {
                 let best = below.filter_map(|r| Some(r.found?[2])).fold(f64::NEG_INFINITY, f64::max);
                 if low <= best {
                     out.push(format!(
-                        "{who} is not clear of the level below: from {low:.3}, which has up to {best:.3}"
+                        "{who} is not clear of the level below: at least {low:.3}, and that has up to {best:.3}"
                     ));
                 }
             } else if value < WANTED[0] || (value > WANTED[1] && a.level < top) {
@@ -243,15 +234,6 @@ impl Ladder {
                 format!("{units} units of {n} seeds each ({how}) with each bot of the level below")
             }
         }
-    }
-}
-
-/// What is counted for a gain: differences of a billionth are rounding.
-fn points(gain: f64) -> f64 {
-    match gain {
-        g if g > 1e-9 => 1.0,
-        g if g < -1e-9 => 0.0,
-        _ => 0.5,
     }
 }
 

@@ -10,14 +10,18 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod canonical;
 pub mod compare;
 pub mod digest;
 pub mod ladder;
+mod line;
 pub mod metric;
+pub mod moments;
 pub mod outcome;
 pub mod rating;
 pub mod read;
 pub mod report;
+pub mod result;
 pub mod scale;
 pub mod schedule;
 pub mod suite;
@@ -25,6 +29,7 @@ pub mod tournament;
 pub mod verify;
 
 pub use report::Report;
+pub use result::GameResult;
 pub use scale::rate;
 pub use verify::{Verified, Verifier};
 

@@ -3,11 +3,12 @@
 use ludex_protocol::record::{Outcome, Reason};
 use ludex_protocol::spec::{Spec, Utility};
 
-/// The outcome of each seat, for hosts that write it and for the referee that checks it.
+/// The outcome of each seat. Hosts write it, and the referee checks it.
 ///
-/// - After a forfeit (`at_fault`) of two seats, loss for the offender and win for the other; of more, `none`.
-/// - Else by returns: the greatest wins alone or draws with those who share it; everybody below loses.
-/// - `none` where there is nobody to beat: one seat, or a game of identical interests; and for results that do not count.
+/// - After a forfeit (`at_fault`) in a game of two seats, loss for the offender and win for the other; with more seats,
+///   `none`.
+/// - Otherwise by returns: the greatest return wins, or draws if several seats have it; all others lose.
+/// - `none` where nobody can be beaten (one seat, or a game of identical interests), and for results that do not count.
 pub fn outcomes(spec: &Spec, returns: &[f64], reason: Reason, at_fault: Option<usize>) -> Vec<Outcome> {
     let seats = returns.len();
     if seats < 2 || !reason.counts() || (at_fault.is_none() && spec.utility == Utility::Identical) {
@@ -27,7 +28,7 @@ pub fn outcomes(spec: &Spec, returns: &[f64], reason: Reason, at_fault: Option<u
     returns.iter().map(outcome).collect()
 }
 
-/// Whether a reason is a seat's own fault, so that the match is a forfeit.
+/// Whether the reason is a seat's own fault. Then the match is a forfeit.
 pub const fn is_forfeit(reason: Reason) -> bool {
     matches!(reason, Reason::Illegal | Reason::Timeout | Reason::Disconnect | Reason::Resign | Reason::AgentError)
 }

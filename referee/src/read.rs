@@ -1,4 +1,5 @@
-//! Reading episode records from JSON Lines: a bad line is named by file and line, and the rest is still read.
+//! Reading episode records from JSON Lines: a bad line is named by file and line, and the lines after it are still
+//! read.
 
 use std::fmt;
 use std::fs::File;
@@ -35,7 +36,7 @@ pub struct Found {
     pub parts: Parts,
 }
 
-/// A record, or a line, that is not accepted.
+/// A record or a line that is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
     /// Where it stands.
@@ -63,7 +64,7 @@ impl fmt::Display for Refused {
 pub struct Lines {
     /// The records, in order.
     pub found: Vec<Found>,
-    /// The lines that are none.
+    /// The lines that are not records.
     pub refused: Vec<Refused>,
 }
 
@@ -75,7 +76,7 @@ impl Lines {
         Lines { found: found.collect(), refused: Vec::new() }
     }
 
-    /// What another source held, behind this one's.
+    /// Appends what another source held.
     pub fn append(&mut self, mut other: Lines) {
         self.found.append(&mut other.found);
         self.refused.append(&mut other.refused);
@@ -85,41 +86,73 @@ impl Lines {
 /// Reads a file.
 ///
 /// # Errors
-/// When it cannot be opened. What goes wrong later is a [`Refused`] line.
+/// The file cannot be opened. Later problems become [`Refused`] lines.
 pub fn read_file(path: &Path) -> io::Result<Lines> {
     Ok(read_lines(&path.display().to_string(), BufReader::new(File::open(path)?)))
 }
 
-/// Reads lines; `name` stands for the file in messages. Empty lines are passed over.
-pub fn read_lines(name: &str, mut reader: impl BufRead) -> Lines {
-    let mut out = Lines::default();
-    let mut bytes = Vec::new();
-    for line in 1.. {
-        bytes.clear();
-        let source = Source { file: name.to_owned(), line };
-        let mut refuse = |message: String| {
-            out.refused.push(Refused { source: source.clone(), episode: None, message });
-        };
-        match reader.read_until(b'\n', &mut bytes) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(e) => {
-                refuse(format!("the file cannot be read further: {e}"));
-                break;
-            }
+/// A line that may be a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawLine {
+    /// Where it stands.
+    pub source: Source,
+    /// The episode's name, where the source knows it beside the text (a store).
+    pub episode: Option<String>,
+    /// Its text, without white space around it.
+    pub text: String,
+}
+
+impl RawLine {
+    fn parse(self) -> Result<Found, Refused> {
+        match Parts::parse(&self.text) {
+            Ok(parts) => Ok(Found { source: self.source, parts }),
+            Err(e) => Err(Refused { source: self.source, episode: self.episode, message: e.to_string() }),
         }
-        match std::str::from_utf8(&bytes) {
-            Err(e) => refuse(format!("not UTF-8 (byte {})", e.valid_up_to())),
-            Ok(text) => match text.trim_start_matches('\u{feff}').trim() {
-                "" => {}
-                text => match Parts::parse(text) {
-                    Ok(parts) => out.found.push(Found { source, parts }),
-                    Err(e) => refuse(e.to_string()),
-                },
-            },
+    }
+}
+
+/// Reads lines; `name` stands for the file in messages. Empty lines are skipped.
+pub fn read_lines(name: &str, reader: impl BufRead) -> Lines {
+    let mut out = Lines::default();
+    for line in raw_lines(name, reader) {
+        match line.and_then(RawLine::parse) {
+            Ok(found) => out.found.push(found),
+            Err(refused) => out.refused.push(refused),
         }
     }
     out
+}
+
+/// Reads lines one by one, without looking at what they say; `name` stands for the file in messages. Empty lines are
+/// skipped. A line that is not UTF-8 is refused; after an error of the reader there are no more lines.
+pub fn raw_lines(name: &str, mut reader: impl BufRead) -> impl Iterator<Item = Result<RawLine, Refused>> {
+    let mut source = Source { file: name.to_owned(), line: 0 };
+    let mut over = false;
+    std::iter::from_fn(move || {
+        while !over {
+            source.line += 1;
+            let refuse = |message: String| Some(Err(Refused { source: source.clone(), episode: None, message }));
+            let mut bytes = Vec::new();
+            match reader.read_until(b'\n', &mut bytes) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(e) => {
+                    over = true;
+                    return refuse(format!("the file cannot be read further: {e}"));
+                }
+            }
+            let mut text = match String::from_utf8(bytes) {
+                Ok(text) => text,
+                Err(e) => return refuse(format!("not UTF-8 (byte {})", e.utf8_error().valid_up_to())),
+            };
+            text.truncate(text.trim_end().len());
+            text.drain(..text.len() - text.trim_start_matches('\u{feff}').trim_start().len());
+            if !text.is_empty() {
+                return Some(Ok(RawLine { source: source.clone(), episode: None, text }));
+            }
+        }
+        None
+    })
 }
 
 #[cfg(test)]

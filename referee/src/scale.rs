@@ -1,10 +1,10 @@
-//! Rating scales: verified records sorted by game and rules, each group rated by itself.
+//! Rating scales: verified records are grouped by game and rules, and each group is rated separately.
 //!
-//! A rating means something only on its scale: the same game with the same parameters, the same rules, and the same
-//! constants. The scale's name, `game@rules/ladder-digest`, says all three, and ratings of different scales are never
+//! A rating can only be compared on its own scale: the same game with the same parameters, the same rules, and the same
+//! constants. The scale's name, `game@rules/ladder-digest`, says all three. Ratings of different scales are never
 //! mixed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ludex_env::ladder;
 use ludex_protocol::Spec;
@@ -18,13 +18,13 @@ use crate::rating::anchored::{Anchored, anchored};
 use crate::rating::elo::{Elo, elo};
 use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
-use crate::verify::Verified;
+use crate::result::GameResult;
 
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Options {
-    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server played, as
-    /// the game's ladder ([`ladder`]) has them, and `random` at 0.
+    /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server
+    /// played, with the ratings of the game's ladder ([`ladder`]), and `random` with 0.
     pub fixed: Option<BTreeMap<String, f64>>,
     /// Resamples for the intervals.
     pub resamples: usize,
@@ -34,7 +34,7 @@ pub struct Options {
     pub elo_k: f64,
     /// Start of the sequential Elo.
     pub elo_start: f64,
-    /// Whether episodes count that were not rated, or carry flags.
+    /// Whether episodes count that were not rated or have flags.
     pub unrated: bool,
 }
 
@@ -47,15 +47,15 @@ impl Default for Options {
 
 impl Options {
     /// Why an episode does not count, if it does not.
-    pub fn discards(&self, game: &Verified) -> Option<String> {
-        let header = &game.record().header;
-        if !game.reason().counts() {
-            return serde_json::to_value(game.reason()).ok()?.as_str().map(str::to_owned);
+    pub fn discards(&self, game: &impl AsRef<GameResult>) -> Option<String> {
+        let game = game.as_ref();
+        if !game.reason.counts() {
+            return serde_json::to_value(game.reason).ok()?.as_str().map(str::to_owned);
         }
         if self.unrated {
             return None;
         }
-        header.flags.first().cloned().or_else(|| (!header.rated).then(|| "unrated".to_owned()))
+        game.flag.clone().or_else(|| (!game.rated).then(|| "unrated".to_owned()))
     }
 }
 
@@ -76,13 +76,13 @@ pub struct Scale {
     pub hash: String,
     /// Episodes that count.
     pub games: usize,
-    /// Blocks of episodes on one seed; an episode that belongs to none is a block by itself.
+    /// Blocks of episodes on one seed; an episode without a block counts as a block of its own.
     pub blocks: usize,
     /// Estimated share of draws between equals.
     pub draws: f64,
-    /// Whose rating is a constant, and which; agents that did not play are left out.
+    /// Agents whose rating is a constant, with the constant; agents that did not play are left out.
     pub constants: BTreeMap<String, f64>,
-    /// Points by seat, whoever sat there.
+    /// Points by seat, of all agents that sat there.
     pub seats: Vec<SeatRow>,
     /// The agents, best rating first.
     pub agents: Vec<AgentRow>,
@@ -90,7 +90,7 @@ pub struct Scale {
     pub crosstable: Vec<Vec<Tally>>,
 }
 
-/// What a seat is worth.
+/// How well a seat did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeatRow {
     /// The seat's name.
@@ -103,11 +103,11 @@ pub struct SeatRow {
 /// An agent on a scale.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
-    /// Its name; where several agents have one name, with the spec or `remote`.
+    /// Its name; if several agents have this name, with the spec or `remote`.
     pub name: String,
     /// What it is.
     pub kind: AgentKind,
-    /// The rating to quote, Elo points; absent where nobody can be beaten.
+    /// The rating to quote, in Elo points; absent if nobody can be beaten.
     pub rating: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
@@ -115,7 +115,8 @@ pub struct AgentRow {
     pub high: Option<f64>,
     /// Whether the rating is a constant.
     pub fixed: bool,
-    /// Whether games connect the agent with a constant; otherwise the rating is relative to those it is connected with.
+    /// Whether games connect the agent with a constant; otherwise the rating is relative to the agents that it is
+    /// connected with.
     pub anchored: bool,
     /// Sequential Elo.
     pub elo: Option<f64>,
@@ -123,7 +124,7 @@ pub struct AgentRow {
     pub mu: Option<f64>,
     /// TrueSkill deviation.
     pub sigma: Option<f64>,
-    /// Episodes, a mirror match once.
+    /// Episodes; a mirror match counts once.
     pub games: u64,
     /// Wins, draws and losses against others.
     #[serde(flatten)]
@@ -132,24 +133,24 @@ pub struct AgentRow {
     pub metrics: BTreeMap<&'static str, Measure>,
 }
 
-/// Who an agent is: its name, and its spec if the server played it. A client cannot pass for the server's `random` by
-/// taking its name.
-pub(crate) type AgentKey = (String, Option<String>);
+/// What identifies an agent: its name, and its spec if the server played it. So a client that takes the name `random`
+/// is not taken for the server's.
+pub(crate) type AgentKey<'a> = (&'a str, Option<&'a str>);
 
 /// The agents of an episode, by seat.
-pub(crate) fn keys(game: &Verified) -> impl Iterator<Item = AgentKey> + '_ {
-    game.record().header.seats.iter().map(|s| (s.name.clone(), s.spec.clone()))
+pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentKey<'_>> {
+    game.seats.iter().map(|s| (s.name.as_str(), s.spec.as_deref()))
 }
 
-/// A name for every agent: its own, or with what tells it from others of that name.
-pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a Verified>) -> BTreeMap<AgentKey, String> {
+/// A label for every agent: its name, with an addition if other agents have the same name.
+pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentKey<'a>, String> {
     let mut all: BTreeMap<AgentKey, String> = games.into_iter().flat_map(keys).map(|k| (k, String::new())).collect();
-    let mut shared: HashMap<String, u32> = HashMap::new();
-    all.keys().for_each(|(name, _)| *shared.entry(name.clone()).or_default() += 1);
+    let mut shared: HashMap<&str, u32> = HashMap::new();
+    all.keys().for_each(|(name, _)| *shared.entry(name).or_default() += 1);
     for ((name, spec), label) in &mut all {
         *label = match (shared[name], spec) {
-            (1, _) => name.clone(),
-            (_, Some(spec)) if spec == name => name.clone(),
+            (1, _) => (*name).to_owned(),
+            (_, Some(spec)) if spec == name => (*name).to_owned(),
             (_, Some(spec)) => format!("{name} ({spec})"),
             (_, None) => format!("{name} (remote)"),
         };
@@ -158,50 +159,42 @@ pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a Verified>) -> BTree
 }
 
 /// Rates all records that count ([`Options::discards`]): one scale for each game string and rules hash, ascending.
-pub fn rate(games: &[Verified], options: &Options) -> Vec<Scale> {
-    let labels = labels(games);
-    let mut groups: BTreeMap<(&str, &str), Vec<&Verified>> = BTreeMap::new();
-    for game in games.iter().filter(|g| options.discards(g).is_none()) {
+/// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+pub fn rate(games: &[impl AsRef<GameResult>], options: &Options) -> Vec<Scale> {
+    let labels = labels(games.iter().map(AsRef::as_ref));
+    let mut groups: BTreeMap<(&str, &str), Vec<&GameResult>> = BTreeMap::new();
+    for game in games.iter().map(AsRef::as_ref).filter(|g| options.discards(g).is_none()) {
         groups.entry((&game.spec().string, &game.spec().hash)).or_default().push(game);
     }
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
-/// The plain result of an episode whose seats were taken by `players`.
-pub(crate) fn played(game: &Verified, players: Vec<usize>, pair: Option<usize>) -> Played {
-    let scores = game.record().footer.returns.clone();
-    Played { seats: players, scores, teams: Vec::new(), forfeit: game.at_fault(), pair }
-}
-
-fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options: &Options) -> Scale {
-    let order = |g: &Verified| {
-        let r = g.record();
-        (r.footer.ended.clone(), r.header.started.clone(), r.header.episode.clone(), g.digest().to_owned())
-    };
-    games.sort_by_cached_key(|g| order(g));
-    let mut agents: Vec<AgentKey> = games.iter().flat_map(|g| keys(g)).collect();
-    agents.sort();
-    agents.dedup();
+fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &Options) -> Scale {
+    games.sort_by_key(|g| (g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
+    let agents: Vec<AgentKey> = games.iter().flat_map(|g| keys(g)).collect::<BTreeSet<_>>().into_iter().collect();
     let index: HashMap<&AgentKey, usize> = agents.iter().enumerate().map(|(k, a)| (a, k)).collect();
     let mut pairs = HashMap::new();
-    let all: Vec<Played> = games
-        .iter()
-        .map(|game| {
-            let footer = &game.record().footer;
-            let next = pairs.len();
-            let pair = footer.pair.as_ref().map(|p| *pairs.entry((footer.run.clone(), p.clone())).or_insert(next));
-            played(game, keys(game).map(|k| index[&k]).collect(), pair)
-        })
-        .collect();
+    // What each agent played, in the order of the games and seats.
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); agents.len()];
+    let mut all: Vec<Played> = Vec::with_capacity(games.len());
+    for &game in &games {
+        let next = pairs.len();
+        let pair = game.pair.as_deref().map(|p| *pairs.entry((game.run.as_deref(), p)).or_insert(next));
+        let players: Vec<usize> = keys(game).map(|k| index[&k]).collect();
+        for (seat, &player) in players.iter().enumerate() {
+            samples[player].push(Sample { game, seat });
+        }
+        all.push(game.played(players, pair));
+    }
     let spec = games[0].spec();
     let fixed = match &options.fixed {
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
-    // Elo follows the order of play. The rating to quote does not, and nor may the resamples of its interval: the same games
-    // in another order say the same.
+    // Sequential Elo follows the order of play. The rating to quote must not depend on it, and neither must the
+    // resamples of its interval.
     let mut by_name: Vec<usize> = (0..games.len()).collect();
-    by_name.sort_by_cached_key(|&k| (games[k].record().footer.pair.clone(), games[k].record().header.episode.clone()));
+    by_name.sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<Played> = by_name.into_iter().map(|k| all[k].clone()).collect();
     let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &unordered };
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
@@ -209,20 +202,15 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
     let elos = elo(agents.len(), contested, Elo { start: options.elo_start, k: options.elo_k });
     let skills = trueskill(agents.len(), contested);
     let table = crosstable(agents.len(), contested);
-    let rows = agents.iter().enumerate().map(|(k, key)| {
-        let samples: Vec<Sample> = games
-            .iter()
-            .flat_map(|game| keys(game).enumerate().map(move |(seat, of)| (Sample { game, seat }, of)))
-            .filter(|(_, of)| of == key)
-            .map(|(sample, _)| sample)
-            .collect();
-        let seat_of = |s: &Sample| s.game.record().header.seats[s.seat].kind;
+    let rows = agents.iter().zip(&samples).enumerate().map(|(k, (key, samples))| {
         let (rating, tally) = (ratings.players[k], total(&table[k]));
         let interval = rating.and_then(|r| r.interval);
         let met = tally.games() > 0;
+        // A mirror match is one game with two samples.
+        let played = samples.chunk_by(|a, b| std::ptr::eq(a.game, b.game)).count() as u64;
         AgentRow {
             name: labels[key].clone(),
-            kind: samples.last().map(seat_of).unwrap_or_default(),
+            kind: samples.last().map(|s| s.game.seats[s.seat].kind).unwrap_or_default(),
             rating: rating.map(|r| r.rating),
             low: interval.map(|i| i.low),
             high: interval.map(|i| i.high),
@@ -231,9 +219,9 @@ fn scale(mut games: Vec<&Verified>, labels: &BTreeMap<AgentKey, String>, options
             elo: met.then(|| elos[k]),
             mu: met.then(|| skills[k].mu),
             sigma: met.then(|| skills[k].sigma),
-            games: games.iter().filter(|g| keys(g).any(|of| of == *key)).count() as u64,
+            games: played,
             tally,
-            metrics: METRICS.iter().filter_map(|m| Some((m.id, (m.of)(&samples)?))).collect(),
+            metrics: METRICS.iter().filter_map(|m| Some((m.id, (m.of)(samples)?))).collect(),
         }
     });
     let mut rows: Vec<(usize, AgentRow)> = rows.enumerate().collect();
@@ -269,20 +257,27 @@ fn seat_rows(spec: &Spec, games: &[Played]) -> Vec<SeatRow> {
     spec.seats.iter().enumerate().map(row).collect()
 }
 
-/// The rungs of a game's ladder that the server played, as anchors or as the agents that they are, and `random`: whoever
-/// plays at random is as strong as level 0.
+/// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
+/// an agent that plays at random is as strong as level 0.
 fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
     for a in spec.anchors.iter().filter(|a| a.level > 0) {
         let Some(rating) = a.rating else { continue };
         let bot = if a.bot == 1 { String::new() } else { format!(" bot={}", a.bot) };
-        let names = [Some(format!("anchor level={}{bot}", a.level)), Some(a.agent.clone())];
-        out.extend(agents.iter().enumerate().filter(|(_, key)| names.contains(&key.1)).map(|(k, _)| (k, rating)));
+        let names = [format!("anchor level={}{bot}", a.level), a.agent.clone()];
+        out.extend(
+            agents
+                .iter()
+                .enumerate()
+                .filter(|(_, key)| key.1.is_some_and(|spec| names.iter().any(|name| name == spec)))
+                .map(|(k, _)| (k, rating)),
+        );
     }
     out
 }
 
-/// Which agents are constants: named by label, spec or name; of several the server's own.
+/// Which agents are constants. They are named by label, spec or name; if several fit, those that the server played are
+/// meant.
 fn constants(
     agents: &[AgentKey],
     labels: &BTreeMap<AgentKey, String>,
@@ -290,7 +285,7 @@ fn constants(
 ) -> Vec<(usize, f64)> {
     let mut out = Vec::new();
     for (wanted, &rating) in given {
-        let named = |key: &&AgentKey| labels[*key] == *wanted || key.1.as_ref() == Some(wanted) || key.0 == *wanted;
+        let named = |key: &&AgentKey| labels[*key] == *wanted || key.1 == Some(wanted) || key.0 == *wanted;
         let able: Vec<&AgentKey> = agents.iter().filter(named).collect();
         let served = able.iter().any(|key| key.1.is_some());
         let chosen = agents.iter().enumerate().filter(|(_, key)| able.contains(key) && key.1.is_some() == served);
@@ -299,7 +294,7 @@ fn constants(
     out
 }
 
-/// `game@rules/digest`: the digest is the ladder's, or that of the constants that were given instead.
+/// `game@rules/digest`: the digest of the ladder, or of the constants that were given instead.
 fn name(spec: &Spec, options: &Options) -> String {
     let Some(given) = &options.fixed else {
         return ladder::scale(&spec.string, spec.rules, &spec.anchors);

@@ -1,10 +1,8 @@
-//! Who plays whom, on which seat and on which seed: blocks of matches that share a seed and take every entrant through
-//! every seat. With two seats a block is a seat-swapped pair.
+//! Who plays whom, on which seat and on which seed. Matches are played in blocks: they share a seed, and each entrant
+//! plays on every seat. With two seats a block is a seat-swapped pair.
 //!
-//! Luck of the seed and of the seat falls on all entrants of a block alike, so that their difference is skill; ratings
+//! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. Ratings
 //! resample whole blocks for the same reason.
-
-use std::collections::BTreeSet;
 
 use ludex_env::Stream;
 use ludex_env::draw::key;
@@ -25,7 +23,7 @@ pub struct Planned {
 /// Where seeds come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// Anybody can tell them: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
+    /// Anybody can compute them: the first 8 bytes, big-endian, of SHA-256 of `ludex.v1:schedule:<seed>:<pair>`.
     Open(u64),
     /// Rated: HMAC under a secret that is published with the report ([`rated_seed`]).
     Secret(Vec<u8>),
@@ -43,7 +41,7 @@ impl Seeds {
     }
 }
 
-/// A plan that cannot be made.
+/// Why a plan cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Fewer entrants than seats.
@@ -54,7 +52,7 @@ pub enum PlanError {
         /// How many are needed.
         seats: usize,
     },
-    /// No seat at all, or an entrant that is not there.
+    /// No seat at all, or settings that do not fit the format.
     #[error("{0}")]
     Bad(String),
 }
@@ -73,39 +71,12 @@ pub(crate) fn rotations(table: &[usize], pair: u64) -> impl Iterator<Item = Plan
 /// Everybody against everybody: every set of `seats` of the `entrants` plays `rounds` blocks.
 ///
 /// A round holds every set once, in an order and with a seating drawn from `seed`, so that a tournament that is stopped
-/// after any round is balanced. The same arguments give the same plan for ever.
+/// after any round is balanced. The same arguments always give the same plan.
 ///
 /// # Errors
 /// Fewer entrants than seats, or no seats.
 pub fn round_robin(entrants: usize, seats: usize, rounds: u64, seed: u64) -> Result<Vec<Planned>, PlanError> {
     let tables = tables(entrants, seats)?;
-    Ok(rounds_of(tables, rounds, seed))
-}
-
-/// One against the field: `hero` and every set of `seats - 1` of the `others` play `rounds` blocks, ordered as in
-/// [`round_robin`].
-///
-/// # Errors
-/// Fewer others than the hero needs, no seats, or the hero among the others.
-pub fn gauntlet(
-    hero: usize,
-    others: &[usize],
-    seats: usize,
-    rounds: u64,
-    seed: u64,
-) -> Result<Vec<Planned>, PlanError> {
-    if others.contains(&hero) || others.iter().collect::<BTreeSet<_>>().len() < others.len() {
-        return Err(PlanError::Bad(format!("the field {others:?} of {hero} must be others, each once")));
-    }
-    let Some(with) = seats.checked_sub(1) else {
-        return Err(PlanError::Bad("a match needs a seat".into()));
-    };
-    let sets = if with == 0 { vec![Vec::new()] } else { tables(others.len(), with)? };
-    let tables = sets.into_iter().map(|set| std::iter::once(hero).chain(set.iter().map(|&k| others[k])).collect());
-    Ok(rounds_of(tables.collect(), rounds, seed))
-}
-
-fn rounds_of(tables: Vec<Vec<usize>>, rounds: u64, seed: u64) -> Vec<Planned> {
     let mut plan = Vec::new();
     for round in 0..rounds {
         let mut rng = Stream::named(&format!("ludex.v1:rounds:{seed}:{round}"));
@@ -117,7 +88,7 @@ fn rounds_of(tables: Vec<Vec<usize>>, rounds: u64, seed: u64) -> Vec<Planned> {
             plan.extend(rotations(&table, round * tables.len() as u64 + at as u64));
         }
     }
-    plan
+    Ok(plan)
 }
 
 /// Every set of `seats` of `0..entrants`, ascending.
@@ -132,7 +103,7 @@ fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
     let mut set: Vec<usize> = (0..seats).collect();
     loop {
         out.push(set.clone());
-        // The last place that can still go up; everything after it follows closely.
+        // The last place that can still rise; the places after it get the numbers that follow.
         let Some(at) = (0..seats).rev().find(|&k| set[k] < entrants - seats + k) else {
             return Ok(out);
         };
@@ -145,7 +116,7 @@ fn tables(entrants: usize, seats: usize) -> Result<Vec<Vec<usize>>, PlanError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
 
@@ -188,19 +159,9 @@ mod tests {
     }
 
     #[test]
-    fn a_gauntlet_has_the_hero_in_every_match() {
-        let plan = gauntlet(3, &[0, 1, 2], 2, 2, 0).unwrap();
-        assert_eq!(plan.len(), 12);
-        assert!(plan.iter().all(|m| m.seats.contains(&3)));
-        assert_eq!(gauntlet(3, &[0, 1, 2], 3, 1, 0).unwrap().len(), 9);
-        assert_eq!(gauntlet(0, &[], 1, 4, 0).unwrap().len(), 4);
-    }
-
-    #[test]
     fn impossible_plans_say_why() {
         assert_eq!(round_robin(1, 2, 1, 0), Err(PlanError::TooFew { entrants: 1, seats: 2 }));
-        assert!(round_robin(2, 0, 1, 0).is_err() && gauntlet(0, &[1], 0, 1, 0).is_err());
-        assert!(gauntlet(1, &[0, 1], 2, 1, 0).is_err() && gauntlet(1, &[0, 0], 2, 1, 0).is_err());
+        assert!(matches!(round_robin(2, 0, 1, 0), Err(PlanError::Bad(_))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Suites: plans of matches as data. A suite says which games are played with which parameters, against whom, on which
-//! seeds and seats, under which policies, and what is told of it; who is evaluated is not its business.
+//! Suites: plans of matches as data. A suite says which games are played with which parameters, against which
+//! opponents, on which seeds and seats, under which policies, and what is reported. It does not say who is evaluated.
 //!
-//! The format is explained by `referee/suites/reference.toml`, which uses all of it and is a test.
+//! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
 pub mod plan;
 pub mod verdict;
@@ -15,20 +15,20 @@ use sha2::{Digest, Sha256};
 
 use crate::metric::METRICS;
 
-/// The suites that come with the program, by name.
+/// The built-in suites, by name.
 pub const SUITES: &[(&str, &str)] = &[
     ("quick", include_str!("../suites/quick.toml")),
     ("absolute", include_str!("../suites/absolute.toml")),
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
-/// Most blocks and cycles of a part.
+/// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
 
-/// The measure that [`verdict`] takes of a climb, beside the metrics of [`crate::metric`].
+/// The measure of a climb that [`verdict`] makes, in addition to the metrics of [`crate::metric`].
 pub const LEVEL: &str = "level";
 
-/// A suite that cannot be used: what, where, and what would be right.
+/// Why a suite cannot be used: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SuiteError(pub String);
@@ -39,7 +39,7 @@ pub struct SuiteError(pub String);
 pub struct Suite {
     /// Its name: a word of small letters, digits, `_` and `-`.
     pub name: String,
-    /// Raised with every change that changes results.
+    /// Raised with every change that has an effect on results.
     pub version: u32,
     /// Heading of reports.
     pub title: String,
@@ -49,10 +49,10 @@ pub struct Suite {
     /// Seeds are drawn from this number, the part and the block, unless a run has a secret.
     #[serde(default)]
     pub seed: u64,
-    /// How matches are held, where a part says nothing else.
+    /// How matches are held, unless a part says otherwise.
     #[serde(default)]
     pub policy: Policy,
-    /// Arguments for `llm` agents under evaluation that do not give them themselves.
+    /// Arguments for `llm` agents under evaluation whose own spec does not give them.
     #[serde(default)]
     pub llm: toml::Table,
     /// What is played, in the order of reports.
@@ -64,22 +64,21 @@ pub struct Suite {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// Answers that may be refused in one turn.
+    /// How many answers may be refused in one turn.
     pub tries: u32,
     /// What follows the last refusal.
     pub illegal: IllegalPolicy,
-    /// A seat with one legal action is not asked.
+    /// Whether a seat with one legal action plays it without being asked.
     pub skip_forced: bool,
-    /// Seconds for one move; agents that cannot be hurried take what they take.
+    /// Seconds for one move; agents that cannot be interrupted may take longer.
     pub limit_s: u64,
     /// What being late is.
     pub on_timeout: OnTimeout,
-    /// How often a match is played again that a failure of the infrastructure ended; then it is discarded.
+    /// How many times a match is replayed after an infrastructure failure; then it is discarded.
     pub rematches: u32,
     /// What a match is that an illegal move ended.
     pub invalid: Invalid,
-    /// With `invalid = "replay"`: at most so many matches of a pairing are played for the number that is wanted, as a
-    /// factor of it.
+    /// With `invalid = "replay"`: a pairing plays at most this many times the matches that are wanted.
     pub replay_factor: u32,
 }
 
@@ -91,7 +90,7 @@ impl Policy {
         };
         in_range("tries", self.tries.into(), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
-        // One, so that no two records of a run have the same name.
+        // At most one, so that no two records of a run have the same name.
         in_range("rematches", self.rematches.into(), 0, 1)?;
         in_range("replay_factor", self.replay_factor.into(), 1, 100)
     }
@@ -116,7 +115,7 @@ impl Default for Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnTimeout {
-    /// A failure of the infrastructure: the match is played again.
+    /// An infrastructure failure: the match is played again.
     #[default]
     Error,
     /// The seat's own fault: it loses.
@@ -130,7 +129,7 @@ pub enum Invalid {
     /// Lost by the offender.
     #[default]
     Count,
-    /// Not counted; another one is played for it.
+    /// Not counted; another match is played instead.
     Replay,
 }
 
@@ -144,25 +143,26 @@ pub struct Part {
     pub game: String,
     /// Who meets whom.
     pub schedule: Schedule,
-    /// Whom the candidate meets (with `against`): agents as they are written everywhere.
+    /// The candidate's opponents (with `against`): agents as they are written everywhere.
     #[serde(default)]
     pub opponents: Vec<String>,
     /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
     pub blocks: u64,
-    /// The same at level 0, where less is enough.
+    /// The same at level 0, where fewer are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
     /// Who sits where in the matches of a block: one text for each match, one letter for each seat, `a` the candidate (the
     /// first of a pairing) and `b` the other. Without it each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
-    /// Whether the matches of a block follow each other on one seed, or the first table is played on all seeds first.
+    /// Whether all tables of a block are played on one seed before the next seed, or the first table is played on all
+    /// seeds first.
     #[serde(default)]
     pub order: Order,
-    /// How often a round robin is held anew, each time on other seeds.
+    /// How many times a round robin is held, each time on other seeds.
     #[serde(default = "one")]
     pub cycles: u32,
-    /// A draw with the top level is the best result there is: progress counts draws.
+    /// Whether a draw is the best possible result against the top level: then progress counts draws.
     #[serde(default)]
     pub drawn: bool,
     /// Arguments for `llm` agents, before those of the suite.
@@ -203,9 +203,9 @@ pub struct Variant {
 pub enum Schedule {
     /// Each candidate meets each of the opponents.
     Against,
-    /// Each candidate meets the levels of the game's ladder from the lowest on, until it fails one.
+    /// Each candidate meets the levels of the game's ladder from the lowest up, until it fails one.
     Climb,
-    /// Each candidate meets levels of the game's ladder where the one that it fails is looked for by halving.
+    /// Each candidate meets levels of the game's ladder; the first level that it fails is found by bisection.
     Bisect,
     /// The candidates meet each other.
     RoundRobin,
@@ -242,10 +242,10 @@ impl Suite {
         })
     }
 
-    /// Reads a suite and checks all that can be checked without the agents.
+    /// Reads a suite and checks everything that can be checked without the agents.
     ///
     /// # Errors
-    /// Text that is no suite, with the line; a game, a table or a metric that does not exist, with the part.
+    /// The text is not a suite (with the line), or a game, a table or a metric does not exist (with the part).
     pub fn parse(text: &str) -> Result<Suite, SuiteError> {
         let suite: Suite = toml::from_str(text).map_err(|e| SuiteError(e.to_string().trim_end().to_owned()))?;
         if !is_word(&suite.name) {
@@ -258,7 +258,7 @@ impl Suite {
         let mut ids = BTreeSet::new();
         for part in &suite.parts {
             if !is_word(&part.id) || !ids.insert(&part.id) {
-                let why = "a word of small letters, digits, _ and -, of one part only";
+                let why = "a word of small letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
             part.check().map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
@@ -266,7 +266,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// What names its text: hex SHA-256, shortened.
+    /// Names the suite's text: hex SHA-256, shortened.
     pub fn digest(text: &str) -> String {
         hex::encode(&Sha256::digest(text)[..8])
     }
@@ -284,7 +284,7 @@ impl Part {
         match (self.schedule, self.opponents.is_empty()) {
             (Schedule::Against, true) => return Err("schedule against needs opponents".into()),
             (Schedule::Against, false) | (_, true) => {}
-            (_, false) => return Err("opponents are for schedule = \"against\" alone".into()),
+            (_, false) => return Err("opponents are for schedule = \"against\" only".into()),
         }
         let distinct: BTreeSet<&str> = self.opponents.iter().map(|o| o.trim()).collect();
         if distinct.len() < self.opponents.len() {

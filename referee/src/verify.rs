@@ -1,32 +1,32 @@
-//! Verification: a record counts only if playing it again, by the rules of this program, gives the same result.
+//! Verification: a record counts only if playing it again by the rules of this program gives the same result.
 
 mod replay;
+mod stream;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, RwLock};
 
 use ludex_env::GameRef;
 use ludex_protocol::record::{Header, Outcome, Parts, Reason, Record};
-use ludex_protocol::spec::Spec;
+use ludex_protocol::spec::{Params, Spec};
 use rayon::prelude::*;
 
-use crate::digest::{digest, seed_commit};
+use crate::digest::{NotCanonical, digest, seed_commit};
+use crate::line::{self, Line};
 use crate::outcome::{is_forfeit, outcomes};
 use crate::read::{Found, Refused, Source};
+use crate::result::GameResult;
 use replay::{Ending, replay};
+use stream::{Seen, episode_of};
 
-/// A record that was played again and found true. Only [`Verifier`] makes one.
+/// A record that was played again and is true. Only a [`Verifier`] makes one.
 #[derive(Clone)]
 pub struct Verified {
     record: Record,
-    game: GameRef,
     source: Source,
-    reason: Reason,
-    moves: u32,
-    at_fault: Option<usize>,
     seed: Option<u64>,
-    digest: String,
+    result: GameResult,
 }
 
 impl Verified {
@@ -37,12 +37,12 @@ impl Verified {
 
     /// What its game tells about itself.
     pub fn spec(&self) -> &Spec {
-        self.game.spec()
+        self.result.spec()
     }
 
     /// The game with its parameters, for those who want to play the record again.
     pub fn game(&self) -> &GameRef {
-        &self.game
+        &self.result.game
     }
 
     /// Where it was found.
@@ -52,46 +52,62 @@ impl Verified {
 
     /// Why the episode ended.
     pub fn reason(&self) -> Reason {
-        self.reason
+        self.result.reason
     }
 
-    /// Moves that were played: a joint move is one, chance none.
+    /// Moves that were played: a joint move is one, chance is not counted.
     pub fn moves(&self) -> u32 {
-        self.moves
+        self.result.moves
     }
 
     /// The seat that forfeited.
     pub fn at_fault(&self) -> Option<usize> {
-        self.at_fault
+        self.result.at_fault
     }
 
-    /// The seed, when it was released; then every chance outcome was compared with its draws.
+    /// The seed, if it was released; then every chance outcome was compared with its draws.
     pub fn seed(&self) -> Option<u64> {
         self.seed
     }
 
     /// The record's digest, lower-case hex.
     pub fn digest(&self) -> &str {
-        &self.digest
+        &self.result.digest
+    }
+
+    /// What ratings and metrics need of it.
+    pub fn result(&self) -> &GameResult {
+        &self.result
+    }
+
+    /// As [`result`](Self::result); the record is dropped.
+    pub fn into_result(self) -> GameResult {
+        self.result
     }
 }
 
-/// What kind of untruth a record holds.
+impl AsRef<GameResult> for Verified {
+    fn as_ref(&self) -> &GameResult {
+        &self.result
+    }
+}
+
+/// What is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// It is no record: a field is missing or wrong.
+    /// The text is not a record: a field is missing or wrong.
     Damaged,
-    /// There is no such game, or its parameters are wrong.
+    /// The game does not exist, or its parameters are wrong.
     Game,
     /// It was played by other rules than this program's.
     Rules,
-    /// A move that could not be played, or that was refused without reason.
+    /// A move could not be played, or was refused without reason.
     Move,
-    /// A chance outcome that could not come, or that the seed does not give.
+    /// A chance outcome was impossible, or is not the one that the seed gives.
     Chance,
     /// Returns, outcome or reason do not follow from the events.
     Result,
-    /// The seed is not the one committed to.
+    /// The seed is not the one that was committed to.
     Seed,
     /// The digest does not fit the record.
     Digest,
@@ -100,7 +116,7 @@ pub enum FaultKind {
 /// Why a record is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What kind of untruth.
+    /// What kind of fault.
     pub kind: FaultKind,
     /// The event at fault, from 0.
     pub event: Option<usize>,
@@ -129,34 +145,67 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Plays records again. Keeps the games that it has seen, so that a thousand records of one game load it once.
+/// Plays records again. It keeps the games that it has loaded, so that a thousand records of one game load it once.
 #[derive(Default)]
 pub struct Verifier {
-    games: Mutex<HashMap<String, GameRef>>,
+    /// By the game's name: the parameters, and the game with them.
+    games: RwLock<HashMap<String, Vec<(Params, GameRef)>>>,
 }
 
 impl Verifier {
-    /// A verifier that has seen nothing.
+    /// A verifier that has not loaded any game yet.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Verifies one record.
     ///
-    /// The game, its parameters and the rules' hash are those of this program; every move is legal where it stands and
-    /// every refused attempt was illegal; chance is what the seed gives, where the seed is known; returns, outcome and
-    /// reason follow from the events; the seed is the one committed to; the digest fits.
+    /// The game, its parameters and the rules' hash must be those of this program; every move must be legal in its
+    /// position, and every refused attempt illegal; where the seed is known, chance must be what the seed gives;
+    /// returns, outcome and reason must follow from the events; the seed must be the one that was committed to; the
+    /// digest must fit.
     ///
     /// # Errors
-    /// The first untruth, in this order; it names the event where there is one.
+    /// The first problem found, checked in this order, with its event if there is one.
     pub fn verify(&self, parts: &Parts, source: Source) -> Result<Verified, Fault> {
         let record = parts.clone().record().map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
+        self.check(record, source, || named_fault(parts), || digest(parts))
+    }
+
+    /// Verifies the record of one line. The verdict is that of [`verify`](Self::verify) over the line's [`Parts`], but
+    /// usual records are read several times faster.
+    ///
+    /// # Errors
+    /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
+    pub fn verify_line(&self, line: &str, source: Source) -> Result<Verified, Fault> {
+        match line::read(line) {
+            Some(line) => self.verify_read(line, source),
+            None => {
+                let parts = Parts::parse(line).map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
+                self.verify(&parts, source)
+            }
+        }
+    }
+
+    fn verify_read(&self, Line { record, digest }: Line, source: Source) -> Result<Verified, Fault> {
+        let named = record.footer.at_fault.map(|seat| seat as usize);
+        self.check(record, source, || Ok(named), || Ok(digest))
+    }
+
+    /// Checks in the documented order. `named` is the record's `at_fault`, `digest` what its text gives.
+    fn check(
+        &self,
+        record: Record,
+        source: Source,
+        named: impl FnOnce() -> Result<Option<usize>, Fault>,
+        digest: impl FnOnce() -> Result<String, NotCanonical>,
+    ) -> Result<Verified, Fault> {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
         let reason = record.footer.reason.ok_or_else(|| Fault::new(FaultKind::Result, "the episode is not over"))?;
         let ending = replay(&game, &record, reason, seed)?;
-        let at_fault = result(game.spec(), &record, reason, &ending, named_fault(parts)?)?;
-        let digest = digest(parts).map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
+        let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
+        let digest = digest().map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
         match &record.footer.digest {
             None => return Err(Fault::new(FaultKind::Digest, "it has no digest")),
             Some(written) if *written != digest => {
@@ -167,7 +216,8 @@ impl Verifier {
             }
             Some(_) => {}
         }
-        Ok(Verified { record, game, source, reason, moves: ending.moves, at_fault, seed, digest })
+        let result = GameResult::new(game, &record, reason, at_fault, ending.moves, digest);
+        Ok(Verified { record, source, seed, result })
     }
 
     /// Verifies many records on all cores. Both lists keep the order; a record that was given twice counts once.
@@ -184,39 +234,49 @@ impl Verifier {
         };
         let checked: Vec<_> = found.par_iter().map(check).collect();
         let (mut good, mut refused): (Vec<Verified>, Vec<Refused>) = Default::default();
-        let mut seen: HashMap<String, Source> = HashMap::new();
+        let mut seen = Seen::default();
         for (found, checked) in found.iter().zip(checked) {
             let message = match checked {
-                Ok(v) => match seen.get(&v.digest) {
-                    None => {
-                        seen.insert(v.digest.clone(), v.source.clone());
-                        good.push(v);
+                Ok(verified) => match seen.take(verified.digest(), verified.source()) {
+                    Ok(()) => {
+                        good.push(verified);
                         continue;
                     }
-                    Some(first) => format!("the same episode as {first}"),
+                    Err(message) => message,
                 },
                 Err(fault) => fault.to_string(),
             };
-            let episode = found.parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned);
-            refused.push(Refused { source: found.source.clone(), episode, message });
+            refused.push(Refused { source: found.source.clone(), episode: episode_of(&found.parts), message });
         }
         (good, refused)
     }
 
-    fn game(&self, header: &Header) -> Result<GameRef, Fault> {
-        let key = format!("{}{}", header.game, serde_json::Value::Object(header.params.clone()));
-        // A lock that a panic left behind guards a map that is whole all the same.
-        let mut games = self.games.lock().unwrap_or_else(|broken| broken.into_inner());
-        let game = match games.get(&key) {
-            Some(game) => Arc::clone(game),
-            None => {
-                let game = ludex_env::load_with(&header.game, &header.params)
-                    .map_err(|e| Fault::new(FaultKind::Game, e.to_string()))?;
-                games.insert(key, Arc::clone(&game));
-                game
-            }
+    /// The game of these parameters, loaded once.
+    fn load(&self, header: &Header) -> Result<GameRef, Fault> {
+        let known = |games: &[(Params, GameRef)]| {
+            games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
+        // If a thread panicked while it held the lock, the map is still whole.
+        let games = self.games.read().unwrap_or_else(|broken| broken.into_inner());
+        if let Some(game) = games.get(&header.game).and_then(|games| known(games)) {
+            return Ok(game);
+        }
         drop(games);
+        let game = ludex_env::load_with(&header.game, &header.params)
+            .map_err(|e| Fault::new(FaultKind::Game, e.to_string()))?;
+        let mut games = self.games.write().unwrap_or_else(|broken| broken.into_inner());
+        let games = games.entry(header.game.clone()).or_default();
+        match known(games) {
+            Some(game) => Ok(game),
+            None => {
+                games.push((header.params.clone(), Arc::clone(&game)));
+                Ok(game)
+            }
+        }
+    }
+
+    fn game(&self, header: &Header) -> Result<GameRef, Fault> {
+        let game = self.load(header)?;
         let spec = game.spec();
         if header.game != spec.game {
             let message = format!("{:?} is not the game's id, which is {}", header.game, spec.game);
@@ -242,7 +302,7 @@ fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
     let wrong = |message: String| Err(Fault::new(FaultKind::Seed, message));
     let Some(text) = &record.footer.seed else { return Ok(None) };
     let Ok(seed) = text.parse::<u64>() else {
-        return wrong(format!("seed {text:?} is no number below 2^64"));
+        return wrong(format!("seed {text:?} is not a number below 2^64"));
     };
     let Some(commit) = &record.header.seed_commit else { return Ok(Some(seed)) };
     let Some(salt) = &record.footer.salt else {
@@ -258,18 +318,18 @@ fn seed_of(record: &Record) -> Result<Option<u64>, Fault> {
     Ok(Some(seed))
 }
 
-/// `at_fault`, where the record names it.
+/// `at_fault`, if the record names it.
 fn named_fault(parts: &Parts) -> Result<Option<usize>, Fault> {
     match parts.footer.get("at_fault").or_else(|| parts.header.get("at_fault")) {
         None => Ok(None),
         Some(value) => match value.as_u64().and_then(|seat| usize::try_from(seat).ok()) {
             Some(seat) => Ok(Some(seat)),
-            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is no seat"))),
+            None => Err(Fault::new(FaultKind::Damaged, format!("at_fault = {value} is not a seat"))),
         },
     }
 }
 
-/// Checks returns and outcome against the replay; who forfeited.
+/// Checks returns and outcome against the replay. Gives the seat that forfeited.
 fn result(
     spec: &Spec,
     record: &Record,
@@ -304,8 +364,8 @@ fn result(
         });
         match offender {
             Some(seat) if seat < seats => Some(seat),
-            Some(seat) => return wrong(format!("seat {seat} is at fault, and there is no such seat")),
-            None => return wrong(format!("a forfeit ({}) that names no offender", name(reason))),
+            Some(seat) => return wrong(format!("seat {seat} is at fault, but it does not exist")),
+            None => return wrong(format!("a forfeit ({}) that does not name the offender", name(reason))),
         }
     } else {
         None
@@ -321,7 +381,7 @@ fn result(
     Ok(at_fault)
 }
 
-/// Equal but for what a decimal text may lose.
+/// Whether the lists are equal, except for what a decimal text may lose.
 fn same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-9 * (1.0 + a.abs()))
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ludex_agents::{Agent, AgentError, AgentSpec, ErrorKind, Kind};
+use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
 use ludex_env::GameRef;
 use ludex_protocol::error::shortened;
 use ludex_protocol::{ErrorCode, Refusal};
+use serde_json::Value;
 
 /// How much an agent that a client names may search for one move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +65,12 @@ impl Opponents {
     /// in rated matches, `limit` for too much search.
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
-        let spec = AgentSpec::parse(offered.map_or(text, String::as_str)).map_err(|e| self.unknown(e))?;
-        let resolved = spec.resolve(game).map_err(|e| self.unknown(e))?;
+        let written = offered.map_or(text, String::as_str);
+        let spec = AgentSpec::parse(written).map_err(|e| self.refused(written, e))?;
+        let resolved = spec.resolve(game).map_err(|e| self.refused(written, e))?;
         if offered.is_none() {
             // The rungs of a game's ladder are the house's own, engines among them.
-            if resolved.kind() != Kind::Builtin && spec.kind() != Kind::Anchor {
+            if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
                 return Err(self.not_offered(spec.name()));
             }
             self.within_limits(&resolved)?;
@@ -77,7 +79,7 @@ impl Opponents {
             let message = "an agent that looks at hidden information cannot play a rated match";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
         }
-        let agent = spec.build(game).map_err(|e| self.unknown(e))?;
+        let agent = spec.build(game).map_err(|e| self.refused(written, e))?;
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent })
     }
@@ -106,22 +108,17 @@ impl Opponents {
         Box::new(Refusal::new(ErrorCode::Forbidden, message).got(agent).allowed(offered))
     }
 
-    fn unknown(&self, e: AgentError) -> Box<Refusal> {
-        let mut error = Refusal::new(ErrorCode::UnknownAgent, e.message);
-        if !e.got.is_empty() {
-            error = error.got(shortened(&e.got));
+    /// A refusal of the spec `text` as clients get it: with the operator's names, where the name is unknown.
+    fn refused(&self, text: &str, mut refusal: Refusal) -> Box<Refusal> {
+        // Clients have no arguments with paths, only specs.
+        refusal.path = None;
+        let name = text.split_whitespace().next().unwrap_or_default();
+        if let Some(Value::Array(allowed)) = refusal.allowed.as_deref_mut()
+            && Roster::builtin().get(name).is_none()
+        {
+            allowed.extend(self.named.keys().map(|name| Value::from(name.as_str())));
         }
-        let mut allowed: Vec<String> = e.allowed.into_vec();
-        if e.kind == ErrorKind::UnknownAgent {
-            allowed.extend(self.named.keys().cloned());
-        }
-        if !allowed.is_empty() {
-            error = error.allowed(allowed);
-        }
-        match e.nearest {
-            Some(word) => Box::new(error.nearest(word)),
-            None => Box::new(error),
-        }
+        Box::new(refusal)
     }
 }
 

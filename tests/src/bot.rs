@@ -1,5 +1,5 @@
-//! A client that plays: it keeps what it hears of each match, checks the numbers of the frames, and comes back after every
-//! cut as `docs/protocol.md` says, by resume.
+//! A client that plays: it keeps the messages of each match, checks the numbers of the frames, and resumes after every cut as
+//! `docs/protocol.md` says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ pub struct Seen {
     pub turn: Value,
     /// The `match_end`.
     pub end: Value,
-    /// How often everything came anew.
+    /// How many resyncs came.
     pub resyncs: u32,
     /// What was accepted, by turn.
     pub accepted: BTreeMap<u64, Value>,
@@ -42,7 +42,7 @@ pub struct Bot {
     pub matches: BTreeMap<String, Seen>,
     /// Requests without an answer, as they were sent.
     pub unanswered: BTreeMap<i64, Value>,
-    /// Whether each `welcome` but the first went on with the session.
+    /// Whether each `welcome` but the first resumed the session.
     pub resumed: Vec<bool>,
 }
 
@@ -50,15 +50,15 @@ impl Bot {
     /// A bot of this name that speaks JSON.
     ///
     /// # Panics
-    /// When it is not welcome.
+    /// If the server refuses it.
     pub async fn new(address: SocketAddr, name: &str) -> Self {
         Self::with(address, None, json!({"agent": {"name": name}})).await
     }
 
-    /// A bot that says more in its hello.
+    /// A bot with more fields in its hello.
     ///
     /// # Panics
-    /// When it is not welcome.
+    /// If the server refuses it.
     pub async fn with(address: SocketAddr, subprotocol: Option<&'static str>, hello: Value) -> Self {
         let client = Client::greet(address, subprotocol, hello.clone()).await;
         Bot {
@@ -75,14 +75,14 @@ impl Bot {
     /// Reads a message and keeps what it says of a match.
     ///
     /// # Panics
-    /// When none comes, or its number is not the next one.
+    /// If none comes, or its number is not the next one.
     pub async fn next(&mut self) -> Value {
         let message = self.client.hear().await;
         self.note(&message);
         message
     }
 
-    /// Reads on to the next message of a type.
+    /// Reads up to the next message of a type.
     ///
     /// # Panics
     /// As [`next`](Self::next).
@@ -98,35 +98,35 @@ impl Bot {
     /// Sends a request and waits for its reply.
     ///
     /// # Panics
-    /// When none comes.
+    /// If none comes.
     pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let reply = self.client.call(kind, fields).await;
         self.note(&reply);
         reply
     }
 
-    /// Joins; the name of the join.
+    /// Joins, and returns the name of the join.
     ///
     /// # Panics
-    /// When that is refused.
+    /// If that is refused.
     pub async fn join(&mut self, fields: Value) -> String {
         let joined = self.call("join", fields).await;
         assert_eq!(joined["type"], "joined", "{joined}");
         joined["join"].as_str().expect("a name").to_owned()
     }
 
-    /// Answers a turn; `mv` is one of `action`, `text` and `proposal`, and whatever else the act is to say.
+    /// Answers a turn; `mv` is one of `action`, `text` and `proposal`, with any other fields of the act.
     ///
     /// # Panics
-    /// When there is no reply.
+    /// If there is no reply.
     pub async fn act(&mut self, turn: &Value, mv: Value) -> Value {
         self.call("act", act(turn, mv)).await
     }
 
-    /// Keeps what a message says of a match, and checks its number.
+    /// Keeps a message of a match, and checks its number.
     ///
     /// # Panics
-    /// When it is not the next one.
+    /// If it is not the next one.
     pub fn note(&mut self, message: &Value) {
         if let Some(re) = message["re"].as_i64() {
             self.unanswered.remove(&re);
@@ -164,10 +164,10 @@ impl Bot {
         }
     }
 
-    /// Drops the connection without a word and comes back to the session.
+    /// Drops the connection without a close frame and resumes the session.
     ///
     /// # Panics
-    /// When the server is not reached in time.
+    /// If the server is not reached in time.
     pub async fn cut(&mut self) {
         let seen: BTreeMap<&String, u64> = self.matches.iter().map(|(id, seen)| (id, seen.last)).collect();
         let welcome = &self.client.welcome;
@@ -207,7 +207,7 @@ impl Bot {
     /// The next message, whatever happens to the connection; `None` after a cut.
     ///
     /// # Panics
-    /// When the server is not reached in time, or an error comes that is none of a race with the end.
+    /// If the server is not reached in time, or an error comes that is not due to a race with the end.
     pub async fn go_on(&mut self) -> Option<Value> {
         let Some(message) = self.client.try_hear().await else {
             self.cut().await;
@@ -254,7 +254,7 @@ impl Bot {
     /// The only match.
     ///
     /// # Panics
-    /// When there is another number of them.
+    /// If there are more or fewer.
     pub fn only(&self) -> (&str, &Seen) {
         assert_eq!(self.matches.len(), 1);
         self.matches.iter().next().map(|(id, seen)| (id.as_str(), seen)).expect("a match")
@@ -276,7 +276,7 @@ impl Seen {
             assert!(self.start["rated"] != true || self.accepted.range(turn..).next().is_none(), "lost: {resync}");
         }
         if self.start["rated"] != true {
-            // Unrated matches may go back.
+            // Unrated matches may fall back.
             let own = self.of_kind("move").filter(|e| e["seat"] == self.start["seat"]).count() as u64;
             self.accepted.retain(|&turn, _| turn < own);
         }

@@ -1,4 +1,4 @@
-//! A client without any of ours: a raw WebSocket and JSON written by hand.
+//! A client without any of our code: a raw WebSocket and JSON written by hand.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// Longer than anything takes; a test that waits so long has failed.
+/// Longer than anything takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A raw connection.
@@ -36,10 +36,10 @@ pub enum Ended {
 }
 
 impl Client {
-    /// A connection that has said nothing yet, speaking JSON.
+    /// A connection without a hello, speaking JSON.
     ///
     /// # Panics
-    /// When the upgrade fails.
+    /// If the upgrade fails.
     pub async fn mute(address: SocketAddr) -> Self {
         Self::open(address, None, &[]).await.expect("an upgrade")
     }
@@ -47,7 +47,7 @@ impl Client {
     /// A connection with a sub-protocol and more header fields.
     ///
     /// # Errors
-    /// When the upgrade fails.
+    /// If the upgrade fails.
     pub async fn open(
         address: SocketAddr,
         subprotocol: Option<&'static str>,
@@ -70,7 +70,7 @@ impl Client {
     /// A connection that has said hello.
     ///
     /// # Panics
-    /// When it is not welcome.
+    /// If the server refuses it.
     pub async fn hello(address: SocketAddr) -> Self {
         Self::greet(address, None, json!({})).await
     }
@@ -78,7 +78,7 @@ impl Client {
     /// A connection that has said hello with these fields too.
     ///
     /// # Panics
-    /// When it is not welcome.
+    /// If the server refuses it.
     pub async fn greet(address: SocketAddr, subprotocol: Option<&'static str>, more: Value) -> Self {
         let mut client = Self::open(address, subprotocol, &[]).await.expect("an upgrade");
         let mut hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
@@ -103,10 +103,10 @@ impl Client {
         (client.welcome["type"] == "welcome").then_some(client)
     }
 
-    /// Comes back to the session of another connection; the ids go on.
+    /// Resumes the session of another connection; the ids continue.
     ///
     /// # Panics
-    /// When it is not welcome.
+    /// If the server refuses it.
     pub async fn resume(address: SocketAddr, welcome: &Value, next: i64) -> Self {
         let resume = json!({"session": welcome["session"], "key": welcome["key"]});
         let mut client = Self::greet(address, None, json!({"resume": resume})).await;
@@ -172,7 +172,7 @@ impl Client {
     /// Sends a request and waits for its reply.
     ///
     /// # Panics
-    /// When none comes.
+    /// If none comes.
     pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let id = self.ask(kind, fields).await;
         self.reply(id).await
@@ -181,7 +181,7 @@ impl Client {
     /// The reply to request `id`.
     ///
     /// # Panics
-    /// When none comes.
+    /// If none comes.
     pub async fn reply(&mut self, id: i64) -> Value {
         if let Some(at) = self.early.iter().position(|m| m["re"] == id) {
             return self.early.remove(at).expect("it is there");
@@ -198,7 +198,7 @@ impl Client {
     /// The next message.
     ///
     /// # Panics
-    /// When none comes.
+    /// If none comes.
     pub async fn hear(&mut self) -> Value {
         match self.early.pop_front() {
             Some(message) => message,
@@ -211,7 +211,7 @@ impl Client {
         frame.as_ref().ok().and_then(read).unwrap_or_else(|| panic!("no message came but {frame:?}"))
     }
 
-    /// The next frame that is no ping or pong.
+    /// The next frame that is neither a ping nor a pong.
     ///
     /// # Errors
     /// When the connection is gone.

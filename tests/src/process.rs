@@ -21,11 +21,11 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` (the test's own `ludex`) on the store in `data`, at `address`, or at a free port. What it logs
-    /// goes on in `log`.
+    /// Starts `program` (the test's own `ludex`) on the store in `data`, at `address`, or at a free port. Its log is
+    /// appended to `log`.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start(program: &str, data: &Path, log: &Path, address: Option<SocketAddr>, more: &[&str]) -> Self {
         let listen = address.map_or_else(|| "127.0.0.1:0".to_owned(), |a| a.to_string());
         let file = std::fs::OpenOptions::new().create(true).append(true).open(log).expect("a log file");
@@ -59,10 +59,10 @@ impl Process {
         }
     }
 
-    /// Ends it as a crash would (`kill -9`), and waits until it is gone.
+    /// Kills it as a crash would (`kill -9`), and waits until it is gone.
     ///
     /// # Panics
-    /// When it cannot be killed.
+    /// If it cannot be killed.
     pub fn kill(mut self) {
         self.child.kill().expect("a running server");
         self.child.wait().expect("its end");
@@ -71,7 +71,7 @@ impl Process {
     /// Fails when the log says that something panicked.
     ///
     /// # Panics
-    /// When it does.
+    /// If it does.
     pub fn has_not_panicked(&self) {
         let log = std::fs::read_to_string(&self.log).expect("the log");
         assert!(!log.contains("panicked"), "{log}");

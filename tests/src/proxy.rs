@@ -1,4 +1,4 @@
-//! A way to a server that breaks: it cuts connections after so many bytes.
+//! An unreliable way to a server: it cuts connections after a number of bytes.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ async fn carry(client: TcpStream, server: SocketAddr, bytes: usize) {
         tokio::io::copy(&mut from_server.take(bytes as u64), &mut to_client).await?;
         to_client.flush().await
     };
-    // Whichever side ends first ends both.
+    // The side that ends first ends both.
     tokio::select! {
         _ = up => {}
         _ = down => {}

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
-use ludex_agents::{Agent, AgentError, Answer, Move};
+use ludex_agents::{Agent, Answer, wrap};
 use ludex_env::{Ask, GameRef};
 use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
 use ludex_play::stepping::{Stepper, move_text};
+use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record, RecordEvent};
 use ludex_referee::suite::plan::seeds;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ impl Run<'_> {
         turn: usize,
     ) -> Record {
         let mut model = Seated::new(plays, game).expect("an agent");
-        model.agent = Arc::new(Clumsy(model.agent));
+        model.agent = clumsy(model.agent);
         let opponent = Seated::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
         let seats = [table[turn], table[1 - turn]];
@@ -135,16 +135,14 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
     }
 }
 
-/// An agent whose first answer in a match is no move.
-struct Clumsy(Arc<dyn Agent>);
-
-impl Agent for Clumsy {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+/// The same agent, but its first answer in a match is not a move.
+fn clumsy(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
         if ask.turn == 0 && ask.attempts().is_empty() {
             return Ok(Answer::new(Move::Text("nowhere".to_owned())));
         }
-        self.0.act(ask, deadline)
-    }
+        agent.act(ask, deadline)
+    }))
 }
 
 /// The lines of a file of a run, as JSON.

@@ -28,7 +28,7 @@ impl Server {
     /// A server with one worker; `change` sets what the test is about.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub async fn start(change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let data = folder.path().to_owned();
@@ -40,7 +40,7 @@ impl Server {
     /// The same on an existing store.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub async fn start_in(data: &std::path::Path, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(data);
         config.workers = 1;

@@ -1,5 +1,5 @@
-//! Chess against a program that did not see ours: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose
-//! head names its fields). OpenSpiel's games are in `vectors.rs`.
+//! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
+//! fields). OpenSpiel's games are in `vectors.rs`.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ fn field(fen: &str, i: usize) -> &str {
 /// A start of ten games that python-chess plays and our rules refuse: White is in check and Black is to move.
 const GIVES_CHECK_ALREADY: &str = "8/2k5/8/8/8/8/5q2/2K4r b - - 0 1";
 
-/// No draw by rule but stalemate, so that the oracle's games go on as they did.
+/// Stalemate is the only draw by rule, so that the oracle's games last as long as they did.
 fn endless(fen: &str) -> GameRef {
     load(&format!("chess(fen={fen},draw_after=0,repetition=0,insufficient_material=false,max_plies=2000)")).unwrap()
 }
@@ -107,7 +107,7 @@ fn python_chess_draws() {
         let Ok(game) = load(&format!("chess(fen={})", g["start_fen"].as_str().unwrap())) else { continue };
         let mut s = game.start();
         for m in g["moves"].as_array().unwrap() {
-            let Turn::Seat(seat) = s.turn() else { unreachable!("a game goes on after its end") };
+            let Turn::Seat(seat) = s.turn() else { unreachable!("a game continues after its end") };
             let a = id(&*s, m[0].as_str().unwrap());
             s.play(seat, a).unwrap();
             let end = match (m[10] == 1, m[6] == 1, m[4] == 0, m[5] == 1, m[8] == 1) {

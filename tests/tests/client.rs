@@ -134,7 +134,7 @@ async fn two_players_meet_in_a_queue_and_stop_when_told() {
 async fn connections_that_break_cost_neither_a_match_nor_a_move() {
     let server = Server::start(|_| {}).await;
     for encoding in [Encoding::MsgPack, Encoding::Json] {
-        // Each connection but the first lives a little longer than the one before, so that it ends some day.
+        // Each connection lives a little longer than the one before, so that the match ends at some point.
         let proxy = Proxy::start(server.address, |k| if k == 0 { 3_000 } else { 300 + 170 * k }).await;
         let witness = Witness::default();
         let join = Join { against: Some(vec!["random".into()]), count: 4, slots: 2, ..Join::new("tic_tac_toe") };
@@ -185,7 +185,7 @@ async fn errors_say_what_happened() {
     let (client, _events) = Client::connect(&url, options("looks", Encoding::MsgPack)).await.unwrap();
     assert_eq!(client.list_matches(ListMatches::default()).await.unwrap(), []);
 
-    // A server that stops for good is given up after the patience.
+    // If a server stops for good, the client gives up after its patience.
     let impatient = Options { patience: Some(Duration::from_millis(300)), ..options("waits", Encoding::Json) };
     let (waits, mut events) = Client::connect(&url, impatient).await.unwrap();
     server.stop().stopped().await;

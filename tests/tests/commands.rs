@@ -1,4 +1,4 @@
-//! The command line, as a person or a script meets it: what it prints, how it ends, what it says to bad input.
+//! The command line, as people and scripts use it: what it prints, how it ends, and its errors for bad input.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -24,7 +24,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// Standard output as the one document that it must be.
+    /// Standard output, which must be one document.
     fn json(&self) -> Value {
         assert_eq!(self.code, 0, "{}", self.err);
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
@@ -36,7 +36,7 @@ impl Ran {
         self.out
     }
 
-    /// Standard error of a command that must fail; nothing is printed beside it.
+    /// Standard error of a command that must fail and print nothing else.
     fn fails(self) -> String {
         assert_eq!((self.code, self.out.as_str()), (1, ""), "{}", self.err);
         self.err
@@ -68,7 +68,7 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
-/// Plays a match of these agents into a file of the folder; the lines.
+/// Plays a match of these agents into a file of the folder, and returns the lines.
 fn played(folder: &Path, game: &str, seats: &[&str], file: &str, more: &[&str]) -> Vec<Value> {
     let mut args = vec!["match", game, "--pairs", "3", "--out", file];
     args.extend(seats.iter().flat_map(|s| ["--seat", *s]));
@@ -337,7 +337,7 @@ fn ladders_are_measured_kept_and_written() {
     let once = measure("6", "whole");
     assert_eq!((&once[0]["units"], &once[0]["rungs"][0]["agent"]), (&json!(6), &json!("random")));
     assert!(once[0]["rungs"][1]["found"].is_number() && once[0]["rungs"][1]["micros"].as_f64().unwrap() > 0.0);
-    // In two pieces, the first of them torn off in the middle of a line.
+    // In two pieces; the first breaks off in the middle of a line.
     measure("3", "parts");
     let kept = at.path().join("parts/ladders");
     let file = std::fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
@@ -388,7 +388,7 @@ fn replays_show_any_position() {
         (&["replay", "r.jsonl:1", "--ply", "40"][..], "moves, not 40"),
         (&["replay", "r.jsonl:1", "--seat", "2"], "seats 0 to 1"),
         (&["replay", "r.jsonl:99"], "no record in line 99"),
-        (&["replay", "m_nobody"], "m_nobody is no file"),
+        (&["replay", "m_nobody"], "m_nobody is not a file"),
     ] {
         let ran = ludex(at.path(), args);
         assert!(ran.code == 1 && ran.err.contains(said), "{args:?}: {}", ran.err);
@@ -436,7 +436,7 @@ fn a_person_plays() {
         assert!(out.contains("x (mcts sims=20): x(") && out.contains("resign: x (mcts sims=20) win, 1"), "{out}");
     }
     assert_eq!(ludex(at.path(), &["verify", "p.jsonl", "--json"]).json()["verified"], 3);
-    // A person sees the own card alone.
+    // A person sees only their own card.
     let out = feed(at.path(), &["play", "kuhn_poker", "--seat", "human", "--seat", "random", "--seed", "5"], "quit\n");
     let out = out.well();
     assert!(out.contains("is dealt to p0") && out.contains("a card is dealt to p1"), "{out}");
@@ -485,7 +485,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     let text = token(&["add", "--owner", "ann", "--scope", "play,gym", "--expires", "30d"]).well();
     let text = text.trim_end();
     assert!(text.starts_with("lx_") && !text.contains(char::is_whitespace), "{text}");
-    // The running server knows it at once, and lets nobody else in.
+    // The running server knows it at once, and admits nobody else.
     let hello = |token: &str| json!({"token": token, "agent": {"name": "ann.bot"}});
     let client = Client::greet(server.address, None, hello(text)).await;
     assert_eq!(client.welcome["scopes"], json!(["gym", "play"]));
@@ -519,7 +519,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     for (args, said) in [
         (&["add", "--owner", "bob", "--scope", "fly"][..], "gym, play, spectate, admin"),
         (&["add", "--owner", "Bob B"], "--name"),
-        (&["add", "--owner", "bob", "--name", "b b"], "no agent name"),
+        (&["add", "--owner", "bob", "--name", "b b"], "agent name"),
         (&["add", "--owner", "bob", "--expires", "soon"], "90d"),
         (&["add", "--owner", "bob", "--expires", "2020-01-01T00:00:00Z"], "past"),
     ] {
@@ -529,7 +529,7 @@ async fn tokens_are_made_listed_and_revoked_beside_a_server() {
     assert_eq!(token(&["list", "--json"]).json()["tokens"].as_array().unwrap().len(), 3, "bad ones made nothing");
     assert_eq!(token(&["add"]).code, 2);
 
-    // Before the first start of a server, tokens make the store; a list does not.
+    // Before a server has ever started, `token add` creates the store; `token list` does not.
     let fresh = |args: &[&str]| ludex(at.path(), &[&["token", "--data", "new"], args].concat());
     assert!(fresh(&["list"]).fails().contains("holds no ludex store"));
     assert_eq!(fresh(&["add", "--owner", "ann", "--json"]).json()["tokens"][0]["owner"], "ann");
@@ -586,14 +586,14 @@ fn folders_of_bots_are_checked() {
     let bots = here.path().join("bots");
     std::fs::create_dir(&bots).unwrap();
     let empty = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe"]);
-    assert!(empty.code == 2 && empty.err.contains("holds none"), "{}", empty.err);
+    assert!(empty.code == 2 && empty.err.contains("contains no bots"), "{}", empty.err);
     std::fs::write(bots.join("bad.c"), "int main() { return nothing_of_this_name; }").unwrap();
     std::fs::write(bots.join(".hidden.py"), "").unwrap();
     std::fs::write(bots.join("notes.txt"), "").unwrap();
     let ran = ludex(here.path(), &["agents", "check", "bots", "--game", "tic_tac_toe", "--json"]);
     let document: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!((ran.code, document["agents"].as_array().unwrap().len()), (1, 1));
-    // Where there is no compiler, that is said.
+    // Without a compiler, the error says so.
     let why = document["agents"][0]["why"].as_str().unwrap();
     assert!(why.contains("nothing_of_this_name") || why.contains("there is no program cc"), "{why}");
 }

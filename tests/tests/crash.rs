@@ -137,7 +137,7 @@ async fn rated_matches_lose_nothing_that_was_acknowledged() {
         assert!(bots.iter().map(|b| b.resumed.len()).sum::<usize>() >= 4, "the crashes hit running matches");
         let mut matches = std::collections::BTreeSet::new();
         for bot in &bots {
-            assert!(bot.resumed.iter().all(|&r| r), "every session went on");
+            assert!(bot.resumed.iter().all(|&r| r), "every session was resumed");
             let (id, seen) = bot.only();
             holds(server.address, id, seen).await;
             matches.insert(id.to_owned());
@@ -157,7 +157,7 @@ async fn unrated_matches_may_go_back_and_finish_too() {
         let resyncs: u32 = bots.iter().map(|bot| bot.only().1.resyncs).sum();
         assert!(resyncs > 0, "the crashes hit running matches");
         for bot in &bots {
-            assert!(bot.resumed.iter().all(|&r| r), "every session went on");
+            assert!(bot.resumed.iter().all(|&r| r), "every session was resumed");
             let (id, seen) = bot.only();
             holds(server.address, id, seen).await;
         }

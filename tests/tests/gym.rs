@@ -260,7 +260,7 @@ async fn the_client_plays_chance() {
     assert_eq!((&e["code"], &e["allowed"]), (&json!("illegal_action"), &json!([0, 1, 2])));
     c.call("step", json!({"env": env, "actions": [2]})).await;
     let b = c.call("step", json!({"env": env, "actions": [0]})).await;
-    assert_eq!((&b["to_move"], &b["length"]), (&json!([0]), &json!([0])), "chance is no move");
+    assert_eq!((&b["to_move"], &b["length"]), (&json!([0]), &json!([0])), "chance does not count as a move");
     c.call("step", json!({"env": env, "actions": [1]})).await;
     let b = c.call("step", json!({"env": env, "actions": [1]})).await;
     assert_eq!((&b["terminated"], &b["reward"]), (&json!([1]), &json!([2, -2])), "the king was bet and called");

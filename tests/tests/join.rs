@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
 
-/// Runs `ludex join` with these words and lines of input; its exit code and what it printed.
+/// Runs `ludex join` with these words and lines of input; returns its exit code and what it printed.
 async fn join(server: &Server, words: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(PROGRAM);
     command.arg("join").arg(server.address.to_string()).args(words);
@@ -58,7 +58,7 @@ async fn equal_seeds_play_equal_matches_far_and_near() {
     }
 }
 
-/// The action ids of a match. An unrated match may reach the store a little after its end.
+/// The action ids of a match. An unrated match may reach the store shortly after its end.
 async fn moves(server: &Server, played: &Value) -> Vec<u64> {
     let path = played["record"].as_str().expect("a path");
     loop {
@@ -82,8 +82,8 @@ async fn a_person_plays_and_gives_up() {
     assert!(out.contains("lost, return -1 (resign, seat 0 is to blame)"), "{out}");
 }
 
-/// A server that comes back with nothing has forgotten the session and its match: who reclaims nothing joins anew, and
-/// plays as many matches to their end as it was asked to.
+/// A server that restarts without its store has forgotten the session and its match. A client that reclaims nothing joins
+/// again, and plays as many matches to their end as it was asked to.
 #[tokio::test]
 async fn a_session_that_the_server_forgot_is_begun_anew() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -95,7 +95,7 @@ async fn a_session_that_the_server_forgot_is_begun_anew() {
     command.arg("join").arg(address.to_string()).args(words);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let joined = command.spawn().expect("the program");
-    // The match stands, as the other does not move.
+    // The match waits, because the opponent does not move.
     let mut other = Bot::new(address, "other").await;
     other.join(json!({"game": "tic_tac_toe", "seat": 1})).await;
     other.wait("turn").await;

@@ -1,5 +1,5 @@
-//! Fight the landlord against programs that did not see ours: 500 hands of which `data/oracles/landlord.json.gz` lists what
-//! can be played by both rlcard 1.2.0 and Botzone's judge, and what by Botzone's judge only. OpenSpiel's games are in
+//! Fight the landlord against independent programs. For 500 hands, `data/oracles/landlord.json.gz` lists the plays that both
+//! rlcard 1.2.0 and Botzone's judge allow, and those that only Botzone's judge allows. OpenSpiel's games are in
 //! `vectors.rs`.
 
 use std::collections::BTreeSet;

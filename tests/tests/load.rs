@@ -1,4 +1,4 @@
-//! Many at once, on one server: a hundred matches among two hundred clients, every record verified.
+//! Load on one server: a hundred matches among two hundred clients, and every record verifies.
 
 use ludex_referee::Verifier;
 use ludex_referee::read::read_lines;

@@ -1,4 +1,4 @@
-//! The match plane over real sockets, in JSON written by hand: joins, turns, keys of acts, ends, and who sees what.
+//! The match plane over real sockets, in JSON written by hand: joins, turns, keys of acts, ends, and what each client sees.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn record(server: &Server, id: &str) -> Value {
     serde_json::from_str(&body).expect("JSON")
 }
 
-/// What anybody may see of a match.
+/// What everybody may see of a match.
 async fn page(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;
     assert_eq!(status, 200, "{body}");
@@ -164,7 +164,7 @@ async fn a_join_brings_as_many_matches_as_it_says() {
     }
     assert_eq!(most, 2, "two at a time");
     assert_eq!(seats, [0, 1, 0, 1, 0], "match j is played in seat j mod P");
-    // Until it leaves.
+    // The join lasts until its client leaves.
     let join = bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "count": 0})).await;
     bot.play(8, first).await;
     let left = bot.call("leave", json!({"join": join})).await;
@@ -176,7 +176,7 @@ async fn a_join_brings_as_many_matches_as_it_says() {
     server.stop().stopped().await;
 }
 
-/// Each match is on the disk before it begins. Whoever joins for many is heard meanwhile: its clocks run already.
+/// Each match is on the disk before it begins. A client that joins many matches is served meanwhile, because its clocks run.
 #[tokio::test]
 async fn who_joins_for_many_matches_is_heard_while_they_begin() {
     const SLOTS: usize = 200;
@@ -262,7 +262,7 @@ async fn what_join_refuses() {
         is_error(&e, code);
         assert_eq!(e["path"], path, "{e}");
     }
-    // What the operator offers, and peeking where nothing counts, which the record says.
+    // Agents of the operator, and peeking in matches that do not count; the record says so.
     bot.join(json!({"game": "tic_tac_toe", "against": ["house"]})).await;
     bot.play(1, first).await;
     assert_eq!(bot.only().1.start["seats"][1]["name"], "house");
@@ -298,7 +298,7 @@ async fn the_keys_of_acts() {
     second["try"] = json!(2);
     let accepted = x.act(&second, json!({"text": "b2"})).await;
     assert_eq!((&accepted["type"], &accepted["action"]), (&json!("accepted"), &json!(4)), "{accepted}");
-    // Said again in other words, and while the other thinks.
+    // The same act in other words, and while the opponent thinks.
     for mv in [json!({"text": "b2"}), json!({"action": 4}), json!({"text": "x(1,1)"})] {
         let again = x.act(&second, mv).await;
         assert_eq!((&again["type"], &again["action"]), (&json!("accepted"), &json!(4)), "{again}");
@@ -309,7 +309,7 @@ async fn the_keys_of_acts() {
     moves(&mut o, &mut x, &[0]).await;
     let turn = x.wait("turn").await;
     assert_eq!(turn["turn"], 1);
-    // However old, the same move has the same answer; any other is stale.
+    // The same move always has the same answer, however old it is; any other move is stale.
     second["turn"] = json!(0);
     assert_eq!(x.act(&second, json!({"action": 4})).await["type"], "accepted");
     is_error(&x.act(&second, json!({"action": 3})).await, "stale_turn");
@@ -408,7 +408,7 @@ async fn nothing_of_a_joint_turn_is_shown_before_all_have_moved() {
         assert_eq!(b.act(&to_b, json!({"text": "defect"})).await["type"], "accepted");
         assert_eq!(b.act(&to_b, json!({"action": 1})).await["type"], "accepted", "the same again");
         is_error(&b.act(&to_b, json!({"action": 0})).await, "conflict");
-        // Whatever was sent to either by now is here before the pong.
+        // Everything that was sent to either client arrives before the pong.
         for bot in [&mut a, &mut b] {
             let id = bot.client.ask("ping", json!({})).await;
             let next = bot.next().await;
@@ -465,7 +465,7 @@ async fn ends_that_are_no_fault_of_the_rules() {
     let end = o.wait("match_end").await;
     assert_eq!((&end["reason"], &end["rated"]), (&json!("no_show"), &json!(false)), "{end}");
     record(&server, &id).await;
-    // Gone for longer than a seat is held.
+    // The client is away for longer than its seat is held.
     let (mut x, mut o, id) = two(&server, json!({"rated": true})).await;
     moves(&mut x, &mut o, &[4]).await;
     x.client.cut();
@@ -509,7 +509,7 @@ async fn played_with_a_cut(server: &Server, at: usize, game: &str, subprotocol: 
     let record = record(server, id).await;
     let own = record["events"].as_array().unwrap().iter().filter(|e| e["kind"] == "move" && e["seat"] == 0);
     assert!(own.map(|e| &e["action"]).eq(seen.accepted.values()), "{record}");
-    // A cut loses no event and repeats none, but where everything came anew.
+    // A cut loses no event and repeats none, except in a resync.
     assert!(seen.resyncs == 0 || at <= 3, "a resync of a match that was seen");
     cut
 }
@@ -556,13 +556,13 @@ async fn a_turn_that_waits_is_sent_again_and_a_number_that_nobody_gave_is_a_resy
     assert_eq!((&resync["seq"], &resync["turn"]["seq"]), (&turn["seq"], &turn["seq"]));
     assert_eq!(resync["events"].as_array().unwrap().len(), 2);
     assert_eq!((&resync["start"]["type"], &resync["start"]["seat"]), (&json!("match_start"), &json!(0)));
-    // The other saw it go and come.
+    // The opponent saw it disconnect and return.
     let kinds = |bot: &Bot| bot.matches[&id].of_kind("presence").map(|e| e["online"] == true).collect::<Vec<_>>();
     while kinds(&o).len() < 6 {
         o.next().await;
     }
     assert_eq!(kinds(&o), [false, true, false, true, false, true]);
-    // What ended while nobody was there is told at the return.
+    // An end that came while the client was away is sent when it returns.
     let turn = resync["turn"].clone();
     o.call("resign", json!({"match": id})).await;
     x.cut().await;
@@ -654,7 +654,7 @@ async fn spectators_see_what_the_table_sees() {
     assert!(cards[0]["view"]["text"].as_str().unwrap().contains("1 of 2 cards are dealt"), "{cards:?}");
     assert_eq!(seen.of_kind("move").count(), 2);
     assert!(seen.of_kind("move").all(|e| !e["view"]["text"].as_str().unwrap().contains("hold")), "{:?}", seen.events);
-    // Released: now the full view is everybody's, and shows the cards.
+    // After the release, everybody may have the full view, which shows the cards.
     let mut full = Bot::new(server.address, "full").await;
     assert_eq!(full.call("spectate", json!({"match": id, "view": "full"})).await["type"], "ok");
     full.wait("match_end").await;
@@ -798,7 +798,7 @@ async fn a_server_that_goes_down_takes_nothing_new_and_goes_on_afterwards() {
     let stopping = server.stop();
     assert_eq!(bot.wait("draining").await["resume"], true);
     is_error(&bot.call("join", json!({"game": "tic_tac_toe", "against": ["random"]})).await, "draining");
-    assert_eq!(bot.act(&turn, json!({"action": 4})).await["type"], "accepted", "what runs goes on");
+    assert_eq!(bot.act(&turn, json!({"action": 4})).await["type"], "accepted", "running matches continue");
     let (ended, _) = bot.client.ended().await;
     assert_eq!(ended, Ended::Closed(1012, "restart".into()));
     stopping.stopped().await;

@@ -140,7 +140,7 @@ print(os.path.isdir(os.environ['HOME']) and os.listdir(os.environ['HOME']), os.g
     std::fs::write(&bot, script).unwrap();
     let host = format!("/proc/{}/environ", std::process::id());
     // Beside the bot, the host's home, the accounts, the host's memory, the folder of everybody's folders; by names that
-    // are no arguments of their own, as those are readable.
+    // are not arguments of their own, because others can read those.
     let outside = [secret.to_str().unwrap(), homes.to_str().unwrap(), "/etc/passwd", &host, "/tmp", "/proc"];
     let script =
         format!("import sys; sys.argv += {outside:?}; exec(open(sys.argv[1]).read().replace('argv[1:]', 'argv[2:]'))");
@@ -342,7 +342,7 @@ fn a_program_does_not_outlive_its_host() {
     let mut host = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
     host.kill().unwrap();
     host.wait().unwrap();
-    // Whoever is started for a host that is not its parent goes no further.
+    // A helper whose host is not its parent does not continue.
     let orders = format!(r#"{{"host":{},"folder":"/tmp","read":[],"data":1000000000,"file":1000}}"#, host.id());
     let helper = env!("CARGO_BIN_EXE_ludex-tests");
     let out = std::process::Command::new(helper).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();

@@ -14,7 +14,7 @@ fn closed(code: u16, name: &str) -> Ended {
     Ended::Closed(code, name.to_owned())
 }
 
-/// Sends one message first and returns how that ended, with what was said before.
+/// Sends one first message, and returns how the connection ended and what came before that.
 async fn first(server: &Server, message: Value) -> (Ended, Vec<Value>) {
     let mut c = Client::mute(server.address).await;
     c.say(&message).await;
@@ -48,7 +48,7 @@ async fn the_handshake_says_what_is_wrong() {
     assert_eq!((&said[0]["code"], &said[0]["re"]), (&json!("unauthorized"), &json!(1)));
     assert_eq!(ended, closed(4001, "unauthorized"));
 
-    // Everything in one go: the requests wait for the welcome.
+    // Everything at once: the requests wait for the welcome.
     let mut c = Client::mute(server.address).await;
     c.say(&with("agent", json!({"name": "mybot", "kind": "llm", "new_field": {}}))).await;
     c.say(&json!({"type": "ping", "id": 7})).await;
@@ -68,7 +68,7 @@ async fn a_hello_must_come_in_time() {
     let server = Server::start(|c| c.limits.hello_ms = 50).await;
     let (ended, said) = Client::mute(server.address).await.ended().await;
     assert_eq!((&said[0]["code"], ended), (&json!("hello_first"), closed(4000, "protocol")));
-    // Neither does a request's head keep a socket for ever.
+    // The head of a request cannot keep a socket open without end either.
     let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
     socket.write_all(b"GET / HT").await.unwrap();
     let mut rest = Vec::new();
@@ -159,7 +159,7 @@ async fn garbage_is_answered_and_then_cut_off() {
     while sent < 1_000 {
         let mut c = Client::hello(server.address).await;
         let mut errors = 0;
-        // Whatever is sent is answered, until the server has had enough.
+        // Every message is answered, until the server closes the connection.
         loop {
             sent += 1;
             if c.frame(Message::text(bad[sent % bad.len()])).await.is_err() {
@@ -206,7 +206,7 @@ async fn wrong_frames_end_the_connection_by_name() {
     assert_eq!(ended(Message::text("x".repeat(3_000_000)), None).await, closed(1009, "too_large"));
 
     let mut c = Client::hello(server.address).await;
-    // A text frame that is no text, masked with zeros.
+    // A text frame that is not UTF-8, masked with zeros.
     c.socket().write_all(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).await.unwrap();
     assert_eq!(c.ended().await.0, closed(1007, "not_utf8"));
     let mut c = Client::hello(server.address).await;
@@ -245,7 +245,7 @@ async fn limits_on_how_much_at_once() {
     .await;
     let mut c = Client::hello(server.address).await;
     assert_eq!(c.welcome["limits"]["requests_per_s"], 5);
-    // Four seconds' worth may come at once.
+    // The requests of four seconds may come at once.
     let mut refused = None;
     for _ in 0..40 {
         let answer = c.call("ping", json!({})).await;
@@ -294,7 +294,7 @@ async fn a_session_goes_on_after_a_cut() {
     c.call("open", json!({"game": "connect_four"})).await;
     c.call("reset", json!({"env": 1, "seed": "1"})).await;
     let first = c.call("step", json!({"env": 1, "actions": [3]})).await;
-    // The next step is on its way when the connection breaks: nobody knows whether it was carried out.
+    // The connection breaks while the next step is on its way, so the client cannot know whether it was carried out.
     let id = c.ask("step", json!({"env": 1, "actions": [3]})).await;
     let welcome = c.welcome.clone();
     c.cut();
@@ -313,14 +313,14 @@ async fn a_session_goes_on_after_a_cut() {
     c.say(&json!({"type": "reset", "id": id, "env": 1})).await;
     assert_eq!(c.reply(id).await["code"], "conflict", "another request under an old id");
 
-    // The key that came with the first welcome died at the first message after the second.
+    // The first message after the second welcome made the first key invalid.
     let dead = Client::resume(server.address, &welcome, 0).await;
     assert_eq!((&dead.welcome["resumed"], &dead.welcome["envs"]), (&json!(false), &json!([])));
     let wrong = json!({"session": welcome["session"], "key": "k_wrong"});
     let wrong = Client::greet(server.address, None, json!({"resume": wrong})).await;
     assert_eq!(wrong.welcome["resumed"], false);
 
-    // A key lives on while its successor may have been lost with the welcome.
+    // A key stays valid as long as the next one may have been lost with its welcome.
     let known = c.welcome.clone();
     c.cut();
     let unread = Client::resume(server.address, &known, 0).await;
@@ -341,7 +341,7 @@ async fn a_newer_connection_takes_the_session() {
     let mut new = Client::resume(server.address, &old.welcome, id).await;
     assert_eq!((&new.welcome["resumed"], &new.welcome["envs"]), (&json!(true), &json!([1])));
     assert_eq!(old.ended().await.0, closed(4002, "superseded"));
-    // The step was asked for once; its reply comes to whoever holds the session now.
+    // The step was asked for once; its reply comes to the connection that holds the session now.
     new.say(&json!({"type": "step", "id": id, "env": 1, "actions": [3]})).await;
     assert_eq!(new.reply(id).await["length"], json!([2]));
     let look = new.call("step", json!({"env": 1, "actions": [-1]})).await;
@@ -436,7 +436,7 @@ async fn gym_replies_wait_for_a_slow_reader() {
     let mut slow = Client::hello(server.address).await;
     slow.call("open", json!({"game": "connect_four", "count": 4096})).await;
     let mut asked = vec![slow.ask("reset", json!({"env": 1})).await];
-    // Far more than any socket buffer holds, and nobody reads.
+    // Far more than any socket buffer holds, and the client does not read.
     for _ in 0..60 {
         asked.push(slow.ask("step", json!({"env": 1, "actions": vec![-1; 4096]})).await);
     }
@@ -533,7 +533,7 @@ async fn the_same_over_tls() {
     let b = call(json!({"type": "reset", "id": 2, "env": 1})).await;
     assert_eq!(b["mask"].as_array().unwrap().len(), 3_500);
 
-    // Without TLS there is nothing to talk to, and nobody is hurt.
+    // Without TLS the client gets no answer, and other connections are not disturbed.
     let mut plain = tokio::net::TcpStream::connect(server.address).await.unwrap();
     plain.write_all(b"GET /health HTTP/1.1\r\n\r\n").await.unwrap();
     let mut rest = Vec::new();

@@ -1,12 +1,12 @@
-//! What bots of sharing must know of bargaining. Ids: all triples of 7 items at most, the first kind fastest, then
-//! agreement.
+//! Bargaining for the bots of `sharing`. Ids: all triples of at most 7 items, the first kind fastest, then agreement.
 
 use ludex_env::games::bargaining::{Params, Reward, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::sharing::{Asked, Deal, Items, Reply, Table, dot, lists};
-use super::{params, view};
+use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
 use crate::error::AgentError;
+use crate::fit::{params, view};
 
 pub(super) const GAME: &str = "bargaining";
 
@@ -15,20 +15,20 @@ const MOST_ITEMS: u8 = 7;
 /// What a pool is worth to each player.
 const WORTH: u8 = 10;
 
-pub(super) struct Rules {
+pub(super) struct BargainingRules {
     params: Params,
     /// Offers by id, each with its last kind first.
     offers: Vec<Items>,
 }
 
-impl Rules {
-    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
+impl BargainingRules {
+    pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
         let offers = lists(&[MOST_ITEMS; 3]).into_iter().filter(|q| q.iter().sum::<u8>() <= MOST_ITEMS).collect();
-        Ok(Rules { params: params(game)?, offers })
+        Ok(BargainingRules { params: params(game)?, offers })
     }
 }
 
-/// The values that chance could have drawn for the other; of an instance that is given, all that it may hold.
+/// The values that chance could have drawn for the other; for a fixed instance, all values that an instance may have.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = lists(&[WORTH; 3]);
     let drawn = dot(&deal.pool, &deal.mine) == u32::from(WORTH);
@@ -41,7 +41,7 @@ fn others(deal: &Deal) -> Vec<Items> {
     if good.is_empty() { all } else { good }
 }
 
-impl Table for Rules {
+impl Sharing for BargainingRules {
     fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
         let seen: View = view(ask)?;
         Ok(Asked::Deal(Deal {

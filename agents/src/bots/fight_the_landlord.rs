@@ -8,13 +8,12 @@ use ludex_env::games::fight_the_landlord::cards::{self, Counts, DECK, RANKS, cou
 use ludex_env::games::fight_the_landlord::plays::Plays;
 use ludex_env::games::fight_the_landlord::{Params, Phase, Rules, View};
 use ludex_env::{Action, Ask, GameRef, Viewer};
-use serde_json::Value;
+use ludex_protocol::Refusal;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
 
 mod playout;
 mod policy;
@@ -28,11 +27,11 @@ use split::{Combo, Splits};
 
 const GAME: &str = "fight_the_landlord";
 
-const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], build: crate::roster::Builder) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn entry(name: &'static str, doc: &'static str, args: &'static [ArgDef], build: Builder) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "smallest_play",
         "fight_the_landlord: beats what it can with its lowest cards",
@@ -64,21 +63,19 @@ enum Style {
     Search(u64),
 }
 
-struct Bot {
+struct LandlordBot {
     rules: Rules,
     plays: &'static Plays,
     style: Style,
 }
 
-fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, AgentError> {
+fn bot(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
-    let params = game.spec().params.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-    let params: Params = serde_json::from_value(Value::Object(params))
-        .map_err(|e| AgentError::failed(format!("parameters of {GAME}: {e}")))?;
-    Ok(Arc::new(Bot { rules: params.rules, plays: Plays::of(params.rules), style }))
+    let params: Params = params(game)?;
+    Ok(Arc::new(LandlordBot { rules: params.rules, plays: Plays::of(params.rules), style }))
 }
 
-impl Agent for Bot {
+impl Agent for LandlordBot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let seen: View = view(ask)?;
         let choice = match (seen.phase, self.style) {
@@ -91,7 +88,7 @@ impl Agent for Bot {
             (_, Style::Policy(sense)) => self.by_policy(&seen, ask, sense),
             (_, Style::Search(worlds)) => self.by_search(&seen, ask, worlds),
         };
-        // What the quick plays leave out (OpenSpiel's barred chains) is answered by the smallest play.
+        // Plays that the quick search leaves out (OpenSpiel's barred chains) are answered by the smallest play.
         let choice = choice.filter(|a| ask.legal.binary_search(a).is_ok()).or_else(|| self.smallest(ask.legal));
         choice.map(Answer::id).ok_or_else(|| AgentError::failed("there is no action to choose from"))
     }
@@ -110,7 +107,7 @@ fn bid(hand: Counts, legal: &[Action]) -> Option<Action> {
     legal.iter().copied().rfind(|&a| a <= worth)
 }
 
-impl Bot {
+impl LandlordBot {
     fn combo(&self, a: Action) -> Option<Combo> {
         let play = self.plays.get(a)?;
         let main = self.plays.main(play);

@@ -5,69 +5,52 @@ use std::time::Instant;
 
 use ludex_env::games::first_sealed_auction::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "first_sealed_auction";
 
-pub(crate) const BOTS: &[Entry] = &[
-    Entry {
-        name: "truthful_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids its value, or the most below it",
-        args: &[],
-        free: false,
-        build: |spec, game| shading(spec, game, |_| 1.0),
-    },
-    Entry {
-        name: "shading_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids a fixed part of its value",
-        args: &[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")],
-        free: false,
-        build: |spec, game| {
-            let part = spec.number("part").unwrap_or(1.0);
-            shading(spec, game, |_| part)
-        },
-    },
-    Entry {
-        name: "equilibrium_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
-        args: &[],
-        free: false,
-        build: |spec, game| shading(spec, game, |n| f64::from(n - 1) / f64::from(n)),
-    },
-    Entry {
-        name: "best_response_bidder",
-        kind: Kind::Builtin,
-        doc: "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
-        args: &[],
-        free: false,
-        build: best_response,
-    },
+pub(crate) const BOTS: &[AgentEntry] = &[
+    AgentEntry::new("truthful_bidder", "first_sealed_auction: bids its value, or the most below it", |spec, game| {
+        shading(spec, game, |_| 1.0)
+    }),
+    AgentEntry::new("shading_bidder", "first_sealed_auction: bids a fixed part of its value", |spec, game| {
+        let part = spec.number("part").unwrap_or(1.0);
+        shading(spec, game, |_| part)
+    })
+    .args(&[ArgDef::new("part", ArgKind::Number { min: 0.0, max: 1.0 }, "the part of the value").default("0.75")]),
+    AgentEntry::new(
+        "equilibrium_bidder",
+        "first_sealed_auction: bids (n - 1) / n of its value, the equilibrium of n risk-neutral bidders",
+        |spec, game| shading(spec, game, |n| f64::from(n - 1) / f64::from(n)),
+    ),
+    AgentEntry::new(
+        "best_response_bidder",
+        "first_sealed_auction: bids what pays most against bidders of every kind, weighed alike",
+        best_response,
+    ),
 ];
 
-fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, AgentError> {
+fn shading(spec: &AgentSpec, game: &GameRef, part: impl Fn(u32) -> f64) -> Result<Arc<dyn Agent>, Refusal> {
     let rules = rules(spec, game)?;
     let part = part(rules.params.players);
     Ok(Arc::new(Bidder { bids: (0..=rules.steps).map(|value| rules.shaded(value, part)).collect() }))
 }
 
-fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn best_response(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rules = rules(spec, game)?;
     Ok(Arc::new(Bidder { bids: rules.best_responses(&rules.company()) }))
 }
 
-fn rules(spec: &AgentSpec, game: &GameRef) -> Result<Rules, AgentError> {
+fn rules(spec: &AgentSpec, game: &GameRef) -> Result<AuctionRules, Refusal> {
     plays_only(GAME, spec, game)?;
     let params: Params = params(game)?;
     let steps = params.max_value as usize * if params.cents { 100 } else { 1 };
-    Ok(Rules { params, steps })
+    Ok(AuctionRules { params, steps })
 }
 
 /// A bid for every value.
@@ -86,13 +69,13 @@ impl Agent for Bidder {
 }
 
 /// The game's parameters, and what follows from them.
-struct Rules {
+struct AuctionRules {
     params: Params,
     /// The highest value, in the smallest coin.
     steps: usize,
 }
 
-impl Rules {
+impl AuctionRules {
     /// The greatest bid that `value` allows.
     fn most(&self, value: usize) -> usize {
         if self.params.up_to_value { value } else { value.saturating_sub(1) }
@@ -106,14 +89,15 @@ impl Rules {
         bid.min(self.most(value)) as Action
     }
 
-    /// How a bidder who bids `part` of an even value bids: the chance of every bid.
+    /// The probability of every bid of a bidder that bids `part` of its value, where all values are equally likely.
     fn shaders(&self, part: f64) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         (1..=self.steps).for_each(|v| chances[self.shaded(v, part) as usize] += 1.0 / self.steps as f64);
         chances
     }
 
-    /// How a bidder bids to whom every bid that an even value allows is the same.
+    /// The probability of every bid of a bidder that draws among the bids its value allows, where all values are equally
+    /// likely.
     fn uniform(&self) -> Vec<f64> {
         let mut chances = vec![0.0; self.most(self.steps) + 1];
         for value in 1..=self.steps {
@@ -129,7 +113,7 @@ impl Rules {
         vec![self.uniform(), self.shaders((n - 1.0) / n), self.shaders(0.75), self.shaders(1.0)]
     }
 
-    /// The chance to get the item with each bid, where all the others' bids are distributed like this; ties are drawn.
+    /// The chance to get the item with each bid, if the bids of all others are distributed like this; ties are drawn.
     fn wins(&self, bids: &[f64]) -> Vec<f64> {
         let others = self.params.players - 1;
         let mut below = 0.0;
@@ -172,13 +156,13 @@ fn power(x: f64, k: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> Rules {
+    fn table(players: u32, max_value: u32, cents: bool, up_to_value: bool) -> AuctionRules {
         let steps = max_value as usize * if cents { 100 } else { 1 };
-        Rules { params: Params { players, max_value, cents, up_to_value }, steps }
+        AuctionRules { params: Params { players, max_value, cents, up_to_value }, steps }
     }
 
-    /// What `bid` earns against bidders who bid `theirs[value]`, over all their values, counted out.
-    fn counted(rules: &Rules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
+    /// What `bid` earns against bidders who bid `theirs[value]`, by enumerating all their values.
+    fn counted(rules: &AuctionRules, value: usize, bid: usize, theirs: &[Action]) -> f64 {
         let others = rules.params.players - 1;
         let all = (rules.steps as u32).pow(others);
         let gains = (0..all).map(|mut deal| {

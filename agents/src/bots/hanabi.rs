@@ -9,59 +9,59 @@ use std::time::Instant;
 
 use ludex_env::games::hanabi::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use self::table::{Rules, Table};
-use super::{params, plays_only, view};
+use self::table::{HanabiRules, HanabiTable};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "hanabi";
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     bot("internal", "hanabi: plays what it knows to fit, hints anything, discards anything (Osawa 2015)"),
     bot("iggi", "hanabi: hints what can be played, discards the oldest card (Walton-Rivers et al. 2017)"),
     bot("piers", "hanabi: iggi that takes chances, and hints what can go (Walton-Rivers et al. 2017)"),
     bot("conventions", "hanabi: a hint means: play the newest card that it touches; keeps the last card of a kind"),
 ];
 
-const fn bot(name: &'static str, doc: &'static str) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args: &[], free: false, build }
+const fn bot(name: &'static str, doc: &'static str) -> AgentEntry {
+    AgentEntry::new(name, doc, build)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let style = match spec.name() {
-        "internal" => Style::Rules(rules::INTERNAL),
-        "iggi" => Style::Rules(rules::IGGI),
-        "piers" => Style::Rules(rules::PIERS),
+        "internal" => Style::HanabiRules(rules::INTERNAL),
+        "iggi" => Style::HanabiRules(rules::IGGI),
+        "piers" => Style::HanabiRules(rules::PIERS),
         _ => Style::Conventions,
     };
-    Ok(Arc::new(Player { rules: Rules::new(&params(game)?), style }))
+    Ok(Arc::new(HanabiBot { rules: HanabiRules::new(&params(game)?), style }))
 }
 
 enum Style {
     /// The first rule that applies.
-    Rules(&'static [fn(&Table, &mut ludex_env::Stream) -> Option<table::Act>]),
+    HanabiRules(&'static [fn(&HanabiTable, &mut ludex_env::Stream) -> Option<table::Act>]),
     Conventions,
 }
 
-struct Player {
-    rules: Rules,
+struct HanabiBot {
+    rules: HanabiRules,
     style: Style,
 }
 
-impl Agent for Player {
+impl Agent for HanabiBot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let seen: View = view(ask)?;
-        let table = Table::new(self.rules, ask.seat, &seen);
+        let table = HanabiTable::new(self.rules, ask.seat, &seen);
         let mut rng = ask.stream();
         let act = match self.style {
-            Style::Rules(list) => list.iter().find_map(|rule| rule(&table, &mut rng)),
+            Style::HanabiRules(list) => list.iter().find_map(|rule| rule(&table, &mut rng)),
             Style::Conventions => convention::act(&table, &seen, &mut rng),
         };
-        // Some card can always be played, unless the view is forged.
+        // Some rule always applies, unless the view is forged.
         Ok(Answer::id(act.map_or(ask.legal[0], |act| self.rules.id(ask.seat, act))))
     }
 }

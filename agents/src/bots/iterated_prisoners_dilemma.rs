@@ -1,4 +1,4 @@
-//! Bots of the iterated prisoner's dilemma: the classics of its tournaments, and one that finds out which it meets.
+//! Bots of the iterated prisoner's dilemma: the classics of its tournaments, and one that finds out which of them it plays against.
 //! Ids: 0 cooperate, 1 defect.
 
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use ludex_env::games::iterated_prisoners_dilemma::{Params, View};
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "iterated_prisoners_dilemma";
 
@@ -19,11 +19,11 @@ const GENEROSITY: &[ArgDef] =
     &[ArgDef::new("generosity", ArgKind::Number { min: 0.0, max: 1.0 }, "the chance that a defection is forgiven")
         .default("0.3333333333333333")];
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     classic("tit_for_tat", "iterated_prisoners_dilemma: cooperates first, then does what the other did last", &[]),
     classic("always_cooperate", "iterated_prisoners_dilemma: cooperates", &[]),
     classic("always_defect", "iterated_prisoners_dilemma: defects", &[]),
-    classic("grim", "iterated_prisoners_dilemma: cooperates until the other defects, then defects for ever", &[]),
+    classic("grim", "iterated_prisoners_dilemma: cooperates until the other defects, then always defects", &[]),
     classic("pavlov", "iterated_prisoners_dilemma: wins and stays, loses and shifts", &[]),
     classic(
         "generous_tit_for_tat",
@@ -37,24 +37,21 @@ pub(crate) const BOTS: &[Entry] = &[
         "iterated_prisoners_dilemma: answers the n-th defection with n defections, then makes peace twice",
         &[],
     ),
-    Entry {
-        name: "classics_responder",
-        kind: Kind::Builtin,
-        doc: "iterated_prisoners_dilemma: weighs which of the classics the other is, and plays best against that",
-        args: &[],
-        free: false,
-        build: |spec, game| {
+    AgentEntry::new(
+        "classics_responder",
+        "iterated_prisoners_dilemma: weighs which of the classics the other is, and plays best against that",
+        |spec, game| {
             plays_only(GAME, spec, game)?;
             Ok(Arc::new(Responder { rules: params(game)? }))
         },
-    },
+    ),
 ];
 
-const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn classic(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(match spec.name() {
         "always_cooperate" => Classic::AlwaysCooperate,
@@ -141,13 +138,13 @@ impl Agent for Classic {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let [own, other] = rounds(ask)?;
         let chance = self.defects(&own, &other);
-        // Only who mixes draws.
+        // Only mixed strategies draw a random number.
         let defects = chance >= 1.0 || chance > 0.0 && ask.stream().unit() < chance;
         Ok(Answer::id(defects.into()))
     }
 }
 
-/// Whom the responder expects, with weights; `None` tosses a coin.
+/// The opponents that the responder expects, with weights; `None` stands for one that tosses a coin.
 const EXPECTED: &[(Option<Classic>, f64)] = &[
     (None, 1.0),
     (Some(Classic::AlwaysDefect), 1.0),
@@ -159,7 +156,7 @@ const EXPECTED: &[(Option<Classic>, f64)] = &[
     (Some(Classic::Gradual), 1.0),
 ];
 
-/// The chance that one of them does not do what it would.
+/// The chance that an opponent deviates from its strategy.
 const SLIP: f64 = 0.01;
 /// Rounds in which every pair of moves is looked at.
 const DEPTH: u32 = 3;
@@ -167,7 +164,7 @@ const DEPTH: u32 = 3;
 const REACH: u32 = 12;
 /// The plans.
 const PLANS: &[Classic] = &[Classic::AlwaysCooperate, Classic::AlwaysDefect, Classic::TitForTat];
-/// Rounds of the past that are weighed: longer episodes differ in nothing that matters.
+/// How many past rounds are weighed: more would not change the result noticeably.
 const MEMORY: usize = 40;
 
 /// Bayes over the classics, and a look ahead that learns on its way.
@@ -182,7 +179,7 @@ impl Responder {
         SLIP + (1.0 - 2.0 * SLIP) * chance
     }
 
-    /// The chance that there is a round after so many.
+    /// The chance of another round after this many.
     fn goes_on(&self, played: usize) -> f64 {
         let more = |most: u32| f64::from(u8::from(played < most as usize));
         match self.rules.num_repetitions {
@@ -267,7 +264,7 @@ impl Agent for Responder {
                 let chance = Self::defects(who, &theirs[..r], &mine[..r]);
                 *weight *= if theirs[r] { chance } else { 1.0 - chance };
             }
-            // So that no weight ever becomes nothing.
+            // So that a weight never becomes 0.
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w = *w / sum + 1e-12);
         }

@@ -5,30 +5,27 @@ use std::time::Instant;
 
 use ludex_env::games::kuhn_poker::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "kuhn_poker";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "kuhn_honest",
-    kind: Kind::Builtin,
-    doc: "kuhn_poker: bets and calls with a card of the upper half, passes with the others",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "kuhn_honest",
+    "kuhn_poker: bets and calls with a card of the upper half, passes with the others",
     build,
-}];
+)];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(Honest))
 }
 
-/// Its bets tell its card: it never bluffs, and with the middle card it makes bets that only better cards call.
+/// Its bets reveal its card: it never bluffs, and with the middle card it makes bets that only better cards call.
 struct Honest;
 
 impl Agent for Honest {

@@ -5,32 +5,29 @@ use std::time::Instant;
 
 use ludex_env::games::leduc_poker::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "leduc_poker";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "leduc_honest",
-    kind: Kind::Builtin,
-    doc: "leduc_poker: raises with a pair or the highest rank, folds the lower ranks to a raise",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "leduc_honest",
+    "leduc_poker: raises with a pair or the highest rank, folds the lower ranks to a raise",
     build,
-}];
+)];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     // Cards are ranks where suits do not matter, else there are two of each rank.
     let suits = game.spec().params.get("suit_isomorphism") != Some(&true.into());
     Ok(Arc::new(Honest { suits }))
 }
 
-/// Plays the strength of its own hand and reads nothing into what the others do.
+/// Plays the strength of its own hand and ignores what the others do.
 struct Honest {
     suits: bool,
 }
@@ -50,7 +47,7 @@ impl Agent for Honest {
         } else {
             fold
         };
-        // Nobody folds who may check, and the last raise is called.
+        // It does not fold when it may check, and it calls the last raise.
         let best = if ask.legal.contains(&wanted) { wanted } else { call };
         let must_pay = seen.chips.get(ask.seat) < seen.chips.iter().max();
         Ok(Answer::id(if best == fold && !must_pay { call } else { best }))

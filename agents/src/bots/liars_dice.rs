@@ -5,25 +5,22 @@ use std::time::Instant;
 
 use ludex_env::games::liars_dice::{BiddingRule, Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{params, plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::fit::{params, plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec};
 
 const GAME: &str = "liars_dice";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "liars_odds",
-    kind: Kind::Builtin,
-    doc: "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
-    args: &[],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "liars_odds",
+    "liars_dice: makes the bid that its own dice make likeliest, or calls where a lie is likelier still",
     build,
-}];
+)];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     let params: Params = params(game)?;
     Ok(Arc::new(Odds {
@@ -33,7 +30,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     }))
 }
 
-/// Knows how dice fall and believes nobody: what others bid says nothing to it about their dice.
+/// Knows the probabilities of dice, and ignores what the bids of others say about their dice.
 struct Odds {
     /// Dice of all seats.
     dice: usize,
@@ -54,7 +51,7 @@ impl Odds {
         }
     }
 
-    /// How likely there are so many dice of a face, for the holder of `own`.
+    /// The probability that there are at least this many dice of a face, for the holder of `own`.
     fn likely(&self, [quantity, face]: [usize; 2], own: &[u8]) -> f64 {
         let held = own.iter().map(|&die| usize::from(die)).filter(|&die| die == face || die == self.sides).count();
         let hidden = self.dice.saturating_sub(own.len());

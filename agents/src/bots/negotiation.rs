@@ -1,11 +1,12 @@
-//! What bots of sharing must know of negotiation. Ids: offers as numbers of base 6, then agreement, then utterances.
+//! Negotiation for the bots of `sharing`. Ids: offers as numbers of base 6, then agreement, then utterances.
 
 use ludex_env::games::negotiation::{Params, View};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::sharing::{Asked, Deal, Items, Reply, Table, lists};
-use super::{params, view};
+use super::deal::{Asked, Deal, Items, Reply, Sharing, lists};
 use crate::error::AgentError;
+use crate::fit::{params, view};
 
 pub(super) const GAME: &str = "negotiation";
 
@@ -13,13 +14,13 @@ pub(super) const GAME: &str = "negotiation";
 const BASE: u32 = 6;
 const MOST_VALUE: u8 = 10;
 
-pub(super) struct Rules {
+pub(super) struct NegotiationRules {
     params: Params,
 }
 
-impl Rules {
-    pub(super) fn new(game: &GameRef) -> Result<Self, AgentError> {
-        Ok(Rules { params: params(game)? })
+impl NegotiationRules {
+    pub(super) fn new(game: &GameRef) -> Result<Self, Refusal> {
+        Ok(NegotiationRules { params: params(game)? })
     }
 
     fn agree(&self) -> Action {
@@ -34,7 +35,7 @@ impl Rules {
     }
 }
 
-/// All values but nothing for everything; of many items a few values each.
+/// All values, except that not everything may be worth nothing. With many items only a few values of each are tried.
 fn others(deal: &Deal) -> Vec<Items> {
     let all = if deal.pool.len() <= 3 {
         lists(&vec![MOST_VALUE; deal.pool.len()])
@@ -45,7 +46,7 @@ fn others(deal: &Deal) -> Vec<Items> {
     all.into_iter().filter(|values: &Items| values.iter().any(|&v| v > 0)).collect()
 }
 
-impl Table for Rules {
+impl Sharing for NegotiationRules {
     fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError> {
         let seen: View = view(ask)?;
         if ask.legal[0] > self.agree() {

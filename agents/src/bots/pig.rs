@@ -5,30 +5,28 @@ use std::time::Instant;
 
 use ludex_env::games::pig::View;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 const GAME: &str = "pig";
 
-pub(crate) const BOTS: &[Entry] = &[Entry {
-    name: "hold",
-    kind: Kind::Builtin,
-    doc: "pig: rolls until the turn has so many points",
-    args: &[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")],
-    free: false,
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "hold",
+    "pig: rolls until the turn has a number of points",
     build,
-}];
+)
+.args(&[ArgDef::new("at", ArgKind::Int { min: 1, max: 1_000 }, "points that are enough").default("20")])];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
     Ok(Arc::new(Hold { at: spec.int("at").unwrap_or(1) }))
 }
 
-/// Knizia, *Dice games properly explained* (1999): with 20 points a six-sided die threatens as much as it promises.
+/// Knizia, *Dice games properly explained* (1999): at 20 points another roll loses on average as much as it gains.
 struct Hold {
     at: u64,
 }

@@ -1,17 +1,19 @@
-//! Bots of the games in which two share out a pool: negotiation and bargaining. A game's own file says what its views mean.
+//! Bots of the games in which two seats share out a pool: negotiation and bargaining. The file of each game reads its views.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use ludex_env::{Action, Ask, GameRef, Seat};
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
+use super::deal::{Asked, Deal, Items, Reply, Sharing, dot, lists};
 use super::{bargaining, negotiation};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::does_not_play;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     negotiator(
         "time_dependent",
         "negotiation, bargaining: concedes as time goes by (Faratin et al. 1998)",
@@ -45,18 +47,18 @@ const RESERVE: ArgDef = ArgDef::new(
 )
 .default("0");
 
-const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args, free: false, build }
+const fn negotiator(name: &'static str, doc: &'static str, args: &'static [ArgDef]) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(args)
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let asked = &game.spec().game;
-    let table: Box<dyn Table> = match asked.as_str() {
-        negotiation::GAME => Box::new(negotiation::Rules::new(game)?),
-        bargaining::GAME => Box::new(bargaining::Rules::new(game)?),
+    let table: Box<dyn Sharing> = match asked.as_str() {
+        negotiation::GAME => Box::new(negotiation::NegotiationRules::new(game)?),
+        bargaining::GAME => Box::new(bargaining::BargainingRules::new(game)?),
         _ => {
             let fits = format!("it plays {} and {}", negotiation::GAME, bargaining::GAME);
-            return Err(AgentError::unfit(spec.name(), asked, "it is a bot of other games", &fits));
+            return Err(does_not_play(spec.name(), asked, "it is a bot of other games", &fits));
         }
     };
     let reserve = spec.number("reserve").unwrap_or(0.0);
@@ -69,68 +71,8 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     Ok(Arc::new(Negotiator { table, style, reserve }))
 }
 
-/// How many of each item.
-pub(super) type Items = Vec<u8>;
-
-/// What a game's file tells of it.
-pub(super) trait Table: Send + Sync {
-    /// The position of the asked seat.
-    fn read(&self, ask: &Ask<'_>) -> Result<Asked, AgentError>;
-    /// The id of an answer.
-    fn id(&self, answer: &Reply) -> Action;
-}
-
-/// What is asked of a negotiator.
-pub(super) enum Asked {
-    /// An offer, or to agree.
-    Deal(Deal),
-    /// Words, for which the game's file has the id.
-    Words(Action),
-}
-
-/// An answer.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
-    Agree,
-    /// To keep this.
-    Keep(Items),
-}
-
-/// What is shared out, and how far that is.
-#[derive(Clone, Debug)]
-pub(super) struct Deal {
-    pub me: Seat,
-    pub pool: Items,
-    pub mine: Items,
-    /// What each offer keeps for who made it, seat 0's first.
-    pub offers: Vec<Items>,
-    /// The most offers that there may be; the last one cannot be answered.
-    pub limit: usize,
-    /// What a return shrinks to, on average, with every offer.
-    pub shrinks: f64,
-    /// Whether the other's share is taken off one's return.
-    pub difference: bool,
-    /// Values that the other may have.
-    pub others: fn(&Deal) -> Vec<Items>,
-}
-
-pub(super) fn dot(counts: &[u8], values: &[u8]) -> u32 {
-    counts.iter().zip(values).map(|(&n, &v)| u32::from(n) * u32::from(v)).sum()
-}
-
-/// All lists of numbers up to `most`, the last number fastest.
-pub(super) fn lists(most: &[u8]) -> Vec<Items> {
-    most.iter().fold(vec![Vec::new()], |lists, &most| {
-        let longer = |list: &Items| {
-            let list = list.clone();
-            (0..=most).map(move |n| [&list[..], &[n]].concat())
-        };
-        lists.iter().flat_map(longer).collect()
-    })
-}
-
 impl Deal {
-    /// What the other gets of who keeps this.
+    /// What the other gets if a seat keeps this.
     fn rest(&self, kept: &[u8]) -> Items {
         self.pool.iter().zip(kept).map(|(n, kept)| n.saturating_sub(*kept)).collect()
     }
@@ -140,7 +82,7 @@ impl Deal {
         self.offers.iter().skip(1 - self.me).step_by(2)
     }
 
-    /// Whether it is now or never: an offer could not be answered.
+    /// Whether this is the last chance to agree: another offer could not be answered.
     fn last_chance(&self) -> bool {
         self.offers.len() + 1 >= self.limit
     }
@@ -173,7 +115,7 @@ fn power(x: f64, power: f64) -> f64 {
 enum Style {
     /// By time to this power.
     TimeDependent { power: f64 },
-    /// As the other does.
+    /// As much as the other.
     AbsoluteTitForTat,
     /// Not at all.
     Hardliner,
@@ -182,7 +124,7 @@ enum Style {
 }
 
 struct Negotiator {
-    table: Box<dyn Table>,
+    table: Box<dyn Sharing>,
     style: Style,
     /// Part of the most, below which it never agrees.
     reserve: f64,
@@ -201,7 +143,7 @@ impl Agent for Negotiator {
 impl Negotiator {
     fn reply(&self, deal: &Deal) -> Reply {
         let bayesian = matches!(self.style, Style::Bayesian);
-        // The plain ones care for the other's values only where these count for their own return.
+        // The simple ones look at the other's values only if these count for their own return.
         let beliefs = if bayesian || deal.difference { Beliefs::new(deal, bayesian) } else { Beliefs::even(deal) };
         let splits = lists(&deal.pool);
         let gains: Vec<f64> = splits.iter().map(|kept| beliefs.gain(deal, kept)).collect();
@@ -210,7 +152,7 @@ impl Negotiator {
         let offered = deal.received().next_back().filter(|_| !deal.offers.is_empty());
         let offered = offered.map(|offer| beliefs.gain(deal, &deal.rest(offer)));
         if let Some(gain) = offered.filter(|_| deal.last_chance()) {
-            // Nothing comes after this.
+            // This is the last move.
             if gain >= least && gain >= 0.0 {
                 return Reply::Agree;
             }
@@ -255,7 +197,7 @@ impl Negotiator {
     }
 }
 
-/// How much of the most the bayesian gives up at the end, and how late.
+/// How much of the maximum the bayesian negotiator gives up at the end, and how late.
 const YIELDS: f64 = 0.55;
 const LATE: f64 = 2.0;
 /// The part of the most that it holds out for while the other concedes.
@@ -267,9 +209,9 @@ fn concedes(deal: &Deal, beliefs: &Beliefs) -> bool {
     gains.is_sorted() && matches!(gains[..], [.., before, last] if last > before)
 }
 
-/// What one thinks the other's values are.
+/// Beliefs about the other's values.
 struct Beliefs {
-    /// Lists of values with weights that sum to 1; empty where nobody asked.
+    /// Lists of values with weights that sum to 1; empty if they are not needed.
     lists: Vec<(Items, f64)>,
     /// The mean values.
     mean: Vec<f64>,
@@ -283,8 +225,8 @@ impl Beliefs {
 
     /// The lists that the game allows, weighed by the other's offers if `listens`.
     ///
-    /// An offer is the likelier the greater the share of the pool's worth that it keeps, and unlikely if it keeps no more
-    /// than was to be had by agreeing.
+    /// An offer is more likely under values by which it keeps a greater share of the pool's worth, and unlikely if it keeps
+    /// no more than agreeing would have given.
     fn new(deal: &Deal, listens: bool) -> Self {
         let mut lists: Vec<(Items, f64)> = (deal.others)(deal).into_iter().map(|values| (values, 1.0)).collect();
         let theirs = |k: usize| k % 2 != deal.me;

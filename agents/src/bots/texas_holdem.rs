@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use ludex_env::games::texas_holdem::View;
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use super::{plays_only, view};
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::fit::{plays_only, view};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
 
 mod field;
 mod ranges;
@@ -22,7 +22,7 @@ mod spot;
 mod tests;
 
 use field::{Deck, Field};
-use spot::{Spot, Table};
+use spot::{PokerTable, Spot};
 
 const GAME: &str = "texas_holdem";
 
@@ -30,11 +30,11 @@ const GAME: &str = "texas_holdem";
 const SLIPS: ArgDef =
     ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its moves that are random").default("0");
 
-const fn entry(name: &'static str, doc: &'static str, build: crate::roster::Builder) -> Entry {
-    Entry { name, kind: Kind::Builtin, doc, args: &[SLIPS], free: false, build }
+const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(&[SLIPS])
 }
 
-pub(crate) const BOTS: &[Entry] = &[
+pub(crate) const BOTS: &[AgentEntry] = &[
     entry(
         "hand_strength",
         "texas_holdem: folds, calls and raises by how many hands its own beats on the board so far",
@@ -51,10 +51,10 @@ pub(crate) const BOTS: &[Entry] = &[
 ];
 
 /// How a bot decides: from the spot, and whatever it draws from the turn's stream.
-type Decide = fn(&Bot, &Spot, &Ask<'_>) -> Action;
+type Decide = fn(&HoldemBot, &Spot, &Ask<'_>) -> Action;
 
-struct Bot {
-    table: Table,
+struct HoldemBot {
+    table: PokerTable,
     deck: Deck,
     /// The equity of every hand before the board, made at the first use.
     preflop: OnceLock<Vec<f64>>,
@@ -62,14 +62,20 @@ struct Bot {
     slips: f64,
 }
 
-fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, AgentError> {
+fn bot(spec: &AgentSpec, game: &GameRef, decide: Decide) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only(GAME, spec, game)?;
-    let table = Table::of(game)?;
+    let table = PokerTable::of(game)?;
     let deck = Deck::of(&table);
-    Ok(Arc::new(Bot { table, deck, preflop: OnceLock::new(), decide, slips: spec.number("slips").unwrap_or(0.0) }))
+    Ok(Arc::new(HoldemBot {
+        table,
+        deck,
+        preflop: OnceLock::new(),
+        decide,
+        slips: spec.number("slips").unwrap_or(0.0),
+    }))
 }
 
-impl Agent for Bot {
+impl Agent for HoldemBot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         if self.slips > 0.0 {
             let mut rng = ask.stream();
@@ -85,7 +91,7 @@ impl Agent for Bot {
     }
 }
 
-impl Bot {
+impl HoldemBot {
     /// The equity of every hand against a random one before the board.
     fn preflop(&self) -> &[f64] {
         self.preflop.get_or_init(|| field::preflop(&self.deck))
@@ -93,7 +99,7 @@ impl Bot {
 }
 
 /// Folds the weaker half to a bet, raises with the best fifth, by the smallest raise there is.
-fn by_strength(bot: &Bot, spot: &Spot, _ask: &Ask<'_>) -> Action {
+fn by_strength(bot: &HoldemBot, spot: &Spot, _ask: &Ask<'_>) -> Action {
     let beaten = field::beaten(&bot.deck, &spot.hole, &spot.board);
     let alone = (0..spot.others.len()).fold(1.0, |all, _| all * beaten);
     match spot.raises.first() {
@@ -106,8 +112,9 @@ fn by_strength(bot: &Bot, spot: &Spot, _ask: &Ask<'_>) -> Action {
 /// Hands drawn for an estimate of equity.
 const SAMPLES: u32 = 600;
 
-/// Calls when its share of the pot against random hands is worth the price, raises by what it has beyond a fair share.
-fn by_odds(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
+/// Calls when its share of the pot against random hands is worth the price. It raises more the further its share is above
+/// a fair one.
+fn by_odds(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let equity = field::sampled(&bot.deck, &spot.hole, &spot.board, spot.others.len(), SAMPLES, &mut ask.stream());
     let fair = 1.0 / (1.0 + spot.others.len() as f64);
     // What is left beyond a fair share: heads-up 5/8 and 3/4 are a quarter and a half of it.
@@ -124,18 +131,18 @@ fn by_odds(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
     raise.map_or(spot.call, |r| r.action)
 }
 
-/// The part of the pot by which a choice may look better than it is, so that the same hand is not always played alike.
+/// Random error in the value of a choice, as a part of the pot, so that the same hand is not always played alike.
 const WHIM: f64 = 0.03;
 
 /// Takes what promises most: nothing by a fold, the price and the share of the pot by a call, and by a raise also the pot
 /// when everybody folds.
-fn by_ranges(bot: &Bot, spot: &Spot, ask: &Ask<'_>) -> Action {
+fn by_ranges(bot: &HoldemBot, spot: &Spot, ask: &Ask<'_>) -> Action {
     let mut rng = ask.stream();
     let preflop = bot.preflop();
     let field = Field::new(&bot.deck, &spot.hole, &spot.board, preflop, &mut rng);
     let ranges = ranges::of(&bot.deck, &field, spot, preflop, &mut rng);
     let equity = field.equity(&ranges);
-    // Who acts before the others has a worse view of what comes: part of the equity is not realised.
+    // A seat that acts before the others knows less: part of its equity is not realised.
     let realised = if spot.last || spot.river { 1.0 } else { 0.95 };
     let mut best = (spot.call, equity * realised * (spot.pot + spot.owed) - spot.owed);
     if spot.owed > 0.0 && best.1 < 0.0 {

@@ -1,9 +1,9 @@
 //! `gtp`: Go by an engine that speaks the Go Text Protocol, version 2, such as GNU Go.
 //!
 //! Every question begins anew: `boardsize`, `clear_board`, `komi`, the game so far by `play`, then a move. An engine that
-//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. What the
-//! engine thinks of the result decides nothing, the rules of Ludex do: every stone on the board is alive at the end. So
-//! moves are asked for by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
+//! knows `set_random_seed` gets a seed from the turn's stream, so that GNU Go answers the same for the same key. The
+//! rules of Ludex decide the result, not the engine: every stone on the board is alive at the end. So moves are asked for
+//! by `kgs-genmove_cleanup` where the engine knows it, which takes dead stones off before it
 //! passes, else by `genmove`.
 
 use std::sync::Arc;
@@ -11,34 +11,30 @@ use std::time::{Duration, Instant};
 
 use ludex_env::games::go::View;
 use ludex_env::{Action, Ask, GameRef, Viewer};
+use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer, Move};
-use crate::bots::{plays_only, view};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
+use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
-use crate::roster::{Entry, Kind};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "gtp",
-    kind: Kind::External,
-    doc: "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"",
-    args: &[program::CMD, program::SANDBOX],
-    free: false,
-    build,
-};
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("gtp", "a Go engine that speaks GTP, such as \"gnugo --mode gtp\"", build)
+        .class(AgentClass::External)
+        .args(&[program::CMD, program::SANDBOX]);
 
-/// The columns' letters: there is no I.
+/// The columns' letters: I is left out.
 const LETTERS: &[u8; 19] = b"ABCDEFGHJKLMNOPQRST";
-/// How long an engine may take for what is no search.
+/// How long an engine may take for anything but a search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a move may take where there is no deadline: no game waits for ever.
+/// How long a move may take without a deadline, so that no game hangs.
 const CEILING: Duration = Duration::from_secs(120);
 const COLORS: [&str; 2] = ["black", "white"];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only("go", spec, game)?;
     let params = &game.spec().params;
     let number = |name: &str| params.get(name).and_then(serde_json::Value::as_f64).unwrap_or_default();
@@ -87,7 +83,7 @@ impl Agent for Gtp {
         )?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
-            return Ok(Answer::new(Move::Resign));
+            return Ok(Answer::resign());
         }
         match ask.view().parse(ask.seat, ask.legal, said) {
             Some(action) => Ok(Answer::id(action)),
@@ -95,7 +91,7 @@ impl Agent for Gtp {
         }
     }
 
-    /// As far as the program goes, which an engine without `set_random_seed` may not promise.
+    /// Engines without `set_random_seed` cannot promise the same answer.
     fn reproducible(&self) -> bool {
         false
     }
@@ -106,7 +102,7 @@ impl Agent for Gtp {
 }
 
 impl Gtp {
-    /// Why `said` is no move here. Engines know only the simple ko as a rule, so the reason is worth a sentence.
+    /// Why `said` is not a legal move. Most engines know only the simple ko, so the reason is worth a sentence.
     fn refusal(&self, ask: &Ask<'_>, said: &str) -> String {
         let seen = ask.view();
         let ids: Vec<Action> = (0..seen.spec().actions).collect();
@@ -114,7 +110,7 @@ impl Gtp {
         let why = meant.map(|a| seen.world(&mut ask.stream()).play(ask.seat, a));
         let why = match why {
             Some(Err(refusal)) => refusal.message,
-            Some(Ok(())) | None => "it names no legal move".to_owned(),
+            Some(Ok(())) | None => "it is not a legal move".to_owned(),
         };
         format!("{} wants to play {said}: {why}", name(&self.program))
     }

@@ -4,8 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::AgentError;
 
-/// Engines that wait for the next question: each thread that asks takes one, or starts one if none is idle, so that
-/// there are never more than threads. An engine is a cache: every question begins anew, whatever the last one was.
+/// Engines that wait for the next question. A thread that asks takes an idle engine, or starts one, so there are never
+/// more engines than threads. An engine is a cache: every question begins anew, whatever the last one was.
 pub(super) struct Pool<E>(Mutex<Vec<E>>);
 
 impl<E> Pool<E> {
@@ -13,7 +13,7 @@ impl<E> Pool<E> {
         Pool(Mutex::new(Vec::new()))
     }
 
-    /// Asks an idle engine that is `ready` for another question, else a new one. One that fails is not asked again.
+    /// Asks an idle engine that is `ready` for another question, else a new one. An engine that fails is not asked again.
     pub fn ask<A>(
         &self,
         ready: impl Fn(&mut E) -> bool,
@@ -31,7 +31,7 @@ impl<E> Pool<E> {
 
     fn idle(&self, ready: impl Fn(&mut E) -> bool) -> Option<E> {
         loop {
-            // Taken in a statement of its own: an engine that is dropped here is waited for, with the pool unlocked.
+            // A statement of its own, so that the pool is unlocked while the end of a dropped engine is waited for.
             let mut engine = self.lock().pop()?;
             if ready(&mut engine) {
                 return Some(engine);

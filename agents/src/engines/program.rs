@@ -1,5 +1,6 @@
-//! What the specs of all engines say about their program, and how its faults are told.
+//! What the specs of all engines say about their program, how long it is waited for, and how its faults are reported.
 
+use ludex_protocol::Refusal;
 use std::time::{Duration, Instant};
 
 use crate::error::AgentError;
@@ -14,7 +15,7 @@ pub(super) const SANDBOX: ArgDef =
 const LAST_WORDS: usize = 5;
 
 /// The program of a spec; it is looked for when it is started.
-pub(super) fn read(spec: &AgentSpec) -> Result<Program, AgentError> {
+pub(super) fn read(spec: &AgentSpec) -> Result<Program, Refusal> {
     let program = Program::new(&spec.text("cmd").unwrap_or_default())?;
     Ok(Program { sandboxed: spec.flag("sandbox"), ..program })
 }
@@ -35,7 +36,7 @@ pub(super) fn start(program: &Program) -> Result<Process, AgentError> {
     })
 }
 
-/// Until when a program is waited for: as long as the agent itself allows, or until the host's deadline if that is earlier.
+/// How long a program is waited for: as long as the agent itself allows, or until the host's deadline if that is earlier.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
     until: Instant,
@@ -57,7 +58,7 @@ impl Patience {
         Allowance::wall(self.until.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether this fault of a program is that the host's deadline came.
+    /// Whether the fault is that the host's deadline came.
     pub fn is_late(self, fault: &Fault) -> bool {
         self.deadline && matches!(fault, Fault::Wall { .. })
     }
@@ -77,7 +78,7 @@ impl Patience {
     }
 }
 
-/// The last lines of standard error, as the end of a sentence; nothing if there are none.
+/// The last lines of standard error, as the end of a sentence; empty if it wrote nothing.
 pub(super) fn last_words(errors: &str) -> String {
     let lines: Vec<&str> = errors.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() {

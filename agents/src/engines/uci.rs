@@ -3,8 +3,8 @@
 //! Every question begins anew (`ucinewgame`, which clears the hash table; then `position fen START moves ...`, so that the
 //! engine knows what has been repeated), with one thread: with `nodes` or `depth` alone the answer is the same for the same
 //! game so far. Two settings make it weaker. `skill` and `elo` are the engine's own, and Stockfish draws its slips from the
-//! clock; `within=30` asks for several lines and plays one of those that are at most so many hundredths of a pawn worse
-//! than the best, drawn from the turn's stream: the same for the same key.
+//! clock; `within=30` asks for several lines and plays one of those that are at most 30 hundredths of a pawn worse than
+//! the best, drawn from the turn's stream: the same for the same key.
 //!
 //! Any other argument is an option of the engine, blanks written as underscores: `Move_Overhead=50`. Options that the
 //! engine does not list are refused by name when it is asked first; building an agent starts nothing.
@@ -14,54 +14,54 @@ use std::time::{Duration, Instant};
 
 use ludex_env::games::chess::View;
 use ludex_env::{Ask, GameRef, Stream};
+use ludex_protocol::Refusal;
 
 use super::pool::Pool;
 use super::program::{self, Patience, name, start};
-use crate::agent::{Agent, Answer, Move};
-use crate::bots::{plays_only, view};
-use crate::error::{AgentError, ErrorKind};
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::fit::{plays_only, view};
 use crate::process::{Process, Program};
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::unknown;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "uci",
-    kind: Kind::External,
-    doc: "a chess engine that speaks UCI, such as stockfish; other arguments are options of the engine",
-    args: &[
-        program::CMD,
-        ArgDef::new("skill", ArgKind::Int { min: 0, max: 20 }, "the engine's Skill Level"),
-        ArgDef::new("elo", ArgKind::Int { min: 0, max: 10_000 }, "the engine's UCI_Elo"),
-        ArgDef::new(
-            "within",
-            ArgKind::Int { min: 1, max: 10_000 },
-            "play any of the best moves within so many centipawns",
-        ),
-        ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move")
-            .default_unless("10000", "ms"),
-        ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
-        ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
-        ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
-        program::SANDBOX,
-    ],
-    free: true,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "uci",
+    "a chess engine that speaks UCI, such as stockfish; other arguments are options of the engine",
     build,
-};
+)
+.class(AgentClass::External)
+.args(&[
+    program::CMD,
+    ArgDef::new("skill", ArgKind::Int { min: 0, max: 20 }, "the engine's Skill Level"),
+    ArgDef::new("elo", ArgKind::Int { min: 0, max: 10_000 }, "the engine's UCI_Elo"),
+    ArgDef::new(
+        "within",
+        ArgKind::Int { min: 1, max: 10_000 },
+        "play any move at most this many centipawns worse than the best",
+    ),
+    ArgDef::new("nodes", ArgKind::Int { min: 1, max: u64::MAX }, "positions per move").default_unless("10000", "ms"),
+    ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "plies to look ahead at most"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("hash", ArgKind::Int { min: 1, max: 65_536 }, "megabytes of the engine's hash table").default("16"),
+    program::SANDBOX,
+])
+.any_args();
 
-/// Lines asked for where one of several moves is to be played; Stockfish's own number for its skill levels.
+/// How many lines are asked for when one of several moves is to be played; Stockfish's own number for its skill levels.
 const LINES: usize = 4;
-/// What a mate is worth in centipawns, less one for every move to it.
+/// What a mate is worth in centipawns, minus one for every move to it.
 const MATE: i32 = 100_000;
-/// How long an engine may take for what is no search: to start, to clear its hash table.
+/// How long an engine may take for anything but a search: to start, to clear its hash table.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long an answer may take beyond the time that was given for it, or beyond none: no game waits for ever.
+/// How long a search may take beyond the time that was given for it, if any, so that no game hangs.
 const CEILING: Duration = Duration::from_secs(120);
 /// The least time that an engine is given.
 const MOMENT: Duration = Duration::from_millis(1);
 /// How long before a deadline the engine is to answer: a tenth of the time that is left, within these bounds.
 const MARGIN: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis(500)];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     plays_only("chess", spec, game)?;
     let mut options = vec![("Threads".to_owned(), "1".to_owned())];
     let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
@@ -77,7 +77,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     if spec.int("within").is_some() {
         set("MultiPV", LINES.to_string());
     }
-    for (name, value) in spec.free() {
+    for (name, value) in spec.undefined() {
         set(&name.replace('_', " "), value.clone());
     }
     let limits = ["nodes", "depth"].iter().filter_map(|name| Some(format!(" {name} {}", spec.int(name)?)));
@@ -124,7 +124,7 @@ impl Agent for Uci {
             || Engine::start(&self.program, &self.options, deadline),
             |engine| engine.search(&position, &self.go, time, deadline),
         )?;
-        // An engine that was let go for all of the time that a deadline left may have had more to look at.
+        // An engine that used all of the time that the deadline left might have looked further.
         let cut = left.is_some_and(|left| self.time.is_none_or(|own| left < own) && begun.elapsed() >= left);
         let chosen = match self.within {
             Some(within) => found.lines.pick(within, &mut ask.stream()).unwrap_or(&found.best),
@@ -133,11 +133,10 @@ impl Agent for Uci {
         let Some(action) = ask.view().parse(ask.seat, ask.legal, chosen) else {
             let (name, fen) = (name(&self.program), &seen.fen);
             return Err(AgentError::failed(format!(
-                "{name} wants to play {chosen:?} in {fen}, which is no legal move"
+                "{name} wants to play {chosen:?} in {fen}, which is not a legal move"
             )));
         };
-        let mut answer =
-            Answer::new(Move::Id(action)).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
+        let mut answer = Answer::id(action).note("depth", found.lines.depth).note("nodes", found.lines.nodes);
         if let Some(line) = found.lines.of(chosen) {
             let mates = MATE - line.score.abs() <= 1_000;
             answer = match (mates, line.score > 0) {
@@ -188,7 +187,8 @@ impl Engine {
                     continue;
                 }
                 let what = format!("option of {name}");
-                return Err(AgentError::unknown(ErrorKind::UnknownArgument, &what, option, listed));
+                let listed = listed.iter().map(String::as_str).collect();
+                return Err(unknown(&what, option, listed).into());
             };
             engine.process.send(&format!("setoption name {own} value {value}\n"));
         }
@@ -202,14 +202,14 @@ impl Engine {
         self.until("readyok", deadline, |_| {})
     }
 
-    /// Hands all lines before `end` to `heed`.
-    fn until(&mut self, end: &str, deadline: Option<Instant>, mut heed: impl FnMut(&str)) -> Result<(), AgentError> {
+    /// Hands all lines before `end` to `each`.
+    fn until(&mut self, end: &str, deadline: Option<Instant>, mut each: impl FnMut(&str)) -> Result<(), AgentError> {
         let patience = Patience::new(PATIENCE, deadline);
         loop {
             let line = patience.line(&mut self.process)?;
             match line.trim() {
                 line if line == end => return Ok(()),
-                line => heed(line),
+                line => each(line),
             }
         }
     }

@@ -2,19 +2,19 @@
 
 use ludex_env::erased::DynView;
 use ludex_env::{Action, Ask, Given};
+use ludex_protocol::Move;
 use serde_json::Value;
 
 use super::api::{CUT, REFUSED};
-use crate::agent::Move;
 use crate::reading::understand;
 
-/// Words before a colon behind which a move stands.
+/// Labels: a move follows such a word and a colon.
 const LABELS: [&str; 3] = ["answer", "action", "move"];
-/// What is said where nothing can be quoted. No game takes it for a move, which a test holds.
+/// Handed to the rules when there is nothing to quote. No game reads it as a move; a test checks that.
 pub(super) const NOTHING: &str = "no move";
 /// How much of an answer without a move is shown to the rules, and so to the model.
 const EXCERPT: usize = 120;
-/// A last line without a label is taken for a move if it is no longer than this: longer ones are prose.
+/// A last line without a label is taken for a move if it has at most this many characters: longer ones are prose.
 const BARE: usize = 60;
 
 /// What an answer turned out to be.
@@ -25,7 +25,7 @@ pub(super) struct Reading {
     pub(super) mv: Option<Move>,
     /// The move's own text.
     pub(super) read: Option<String>,
-    /// What is handed to the rules where there is no move, for them to say what is wrong with it.
+    /// Without a move, the text that is handed to the rules so that they say what is wrong with it.
     pub(super) said: String,
     /// The letter, if it is one of A to E.
     pub(super) emotion: Option<char>,
@@ -52,10 +52,11 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
     let analysis = beside("analysis");
     if let Some((_, mv)) = found {
         let read = match &mv {
-            Move::Id(a) => view.action_text(ask.seat, *a),
-            Move::Said(document) => document.to_string(),
+            Move::Id(a) => {
+                Action::try_from(*a).map(|a| view.action_text(ask.seat, a)).unwrap_or_else(|_| a.to_string())
+            }
+            Move::Document(document) => document.to_string(),
             Move::Text(text) => text.clone(),
-            Move::Resign => String::new(),
         };
         return Reading { verdict: "ok", mv: Some(mv), read: Some(read), said: String::new(), emotion, analysis };
     }
@@ -106,7 +107,7 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> Option<Mov
             // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
             let parsed = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
             let heard = || documents.then(|| understand(ask, view, &Given::Text(text.clone())).ok()).flatten();
-            parsed.map(Move::Id).or_else(heard)
+            parsed.map(|a| Move::Id(a.into())).or_else(heard)
         }
         Candidate::Document(document) if documents => understand(ask, view, &Given::Proposal(document.clone())).ok(),
         Candidate::Document(_) => None,
@@ -120,14 +121,14 @@ fn names_any(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> bool {
     forms(text).any(|form| view.parse(ask.seat, &all, form).is_some())
 }
 
-/// `said`, cut to an excerpt; the fixed phrase where the rules would take it for a move after all (as games of speech might).
+/// `said`, cut to an excerpt; or [`NOTHING`] if the rules would read it as a move after all (as games of speech might).
 fn harmless(ask: &Ask<'_>, view: &dyn DynView, said: &str) -> String {
     let line: Vec<&str> = said.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
     if line.is_empty() || understand(ask, view, &Given::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
 }
 
-/// A candidate as it stands, without markup, without brackets too, and without what is explained behind it.
+/// The forms of a candidate to try: as it is, without markup, without brackets, and without a trailing explanation.
 fn forms(text: &str) -> impl Iterator<Item = &str> {
     const MARKUP: &[char] = &['*', '`', '<', '>', '_', '"', '\'', '\u{201c}', '\u{201d}', '.', ',', ';', '!', ' '];
     const BRACKETS: &[char] = &['[', ']', '(', ')', '{', '}', '$'];
@@ -139,8 +140,8 @@ fn forms(text: &str) -> impl Iterator<Item = &str> {
     [plain, bare, naked, first].into_iter().filter(|form| !form.is_empty())
 }
 
-/// Everything that may be the move, in the order of the answer: values of JSON objects, what stands behind labels; before
-/// all, so that it is tried last, a short last line.
+/// Everything that may be the move, in the order of the answer: values of JSON objects, and text after labels. A short last
+/// line comes first in the list, so that it is tried last.
 fn candidates(answer: &str) -> Vec<Candidate> {
     let mut found: Vec<(usize, Candidate)> = Vec::new();
     let objects = objects(answer);
@@ -182,8 +183,7 @@ fn objects(text: &str) -> Vec<(usize, usize, Value)> {
     all
 }
 
-/// What stands behind `label` and a colon, wherever it does, to the end of the line; of the next line that is not empty
-/// where this one has no more.
+/// The text after each `label` and colon, to the end of the line; if that is empty, the next line that is not.
 fn labelled<'a>(text: &'a str, label: &'a str) -> impl Iterator<Item = (usize, String)> + 'a {
     let lower = text.to_ascii_lowercase();
     let places: Vec<usize> = lower.match_indices(label).map(|(at, _)| at).collect();
@@ -283,7 +283,7 @@ mod tests {
         ] {
             let reading = read(&ask, &*view, answer, None);
             let said = serde_json::json!({"offer": [0, 0, 0], "say": "Take it."});
-            assert_eq!(reading.mv, Some(Move::Said(said)), "{answer}");
+            assert_eq!(reading.mv, Some(Move::Document(said)), "{answer}");
         }
     }
 
@@ -326,7 +326,7 @@ mod tests {
             for answer in odd {
                 let reading = read(&ask, &*view, answer, None);
                 let given = match reading.into_move() {
-                    Move::Id(a) => Given::Id(a.into()),
+                    Move::Id(a) => Given::Id(a),
                     Move::Text(text) => {
                         assert!(state.read(seat, &Given::Text(text)).is_err(), "{}: {answer:?}", entry.id);
                         continue;
@@ -337,9 +337,13 @@ mod tests {
             }
             assert!(state.read(seat, &Given::Text(NOTHING.into())).is_err(), "{}", entry.id);
             let text = view.action_text(seat, legal[0]);
-            assert_eq!(read(&ask, &*view, &format!("Answer: {text}"), None).mv, Some(Move::Id(legal[0])), "{text}");
+            assert_eq!(
+                read(&ask, &*view, &format!("Answer: {text}"), None).mv,
+                Some(Move::Id(legal[0].into())),
+                "{text}"
+            );
             let json = serde_json::json!({ "move": text }).to_string();
-            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0])), "{text}");
+            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0].into())), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What travels: requests and answers of chat completions (OpenAI's, which most servers speak) and of Anthropic's
+//! Requests and answers on the wire: chat completions (OpenAI's, which most servers speak) and of Anthropic's
 //! messages.
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use super::settings::{Api, Settings, thinking_budget};
 /// Who says a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Role {
     /// Instructions.
     System,
@@ -38,7 +39,7 @@ pub(super) struct Request<'a> {
     pub(super) messages: &'a [Message],
     /// The schema of the answer, where it is to be JSON.
     pub(super) schema: Option<Value>,
-    /// What only the stand-in reads.
+    /// Data that only the stand-in for models reads.
     pub(super) metadata: Option<String>,
     pub(super) seed: Option<u64>,
 }
@@ -52,12 +53,12 @@ pub(super) struct Reply {
     pub(super) tokens: Option<[u64; 2]>,
 }
 
-/// What `finish` is when the model, or a filter before or behind it, refuses to answer.
+/// The `finish` of an answer that the model, or a filter before or after it, refuses.
 pub(super) const REFUSED: &str = "content_filter";
-/// What `finish` is when the answer was cut off.
+/// The `finish` of an answer that was cut off.
 pub(super) const CUT: &str = "length";
 
-/// What Anthropic's API gets for `max_tokens`, which it insists on.
+/// The `max_tokens` for Anthropic's API, which requires one.
 const MAX_TOKENS: u64 = 8192;
 
 impl Api {
@@ -169,7 +170,7 @@ fn read_openai(body: &Value) -> Result<Reply, String> {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
         Value::Array(parts) => parts.iter().filter_map(|p| p["text"].as_str()).collect(),
-        _ => return Err("its content is no text".into()),
+        _ => return Err("its content is not text".into()),
     };
     let refusal = message["refusal"].as_str().filter(|r| !r.is_empty());
     let finish = match refusal {

@@ -8,13 +8,14 @@ use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 
-use super::Llm;
 use super::answer::{self, Reading};
 use super::api::{CUT, Message, REFUSED, Request, estimate};
 use super::endpoint::{Failure, Sent};
+use super::model::Llm;
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::Format;
+
 use crate::error::AgentError;
 
 /// A call as the journal keeps it.
@@ -30,14 +31,14 @@ pub struct Call {
     pub answer: String,
     /// Why the answer ended: `stop`, `length`, `content_filter` or the endpoint's own word.
     pub finish: Option<String>,
-    /// Tokens read and written: the endpoint's figures.
+    /// Tokens read and written, by the endpoint's own count.
     pub tokens: Tokens,
-    /// The figures are a quarter of the characters, as the endpoint gave none.
+    /// Whether the tokens are estimated as a quarter of the characters, because the endpoint did not count them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
     /// Milliseconds that the answered call took.
     pub ms: u64,
-    /// Calls before it that failed.
+    /// How many calls failed before it.
     pub retries: u64,
     /// What it cost; absent where no price is known.
     pub usd: Option<f64>,
@@ -98,8 +99,8 @@ impl<'a> Asking<'a> {
         Ok(call.answer.trim().to_owned())
     }
 
-    /// Lets the model choose among candidates so many times; the index of the one with most valid votes, the first of
-    /// those that have as many.
+    /// Lets the model choose among candidates `votes` times; gives the index of the one with most valid votes, the first of
+    /// equals.
     pub(super) fn elect(&mut self, kind: &str, candidates: &[String], votes: usize) -> Result<usize, AgentError> {
         let mut tally = vec![0usize; candidates.len()];
         if candidates.len() > 1 {
@@ -144,7 +145,7 @@ impl<'a> Asking<'a> {
             .map(serde_json::from_value)
             .transpose()
             .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?;
-        // An opponent that is not reproducible may have come to another position: that answer is to another question.
+        // An opponent that is not reproducible may have led to another position. Then the kept answer belongs to another question.
         let kept = match kept {
             Some(call) if self.asks_the_same(&call, task)? => Some(call),
             _ => None,
@@ -181,7 +182,7 @@ impl<'a> Asking<'a> {
         Ok(false)
     }
 
-    /// Calls the endpoint: for JSON where it may take a schema, and else, or if it refuses one, for text.
+    /// Calls the endpoint: for JSON if it may take a schema; for text otherwise, or if it refuses the schema.
     fn made(&mut self, purpose: &str, task: &Task) -> Result<Call, AgentError> {
         let endpoint = &self.llm.endpoint;
         let wanted = match endpoint.settings.format {

@@ -1,10 +1,11 @@
-//! A call and its retries. Blocking, as [`Agent::act`](crate::Agent::act) is: whoever plays several matches has a thread for
-//! each, and so needs no runtime here. `ureq` does TLS with rustls and ring, as the server does.
+//! A call and its retries. Blocking, as [`Agent::act`](crate::Agent::act) is: a host that plays several matches has a thread
+//! for each, so no runtime is needed here. `ureq` does TLS with rustls and ring, as the server does.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
+use ludex_protocol::Refusal;
 use serde_json::Value;
 use ureq::http::Response;
 use ureq::{Body, Timeout};
@@ -12,6 +13,7 @@ use ureq::{Body, Timeout};
 use super::api::{Reply, Request};
 use super::gate::Gate;
 use super::settings::{Settings, is_local};
+
 use crate::error::AgentError;
 
 /// Connections are kept and shared by all agents.
@@ -24,7 +26,7 @@ static CLIENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
         .new_agent()
 });
 
-/// The longest wait between two tries that the endpoint may ask for. Who asks for more has no time for this run.
+/// The longest `Retry-After` that is honoured. An endpoint that asks for more is treated as unavailable.
 const MOST_WAIT: Duration = Duration::from_secs(120);
 /// What endpoints say when a prompt does not fit, in small letters.
 const TOO_LONG: &[&str] = &[
@@ -37,7 +39,7 @@ const TOO_LONG: &[&str] = &[
     "too many tokens",
     "too large",
 ];
-/// How much of what an endpoint says stands in a message.
+/// How many characters of an endpoint's words a message quotes.
 const EXCERPT: usize = 300;
 
 /// An endpoint that is ready to be called.
@@ -57,9 +59,9 @@ pub(super) struct Sent {
     pub(super) retries: u64,
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 pub(super) enum Failure {
-    /// It is not answered at all.
+    /// No answer will come.
     Agent(AgentError),
     /// The endpoint refuses a request with a schema; it may take one without.
     Schema(AgentError),
@@ -68,7 +70,7 @@ pub(super) enum Failure {
 /// What a single call came to.
 enum Outcome {
     Answered(Reply),
-    /// It may go well later; after the given time, if the endpoint names one.
+    /// A later call may succeed; after the given time, if the endpoint names one.
     Later(String, Option<Duration>),
     Never(String),
     SchemaRefused(String),
@@ -81,15 +83,15 @@ impl Endpoint {
     ///
     /// # Errors
     /// The key is missing.
-    pub(super) fn new(settings: Settings) -> Result<Self, AgentError> {
+    pub(super) fn new(settings: Settings) -> Result<Self, Refusal> {
         let key = settings.key()?;
         let gate = Gate::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
         Ok(Endpoint { settings, gate, url, key })
     }
 
-    /// Asks until there is an answer, the failure is one for good, or tries or time are used up. `rng` spreads the waits,
-    /// so that many games do not come back in step.
+    /// Asks until there is an answer, a failure that will not pass, or no tries or time left. `rng` spreads the waits, so
+    /// that many games do not come back in step.
     pub(super) fn send(
         &self,
         request: &Request<'_>,
@@ -101,7 +103,7 @@ impl Endpoint {
         let late = || Failure::Agent(AgentError::late(format!("{} did not answer in time", settings.model)));
         let mut retries = 0;
         loop {
-            // Earlier calls of the same move may have used the time up, which is not the gate's fault.
+            // Earlier calls of the same move may have used the time up. That is lateness, not a lack of free calls.
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Err(late());
             }
@@ -157,7 +159,7 @@ impl Endpoint {
             Ok((response, text)) => self.judge(&response, &text, schema),
             Err(ureq::Error::Timeout(Timeout::Global)) if left.is_some_and(|left| left <= limit) => Outcome::Late,
             Err(ureq::Error::Timeout(_)) => {
-                Outcome::Later(format!("there was no answer within {} s (timeout)", limit.as_secs_f64()), None)
+                Outcome::Later(format!("it did not answer within {} s (timeout)", limit.as_secs_f64()), None)
             }
             Err(e @ (ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl)) => {
                 Outcome::Never(format!("it cannot be called: {e}"))
@@ -193,7 +195,7 @@ impl Endpoint {
                 Outcome::Never(format!("it refuses {key} ({status}): {said}"))
             }
             404 => Outcome::Never(format!(
-                "there is no such page or model (404) at {}: {said}. {} Does it know the model {}?",
+                "it does not know this page or model (404) at {}: {said}. {} Does it know the model {}?",
                 self.url,
                 match self.settings.api {
                     super::settings::Api::OpenAi => "base_url should end in /v1 with most servers.",

@@ -1,11 +1,12 @@
-//! What a move will cost, before anybody is asked: prompts rendered as they would be sent, answers guessed at.
+//! What a move will cost, before a model is asked: prompts are rendered as they would be sent, answers are guessed.
 
 use ludex_env::{Ask, GameRef};
 
 use super::api::estimate;
+use super::model::{read, typical_out_tokens};
+use super::prompting;
 use super::prompts::{Prompts, Wants};
 use super::settings::{Format, Method};
-use super::{prompting, read, typical_out_tokens};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
@@ -27,7 +28,7 @@ pub struct Forecast {
 /// answers.
 ///
 /// # Errors
-/// A spec that is none of `llm`, or does not fit the game.
+/// A spec of another agent, or one that does not fit the game.
 pub fn forecast(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>, answer: Option<f64>) -> Result<Forecast, AgentError> {
     let settings = read(spec)?;
     let prompts = Prompts::new(settings.wording.clone(), game)?;

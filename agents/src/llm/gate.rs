@@ -1,5 +1,5 @@
-//! How often and how many at a time an endpoint is called: one gate for each endpoint and model of the process, whoever
-//! calls it. It also remembers whether the endpoint takes JSON schemas.
+//! How often and how many at a time an endpoint is called: all agents of the process share one gate for each endpoint and
+//! model. It also remembers whether the endpoint takes JSON schemas.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -35,8 +35,8 @@ impl Gate {
         gates.entry((base_url.to_owned(), model.to_owned())).or_default().clone()
     }
 
-    /// Waits for one of `concurrency` places, and for the moment that `rpm` calls a minute (0: any number) leave to this
-    /// call. `None` if that is not before `deadline`.
+    /// Waits for one of `concurrency` places, and for the moment that is free for this call at `rpm` calls a minute (0: any
+    /// number). `None` if that is not before `deadline`.
     pub(super) fn enter(self: &Arc<Self>, concurrency: usize, rpm: u64, deadline: Option<Instant>) -> Option<Pass> {
         let mut state = self.lock();
         while state.running >= concurrency {
@@ -78,8 +78,8 @@ impl Drop for Pass {
     }
 }
 
-/// When a call may begin that comes at `now`, and so when the one after it may; `None`, and nothing is reserved, if that
-/// is after `deadline`. Calls are spaced evenly, as endpoints count by the second too.
+/// When a call that comes at `now` may begin; it also sets when the next one may. `None`, with nothing reserved, if that is
+/// after `deadline`. Calls are spaced evenly, as endpoints count by the second too.
 fn begin(next: &mut Option<Instant>, rpm: u64, now: Instant, deadline: Option<Instant>) -> Option<Instant> {
     if rpm == 0 {
         return Some(now);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ludex_env::GameRef;
 use serde_json::Value;
 
-use super::settings::Rules;
+use super::settings::RulesShown;
 
 /// The rules and the moves as a player reads them.
 pub(super) struct Page {
@@ -20,13 +20,13 @@ pub(super) struct Page {
 }
 
 impl Page {
-    pub(super) fn new(game: &GameRef, rules: Rules) -> Self {
+    pub(super) fn new(game: &GameRef, rules: RulesShown) -> Self {
         let page = game.page();
         let intro = section(page, "# ");
         let (rules, actions) = match rules {
-            Rules::Long => (intro.to_owned(), player_actions(section(page, "## Actions"))),
-            Rules::Short => (first_paragraph(intro), String::new()),
-            Rules::None => (String::new(), String::new()),
+            RulesShown::Long => (intro.to_owned(), player_actions(section(page, "## Actions"))),
+            RulesShown::Short => (first_paragraph(intro), String::new()),
+            RulesShown::None => (String::new(), String::new()),
         };
         let encoding = encoding(section(page, "## Observation"), &first_text(game));
         Page { rules, actions, encoding, parameters: parameters(game) }
@@ -61,7 +61,7 @@ fn player_actions(text: &str) -> String {
     Some(kept(false)).filter(|text| !text.is_empty()).unwrap_or_else(|| kept(true))
 }
 
-/// A table of texts, without its column of ids; `None` for one that is about ids alone.
+/// A table of texts, without its column of ids; `None` for a table about ids alone.
 fn table(rows: &str) -> Option<String> {
     let head = rows.lines().next()?;
     if !head.contains("text") {
@@ -75,8 +75,8 @@ fn table(rows: &str) -> Option<String> {
     Some(rows.lines().map(row).collect::<Vec<_>>().join("\n"))
 }
 
-/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as of
-/// one that is about ids alone.
+/// A paragraph up to where it speaks of chance, without its sentences on ids unless `ids`; `None` if nothing is left, as with
+/// a paragraph about ids alone.
 fn prose(paragraph: &str, ids: bool) -> Option<String> {
     let on_ids = |s: &str| !ids && (s.contains(" ids") || s.starts_with("Ids") || s.starts_with("Id `"));
     let all: Vec<&str> =
@@ -88,7 +88,7 @@ fn prose(paragraph: &str, ids: bool) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// How pages say that an id is read as a move too, which is nothing for players: they cannot know the ids.
+/// How pages say that an id is read as a move too. It is left out, since players cannot know the ids.
 const BARE_ID: [&str; 5] = [
     ", and the bare id",
     "; and the bare id",
@@ -167,16 +167,16 @@ mod tests {
     fn every_page_has_what_a_player_needs() {
         for entry in ludex_env::games() {
             let game = ludex_env::load(entry.id).unwrap();
-            let long = Page::new(&game, Rules::Long);
+            let long = Page::new(&game, RulesShown::Long);
             assert!(long.rules.len() > 100 && long.actions.len() > 40, "{}", entry.id);
             for unwanted in ["policy `default`", "u8", "## ", "Level 0", "| id |", "Chance deals"] {
                 let all = format!("{}\n{}", long.actions, long.encoding);
                 assert!(!all.contains(unwanted), "{}: {unwanted}\n{all}", entry.id);
             }
-            let short = Page::new(&game, Rules::Short);
+            let short = Page::new(&game, RulesShown::Short);
             assert!(long.rules.starts_with(&short.rules) && !short.rules.is_empty(), "{}", entry.id);
             assert!(short.actions.is_empty());
-            let none = Page::new(&game, Rules::None);
+            let none = Page::new(&game, RulesShown::None);
             assert!(none.rules.is_empty() && none.actions.is_empty());
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn parameters_that_are_unusual_are_explained() {
         let game = ludex_env::load("connect_four(rows=5)").unwrap();
-        let page = Page::new(&game, Rules::Long);
+        let page = Page::new(&game, RulesShown::Long);
         assert!(page.parameters.iter().any(|p| p.starts_with("rows = 5 (usually 6; 1 to 16")), "{:?}", page.parameters);
         assert!(page.parameters.iter().any(|p| p == "columns = 7"), "{:?}", page.parameters);
     }

@@ -1,10 +1,10 @@
-//! A question as text: the position, the moves so far, the legal moves. All of it is made from the [`Ask`], so that nothing
-//! can stand there that the seat does not know.
+//! A question as text: the position, the moves so far, the legal moves. All of it is made from the [`Ask`], so it cannot
+//! show anything that the seat does not know.
 
 use ludex_env::erased::DynView;
 use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn};
 
-/// From how many moves on a run of numbers is told by its ends.
+/// Runs of at least this many numbers are shown by their ends.
 const RUN: usize = 8;
 
 /// The position in words, rows and columns of its board exchanged if asked for.
@@ -38,7 +38,7 @@ pub(super) fn swapped(text: &str) -> Option<String> {
 }
 
 /// The legal moves by their texts: on one line where no text has a comma in it, else on a line each. Runs of numbers are
-/// told by their ends.
+/// shown by their ends.
 pub(super) fn legal(ask: &Ask<'_>, view: &dyn DynView) -> String {
     let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
     let separator = if texts.iter().any(|t| t.contains(',')) { "\n" } else { ", " };
@@ -70,8 +70,8 @@ fn follows(a: &str, b: &str) -> bool {
     (before, after) == (before_b, after_b) && n.checked_add(1) == Some(m)
 }
 
-/// A text as what stands before its last number, the number, and what stands behind. Texts with
-/// several numbers (places, mostly) and numbers with leading zeros are none.
+/// A text in three parts: before its last number, the number, and after it. Texts with
+/// several numbers (places, mostly) and numbers with leading zeros do not count.
 fn parted(text: &str) -> Option<(&str, u64, &str)> {
     let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
     let start = text[..end].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
@@ -140,7 +140,7 @@ pub(super) fn seat_name(view: &dyn DynView, seat: usize) -> String {
     view.spec().seats.get(seat).cloned().unwrap_or_else(|| seat.to_string())
 }
 
-/// What the stand-in is told of a question, as JSON text.
+/// A question as JSON text for the stand-in.
 pub(super) fn metadata(ask: &Ask<'_>, view: &dyn DynView, purpose: &str) -> String {
     let mut told = serde_json::json!({
         "game": view.spec().string,
@@ -178,7 +178,7 @@ mod tests {
     fn runs_of_numbers() {
         let texts = |all: &[&str]| all.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
         assert_eq!(run(&texts(&["Bet2", "Bet3", "Bet4", "Bet6"])), 3);
-        assert_eq!(run(&texts(&["7,1", "7,2"])), 1, "a place is no amount");
+        assert_eq!(run(&texts(&["7,1", "7,2"])), 1, "a place is not an amount");
         assert_eq!(run(&texts(&["Fold", "Call"])), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether an endpoint is there and what it can do, found out in five calls.
+//! Finds out in five calls whether an endpoint works and what it can do.
 
 use std::time::Instant;
 
@@ -10,9 +10,10 @@ use serde::Serialize;
 use super::api::{Message, Request, Role};
 use super::call::Call;
 use super::endpoint::Failure;
+use super::model::{Llm, read};
 use super::prompts::{Task, Wants};
 use super::settings::Format;
-use super::{Llm, answer, position, prompting};
+use super::{answer, position, prompting};
 use crate::error::AgentError;
 use crate::spec::AgentSpec;
 
@@ -64,9 +65,9 @@ pub struct ProbeCall {
 /// Calls the endpoint of an `llm` spec once, with a word: whether it is there and takes the key and the model.
 ///
 /// # Errors
-/// A spec that is none of `llm` or is at fault; a call that is not answered, in words that say what to do.
+/// A spec of another agent, or one that is at fault; a call that is not answered, in words that say what to do.
 pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
-    super::read(spec)?;
+    read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     Ok(Llm::new(spec, &game)?.hello(&*game.start())?.done(true))
 }
@@ -76,9 +77,9 @@ pub fn hello(spec: &AgentSpec) -> Result<ProbeCall, AgentError> {
 /// the move).
 ///
 /// # Errors
-/// A spec that is none of `llm` or is at fault; a first call that is not answered, as then the others would not be either.
+/// A spec of another agent, or one that is at fault; a first call that is not answered, as then the others would not be either.
 pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
-    super::read(spec)?;
+    read(spec)?;
     let game = ludex_env::load(GAME).map_err(|e| AgentError::infrastructure(e.to_string()))?;
     let llm = Llm::new(spec, &game)?;
     let settings = &llm.endpoint.settings;

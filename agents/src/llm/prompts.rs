@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{Dynamics, Utility};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
@@ -13,7 +14,9 @@ use super::api::{Message, Role};
 use super::page::Page;
 use super::position;
 use super::settings::Wording;
+
 use crate::error::AgentError;
+use crate::refusal::bad_value;
 
 /// Every template by its file name.
 const TEMPLATES: &[(&str, &str)] = &[
@@ -84,19 +87,19 @@ pub(super) struct Prompts {
 impl Prompts {
     /// # Errors
     /// Advice for a game that has none, an exchanged board where none is drawn.
-    pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, AgentError> {
+    pub(super) fn new(wording: Wording, game: &GameRef) -> Result<Self, Refusal> {
         let id = game.id();
         let hints = HINTS.iter().find(|(name, _)| *name == id).map(|(_, text)| text.trim());
         if wording.hints && hints.is_none() {
             let known: Vec<&str> = HINTS.iter().map(|(name, _)| *name).collect();
-            let allowed = format!("there is no advice for {id}; there is for {}", known.join(", "));
-            return Err(AgentError::value("hints", "true", allowed));
+            let allowed = format!("hints are missing for {id}; they exist for {}", known.join(", "));
+            return Err(bad_value("hints", "true", &allowed));
         }
         if wording.swap {
             let view = game.start().view(ludex_env::Viewer::Seat(0));
             if position::swapped(&view.text()).is_none() {
-                let allowed = format!("{id} draws no plain grid whose rows and columns could be exchanged");
-                return Err(AgentError::value("swap", "true", allowed));
+                let allowed = format!("{id} does not draw a plain grid whose rows and columns could be exchanged");
+                return Err(bad_value("swap", "true", &allowed));
             }
         }
         let page = Page::new(game, wording.rules);

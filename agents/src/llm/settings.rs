@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use ludex_protocol::Refusal;
+use ludex_protocol::error::shortened;
 use serde_json::{Map, Value};
 
-use crate::error::{AgentError, ErrorKind};
+use crate::refusal::{bad_value, refused};
 use crate::spec::{AgentSpec, ArgDef, ArgKind};
 
 const COUNT: ArgKind = ArgKind::Int { min: 1, max: 64 };
@@ -117,7 +119,7 @@ pub(super) enum Format {
 
 /// How much of the rules is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rules {
+pub(super) enum RulesShown {
     Long,
     Short,
     None,
@@ -131,7 +133,7 @@ pub(super) struct Wording {
     pub(super) system: bool,
     pub(super) legal: bool,
     pub(super) hints: bool,
-    pub(super) rules: Rules,
+    pub(super) rules: RulesShown,
     pub(super) swap: bool,
     pub(super) history: usize,
     pub(super) emotion: bool,
@@ -169,7 +171,7 @@ impl Settings {
     ///
     /// # Errors
     /// A value that the argument does not take.
-    pub(super) fn read(spec: &AgentSpec) -> Result<Self, AgentError> {
+    pub(super) fn read(spec: &AgentSpec) -> Result<Self, Refusal> {
         let api = one_of(spec, "api", &[("openai", Api::OpenAi), ("anthropic", Api::Anthropic)])?;
         let base_url = base_url(spec, api)?;
         let key_env = spec.text("key_env").or_else(|| {
@@ -184,11 +186,11 @@ impl Settings {
         let effort = spec.text("effort");
         if let (Api::Anthropic, Some(effort)) = (api, &effort) {
             if thinking_budget(effort).is_none() {
-                return Err(AgentError::value("effort", effort, "low, medium or high with api=anthropic".into()));
+                return Err(bad_value("effort", effort, "low, medium or high with api=anthropic"));
             }
             if format == Format::Schema {
-                let allowed = "with effort, api=anthropic cannot be made to call a tool: use format=text".to_owned();
-                return Err(AgentError::value("format", "schema", allowed));
+                let allowed = "with effort, api=anthropic cannot be made to call a tool: use format=text";
+                return Err(bad_value("format", "schema", allowed));
             }
         }
         Ok(Settings {
@@ -219,25 +221,21 @@ impl Settings {
     ///
     /// # Errors
     /// The variable is not set, or empty.
-    pub(super) fn key(&self) -> Result<Option<String>, AgentError> {
+    pub(super) fn key(&self) -> Result<Option<String>, Refusal> {
         let Some(name) = &self.key_env else { return Ok(None) };
         match std::env::var(name) {
             Ok(key) if !key.trim().is_empty() => Ok(Some(key.trim().to_owned())),
-            _ => Err(AgentError {
-                name: Some("key_env".into()),
-                got: name.clone(),
-                ..AgentError::new(
-                    ErrorKind::Missing,
-                    format!(
-                        "the key for {} is missing: set the environment variable {name}, or name another with key_env",
-                        self.base_url
-                    ),
-                )
-            }),
+            _ => {
+                let message = format!(
+                    "the key for {} is missing: set the environment variable {name}, or name another with key_env",
+                    self.base_url
+                );
+                Err(refused(message).path("key_env").got(shortened(name)))
+            }
         }
     }
 
-    /// What so many tokens cost in USD, where both prices are known.
+    /// What these tokens cost in USD, where both prices are known.
     pub(super) fn usd(&self, read: u64, written: u64) -> Option<f64> {
         self.price.map(|[input, out]| (read as f64 * input + written as f64 * out) / 1e6)
     }
@@ -263,7 +261,7 @@ pub(super) fn thinking_budget(effort: &str) -> Option<u64> {
     }
 }
 
-fn wording(spec: &AgentSpec) -> Result<Wording, AgentError> {
+fn wording(spec: &AgentSpec) -> Result<Wording, Refusal> {
     let methods = [
         ("prompt", Method::Prompt),
         ("cot", Method::Cot),
@@ -277,7 +275,11 @@ fn wording(spec: &AgentSpec) -> Result<Wording, AgentError> {
         system: one_of(spec, "template", &[("standard", true), ("user", false)])?,
         legal: spec.flag("legal"),
         hints: spec.flag("hints"),
-        rules: one_of(spec, "rules", &[("long", Rules::Long), ("short", Rules::Short), ("none", Rules::None)])?,
+        rules: one_of(
+            spec,
+            "rules",
+            &[("long", RulesShown::Long), ("short", RulesShown::Short), ("none", RulesShown::None)],
+        )?,
         swap: spec.flag("swap"),
         history: size(spec, "history"),
         emotion: spec.flag("emotion"),
@@ -289,15 +291,15 @@ fn size(spec: &AgentSpec, name: &str) -> usize {
 }
 
 /// A text argument that takes one of these words.
-fn one_of<T: Copy>(spec: &AgentSpec, name: &str, words: &[(&str, T)]) -> Result<T, AgentError> {
+fn one_of<T: Copy>(spec: &AgentSpec, name: &str, words: &[(&str, T)]) -> Result<T, Refusal> {
     let got = spec.text(name).unwrap_or_default();
     words.iter().find(|(word, _)| *word == got).map(|&(_, value)| value).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        AgentError::value(name, &got, all.join(", "))
+        bad_value(name, &got, &all.join(", "))
     })
 }
 
-fn base_url(spec: &AgentSpec, api: Api) -> Result<String, AgentError> {
+fn base_url(spec: &AgentSpec, api: Api) -> Result<String, Refusal> {
     let Some(given) = spec.text("base_url") else {
         return Ok(match api {
             Api::OpenAi => "https://api.openai.com/v1".to_owned(),
@@ -307,15 +309,14 @@ fn base_url(spec: &AgentSpec, api: Api) -> Result<String, AgentError> {
     let url = given.trim_end_matches('/');
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     if rest.is_none_or(|host| host.is_empty() || host.starts_with('/')) {
-        let allowed = "a URL such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1".to_owned();
-        return Err(AgentError::value("base_url", &given, allowed));
+        let allowed = "a URL such as https://api.openai.com/v1 or http://127.0.0.1:8000/v1";
+        return Err(bad_value("base_url", &given, allowed));
     }
     // A URL stands in records; a key must not.
     let host = rest.unwrap_or_default().split('/').next().unwrap_or_default();
     if host.contains('@') || url.contains('?') {
-        let allowed =
-            "a URL without a user, a password or a query: it stands in records. Keys are named by key_env".to_owned();
-        return Err(AgentError::value("base_url", "(not shown)", allowed));
+        let allowed = "a URL without a user, a password or a query: it stands in records. Keys are named by key_env";
+        return Err(bad_value("base_url", "(not shown)", allowed));
     }
     // Anthropic's path has the version in it; people write it either way.
     Ok(if api == Api::Anthropic { url.strip_suffix("/v1").unwrap_or(url) } else { url }.to_owned())
@@ -332,23 +333,23 @@ pub(super) fn is_local(url: &str) -> bool {
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
-fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, AgentError> {
+fn extra(spec: &AgentSpec) -> Result<Map<String, Value>, Refusal> {
     let Some(text) = spec.text("extra") else { return Ok(Map::new()) };
     match serde_json::from_str(&text) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(AgentError::value("extra", &text, r#"a JSON object such as {"top_p": 0.9}"#.into())),
-        Err(e) => Err(AgentError::value("extra", &text, format!("a JSON object such as {{\"top_p\": 0.9}} ({e})"))),
+        Ok(_) => Err(bad_value("extra", &text, r#"a JSON object such as {"top_p": 0.9}"#)),
+        Err(e) => Err(bad_value("extra", &text, &format!("a JSON object such as {{\"top_p\": 0.9}} ({e})"))),
     }
 }
 
-fn price(spec: &AgentSpec) -> Result<Option<[f64; 2]>, AgentError> {
+fn price(spec: &AgentSpec) -> Result<Option<[f64; 2]>, Refusal> {
     match (spec.number("price_in"), spec.number("price_out")) {
         (Some(input), Some(out)) => Ok(Some([input, out])),
         (None, None) => Ok(None),
         (input, _) => {
             let name = if input.is_some() { "price_out" } else { "price_in" };
             let message = format!("{name} is missing: give both prices or neither");
-            Err(AgentError { name: Some(name.into()), ..AgentError::new(ErrorKind::Missing, message) })
+            Err(refused(message).path(name))
         }
     }
 }
@@ -357,7 +358,7 @@ fn price(spec: &AgentSpec) -> Result<Option<[f64; 2]>, AgentError> {
 mod tests {
     use super::*;
 
-    fn read(args: &str) -> Result<Settings, AgentError> {
+    fn read(args: &str) -> Result<Settings, Refusal> {
         Settings::read(&AgentSpec::parse(&format!("llm model=m {args}"))?)
     }
 
@@ -392,7 +393,7 @@ mod tests {
             ("template=nice", "template"),
         ] {
             let e = read(args).err().unwrap_or_else(|| panic!("{args} was taken"));
-            assert_eq!(e.name.as_deref(), Some(name), "{args}: {e}");
+            assert_eq!(e.path.as_deref(), Some(name), "{args}: {e}");
         }
     }
 

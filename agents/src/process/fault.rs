@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use crate::error::AgentError;
 
-/// Why a program gave no answer. Said in one sentence by `Display`, which names neither its output nor its errors: those
-/// are for its owner ([`Process::errors`](super::Process::errors)).
+/// Why a program gave no answer. `Display` says it in one sentence, without the program's output and errors: those are for
+/// its owner ([`Process::errors`](super::Process::errors)).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// It was never run.
     NotStarted {
@@ -28,7 +29,7 @@ pub enum Fault {
         /// How much it had.
         limit: Duration,
     },
-    /// It used little CPU time, but nothing came for so long that nothing will.
+    /// It did not answer in time by the clock, though it used little CPU time.
     Wall {
         /// How long it was waited for.
         limit: Duration,
@@ -50,7 +51,7 @@ pub enum Fault {
     },
     /// It runs, but closed its output.
     Closed,
-    /// It wrote what is not UTF-8.
+    /// Its output is not UTF-8.
     NotText,
 }
 

@@ -48,7 +48,7 @@ mod unix {
         Some(Usage { cpu, memory, threads: number(20)? as u32 })
     }
 
-    /// How it ended, if it did. It is not reaped, so that its number, which is its group's, stays its own.
+    /// How it ended, if it did. It is not reaped yet, so its id, which is also the id of its group, is not given to another.
     pub(crate) fn ended(child: &mut Child) -> Option<End> {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(pid(child)), options).ok()??;
@@ -62,7 +62,7 @@ mod unix {
         let _ = child.wait();
     }
 
-    /// Stops the group, or lets it go on.
+    /// Stops the group, or lets it continue.
     pub(crate) fn stop(child: &Child, stop: bool) {
         let _ = kill_process_group(pid(child), if stop { Signal::STOP } else { Signal::CONT });
     }
@@ -78,7 +78,7 @@ mod other {
 
     use super::{End, Usage};
 
-    /// Not told here: only the wall limit holds.
+    /// Unknown on this system: only the limit by the clock holds.
     pub(crate) fn usage(_: &Child) -> Option<Usage> {
         None
     }
@@ -95,6 +95,6 @@ mod other {
         let _ = child.wait();
     }
 
-    /// There is no such thing here.
+    /// This system cannot stop a group.
     pub(crate) fn stop(_: &Child, _: bool) {}
 }

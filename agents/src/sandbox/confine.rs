@@ -11,19 +11,20 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{Orders, WAY_OUT, reach, syscalls};
+use super::orders::{Orders, WAY_OUT};
+use super::{reach, syscalls};
 
-/// Far beyond what a host lets pass, in seconds: for programs whose host does not look.
+/// CPU time in seconds, far beyond what a host allows: for programs whose host has stopped watching.
 const CPU: u64 = 24 * 3600;
 /// Files open at a time.
 const FILES: u64 = 256;
 
 /// The least that Landlock must be able to do.
 const LEAST: ABI = ABI::V1;
-/// The newest of it that is known here; what the kernel lacks of it is left out.
+/// The newest version known here; what the kernel lacks of it is left out.
 const MOST: ABI = ABI::V6;
 
-/// Says whether this kernel can do it, before anything is started.
+/// Checks that this kernel can do it, before anything is started.
 pub(super) fn available() -> Result<(), String> {
     let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     let made = least.handle_access(AccessFs::from_all(LEAST)).and_then(Ruleset::create);
@@ -41,11 +42,11 @@ pub(super) fn exec(orders: &Orders, program: &str, args: &[String]) -> String {
 fn confine(orders: &Orders) -> Result<(), String> {
     let to = |what: &'static str| move |e: rustix::io::Errno| format!("{what}: {e}");
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(to("parent-death signal"))?;
-    // It may have died before that was set.
+    // The host may have died before that was set.
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get() as u32) != Some(orders.host) {
         return Err("the host is gone".to_owned());
     }
-    // If memory runs out, the program goes and not its host. A kernel without this has no need of it.
+    // If memory runs out, the kernel ends the program and not its host. Kernels without this file do not need it.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let limits = [
         (Resource::Core, 0),
@@ -54,10 +55,10 @@ fn confine(orders: &Orders) -> Result<(), String> {
         (Resource::Fsize, orders.file),
         (Resource::Nofile, FILES),
     ];
-    // No limit of processes: the system counts all that the user has, and denies root none. New processes are denied by
+    // Processes are not limited here: the system counts all that the user has, and never denies root one. New processes are denied by
     // the call that makes them, and the host counts threads.
     for (resource, limit) in limits {
-        // What is less already stays so.
+        // A limit that is lower already stays so.
         let limit = rustix::process::getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
         setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) }).map_err(to("resource limits"))?;
     }
@@ -91,7 +92,7 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
         .handle_access(AccessNet::from_all(MOST))?
         .scope(Scope::from_all(MOST))?
         .create()?
-        // What is not there needs no rule.
+        // A missing file does not need a rule.
         .add_rules(path_beneath_rules(reach::SYSTEM, read))?
         .add_rules(path_beneath_rules(&orders.read, read))?
         .add_rules(path_beneath_rules([&orders.folder], write))?

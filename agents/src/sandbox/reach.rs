@@ -69,10 +69,10 @@ pub(crate) fn find(name: &str) -> Result<PathBuf, String> {
         return match (path.is_file(), runs(path)) {
             (_, true) => std::path::absolute(path).map_err(|e| e.to_string()),
             (true, false) => Err(format!("{name} is not executable; `chmod +x {name}`")),
-            (false, _) => Err(format!("there is no file {name} here")),
+            (false, _) => Err(format!("the file {name} is missing here")),
         };
     }
-    // Debian keeps engines where not every PATH leads.
+    // Debian keeps engines in a folder that is not on every PATH.
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/local/games", "/usr/games"].map(PathBuf::from));
     let found = folders.map(|folder| folder.join(name)).find(|path| runs(path));
@@ -90,8 +90,8 @@ fn executable(_: &std::fs::Metadata) -> bool {
     true
 }
 
-/// Version managers put scripts on PATH that start the program proper, which one process alone cannot: the interpreter is
-/// asked which file it is.
+/// Version managers put scripts on PATH that start the real program as a second process, which the sandbox denies. So the
+/// interpreter is asked which file it is.
 fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     let question: &[&str] = match name {
         _ if name.starts_with("python") && !name.contains('/') => &["-c", "import sys; print(sys.executable)"],
@@ -125,7 +125,7 @@ fn own(program: &Path) -> Vec<PathBuf> {
     read
 }
 
-/// Whether a folder holds all that a person has, or what other programs work on.
+/// Whether a folder is too much to open to a program: a home folder, or one that other programs work in.
 fn holds_much(folder: &Path) -> bool {
     let whole = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let folder = whole(folder.to_owned());

@@ -1,7 +1,7 @@
 //! System calls that a player has no use for.
 //!
-//! What is listed is denied, not the rest: a list of what runtimes need would break with their next release. The call
-//! fails in the program as if it lacked the permission; nothing is ended for it.
+//! The calls listed here are denied, the rest is allowed: a list of what runtimes need would break with their next release.
+//! A denied call fails as if the permission were missing; the program is not ended for it.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// Which libc names on some machines alone; the number is the same on all.
+/// libc names it on some machines only; the number is the same on all.
 const FCHMODAT2: c_long = 452;
 
 /// Denied whatever the arguments.
 #[rustfmt::skip]
 const NEVER: &[c_long] = &[
-    // Sockets. A pair of them reaches nobody, as long as it cannot be named or connected anew.
+    // Sockets. A pair of them reaches no other process, as long as it cannot be named or connected anew.
     SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendmsg, SYS_sendmmsg,
     // A second kernel interface, which this filter does not see.
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
@@ -36,10 +36,10 @@ const NEVER: &[c_long] = &[
     // Parts of the kernel where holes were found.
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_lookup_dcookie,
     SYS_fanotify_init, SYS_name_to_handle_at, SYS_open_by_handle_at,
-    // What Landlock does not see of files: whose they are, and what may be done with them.
+    // What Landlock does not cover: owners and permissions of files.
     SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
-    // Memory that is nobody's, or stays when its maker is gone.
+    // Memory that outlives its process.
     SYS_memfd_create, SYS_memfd_secret, SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_semget, SYS_mq_open,
 ];
 
@@ -68,11 +68,11 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     when(SYS_clone, vec![(0, Qword, MaskedEq(CLONE_THREAD as u64), 0)])?;
     // A message to an address.
     when(SYS_sendto, vec![(4, Qword, Ne, 0)])?;
-    // Signals to anybody else.
+    // Signals to other processes.
     for call in [SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo] {
         when(call, vec![(0, Dword, Ne, me)])?;
     }
-    // Limits of anybody else.
+    // Limits of other processes.
     when(SYS_prlimit64, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
     // Outliving the host.
     when(SYS_prctl, vec![(0, Dword, Eq, PR_SET_PDEATHSIG as u64)])?;
@@ -84,7 +84,7 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Which argument, how much of it, how it is compared, with what.
+/// Which argument, its width, how it is compared, and with what.
 type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
 fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(), Box<dyn std::error::Error>> {

@@ -23,44 +23,35 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Turn};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, RewardModel, Spec, Utility};
 
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::does_not_play;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "alphabeta",
-    kind: Kind::Builtin,
-    doc: "looks ahead a number of plies; two seats, zero sum, no chance, nothing hidden",
-    args: &[
-        ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
-            .default_unless("4", "nodes"),
-        ArgDef::new(
-            "nodes",
-            ArgKind::Int { min: 1, max: 1_000_000_000 },
-            "positions to look at, at least one ply deep",
-        ),
-        ArgDef::new(
-            "noise",
-            ArgKind::Number { min: 0.0, max: 1.0 },
-            "error in the moves' values, in spans of the returns",
-        )
-        .default("0"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "alphabeta",
+    "looks ahead a number of plies; two seats, zero sum, no chance, nothing hidden",
     build,
-};
+)
+.args(&[
+    ArgDef::new("depth", ArgKind::Int { min: 1, max: MOST_PLIES as u64 }, "plies to look ahead")
+        .default_unless("4", "nodes"),
+    ArgDef::new("nodes", ArgKind::Int { min: 1, max: 1_000_000_000 }, "positions to look at, at least one ply deep"),
+    ArgDef::new("noise", ArgKind::Number { min: 0.0, max: 1.0 }, "error in the moves' values, in spans of the returns")
+        .default("0"),
+]);
 
-/// The deepest search; deeper ones would need a greater stack.
+/// The deepest search; a deeper one would need a larger stack.
 const MOST_PLIES: usize = 1_000;
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
         let fits = "it plays games of two seats and zero sum, one move at a time, without chance, with nothing hidden; \
                     mcts plays this one";
-        return Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+        return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(AlphaBeta {
         depth: spec.int("depth").map_or(MOST_PLIES, |depth| depth as usize),
@@ -120,7 +111,7 @@ impl Agent for AlphaBeta {
             return Err(AgentError::failed("alphabeta: the game finds none of its moves promising"));
         };
         let deepest = self.depth.min(spec.max_length as usize).max(1);
-        let mut search = Search::new(root, deepest, self.nodes, deadline);
+        let mut search = AlphaBetaSearch::new(root, deepest, self.nodes, deadline);
         let mut reached = 0;
         for depth in 1..=deepest {
             search.open = false;
@@ -148,7 +139,7 @@ impl Agent for AlphaBeta {
             }
         }
         let value = (choice.value * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(choice.action)).note("depth", reached).note("value", value);
+        let answer = Answer::id(choice.action).note("depth", reached).note("value", value);
         let answer = answer.note("nodes", search.nodes);
         Ok(if search.late { answer.note("cut", true) } else { answer })
     }
@@ -157,13 +148,13 @@ impl Agent for AlphaBeta {
 /// What a value in the table says about the true one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bound {
-    /// Nothing: the slot is empty.
+    /// The slot is empty.
     Empty,
-    /// It is this.
+    /// Exactly this.
     Exact,
-    /// It is this or more.
+    /// This or more.
     Least,
-    /// It is this or less.
+    /// This or less.
     Most,
 }
 
@@ -187,7 +178,7 @@ const NOISY_NODES: u64 = 200;
 const EARLY_MOVES: usize = 4;
 const DEPTH_TO_REDUCE: usize = 3;
 
-struct Search {
+struct AlphaBetaSearch {
     /// The position at every ply of the line being looked at.
     line: Vec<Box<dyn DynState>>,
     /// The moves at every ply, best guesses first.
@@ -196,15 +187,15 @@ struct Search {
     killers: Vec<[Action; 2]>,
     /// A power of two of slots, or none at all.
     table: Vec<Slot>,
-    /// How much each action has cut off, by seat: the order of moves that nothing else is known of.
+    /// How much each action has cut off, by seat: the order of moves about which nothing else is known.
     history: [Vec<u32>; 2],
     /// Evaluations stay between these, so that only ends count as won or lost.
     within: [f64; 2],
     returns: [f64; 2],
     nodes: u64,
-    /// From how many nodes on the noisy moves of this horizon are followed no further.
+    /// After this many nodes the noisy moves of this horizon are not followed further.
     noisy_until: u64,
-    /// How many nodes end the search, once the first iteration is over.
+    /// The search ends after this many nodes, but not before the first iteration is over.
     most_nodes: u64,
     /// Whether this iteration met the horizon, or the table, which may stand for it.
     open: bool,
@@ -214,14 +205,14 @@ struct Search {
     late: bool,
 }
 
-impl Search {
+impl AlphaBetaSearch {
     fn new(root: Box<dyn DynState>, depth: usize, nodes: u64, deadline: Option<Instant>) -> Self {
         let spec = root.spec();
         let tabled = root.hash().is_some() && spec.rewards == RewardModel::Terminal && depth > 2;
         let by_nodes = nodes.min(1 << 20).next_power_of_two();
         let slots = if tabled { by_nodes.min(1 << (2 * depth + 6).min(20)) } else { 0 };
         let edge = (spec.max_return - spec.min_return) * 1e-6;
-        Search {
+        AlphaBetaSearch {
             table: vec![EMPTY; slots as usize],
             moves: Vec::new(),
             killers: Vec::new(),
@@ -255,7 +246,7 @@ impl Search {
                 }
                 _ => self.value(1, seat, depth - 1, f64::NEG_INFINITY, f64::INFINITY),
             };
-            // The first iteration is looked through whatever it costs, so that there is a choice.
+            // The first iteration is always completed, so that there is a move to choose.
             if self.stopped && depth > 1 {
                 break;
             }
@@ -303,12 +294,12 @@ impl Search {
         self.returns[seat]
     }
 
-    /// As [`Search::value`], for the seat to move and no plies left, but `left` for noisy moves.
+    /// As [`AlphaBetaSearch::value`], for the seat to move and no plies left, but `left` for noisy moves.
     fn horizon(&mut self, ply: usize, mover: Seat, left: usize, mut alpha: f64, beta: f64) -> f64 {
         self.open = true;
         let mut moves = self.list(ply);
         let may_leave = left == 0 || self.stopped || self.line[ply].noisy(mover, &mut moves);
-        // The last word is an answer: a threat that nobody has answered yet is no gain.
+        // The last word is an answer: a threat that can still be answered is not a gain.
         if may_leave && (left <= 1 || self.nodes >= self.noisy_until) {
             moves.clear();
         }
@@ -336,7 +327,7 @@ impl Search {
         most
     }
 
-    /// As [`Search::value`], for the seat to move and with plies left.
+    /// As [`AlphaBetaSearch::value`], for the seat to move and with plies left.
     fn node(&mut self, ply: usize, mover: Seat, depth: usize, mut alpha: f64, mut beta: f64) -> f64 {
         self.stopped |= self.nodes >= self.most_nodes;
         if self.stopped {

@@ -1,7 +1,7 @@
 //! `expectiminimax`: looks a number of decisions ahead, with every chance outcome weighed by its probability.
 //!
-//! For games of any number of seats, each of which is taken to play for its own return. A die costs no depth: what counts
-//! are decisions. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
+//! For games of any number of seats, each of which is taken to play for its own return. A die does not cost depth: only
+//! decisions count. Positions at the horizon count what the game's evaluation says, or the returns so far where it gives
 //! none; ends count their returns. The depth grows up to `depth`, until nothing is left to look at or a deadline is near.
 //! Of equally good moves it plays the first in an order shuffled by the turn's stream.
 //!
@@ -12,21 +12,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, GameRef, Outcomes, Turn};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, Spec};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::does_not_play;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "expectiminimax",
-    kind: Kind::Builtin,
-    doc: "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
-    args: &[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "expectiminimax",
+    "looks ahead a number of decisions and over all chance outcomes; any number of seats, nothing hidden",
     build,
-};
+)
+.args(&[ArgDef::new("depth", ArgKind::Int { min: 1, max: 1_000 }, "decisions to look ahead").default("2")]);
 
 /// As many seats as a turn can name.
 const SEATS: usize = 16;
@@ -36,11 +35,11 @@ const NODES_PER_LOOK: u64 = 256;
 /// What every seat gets.
 type Values = [f64; SEATS];
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     if let Some(why) = misfit(game.spec()) {
         let fits = "it plays games of one move at a time, with nothing hidden and chances that can be listed; mcts plays \
                     this one";
-        return Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+        return Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     }
     Ok(Arc::new(Expectiminimax { depth: spec.int("depth").unwrap_or(1) }))
 }
@@ -70,7 +69,7 @@ impl Agent for Expectiminimax {
         let mut rng = ask.stream();
         let root = ask.view().world(&mut rng);
         rng.shuffle(&mut order);
-        let mut search = Search { nodes: 0, open: false, deadline, stopped: false };
+        let mut search = ExpectiminimaxSearch { nodes: 0, open: false, deadline, stopped: false };
         let (mut choice, mut reached) = (order[0], (0, 0.0));
         for depth in 1..=self.depth {
             search.open = false;
@@ -90,7 +89,7 @@ impl Agent for Expectiminimax {
     }
 }
 
-struct Search {
+struct ExpectiminimaxSearch {
     nodes: u64,
     /// Whether this iteration met the horizon.
     open: bool,
@@ -98,8 +97,8 @@ struct Search {
     stopped: bool,
 }
 
-impl Search {
-    /// The best of `moves` for `seat`, the first of equals, and what it brings everybody.
+impl ExpectiminimaxSearch {
+    /// The best of `moves` for `seat`, the first of equals, and what it brings every seat.
     fn best(&mut self, state: &dyn DynState, seat: usize, moves: &[Action], depth: u64) -> (Action, Values) {
         let mut best = (0, [f64::NEG_INFINITY; SEATS]);
         let mut next = state.boxed();
@@ -114,7 +113,7 @@ impl Search {
         best
     }
 
-    /// What a position is worth to every seat, with so many decisions left to look at.
+    /// What a position is worth to every seat, with this many decisions left to look at.
     fn values(&mut self, state: &dyn DynState, depth: u64) -> Values {
         self.nodes += 1;
         if self.nodes.is_multiple_of(NODES_PER_LOOK) && self.deadline.is_some_and(|t| Instant::now() >= t) {

@@ -12,7 +12,7 @@
 //! they are shown, and one edge for all that look the same where they are hidden. The action with most visits is played,
 //! the greater mean of equals. Unlike [`mcts`](super::mcts), which searches each world as if everybody saw it, one decision
 //! is made for all the worlds that the seat cannot tell apart; opponents are still modelled as if they could see the
-//! seat's cards, and the answer is one action, not a mixture: no equilibrium comes of it.
+//! seat's cards, and the answer is one action, not a mixture, so the play does not reach an equilibrium.
 //!
 //! Source: Cowling, Powley and Whitehouse, *Information set Monte Carlo tree search* (2012), algorithm SO-ISMCTS.
 
@@ -21,33 +21,32 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::{Action, Ask, DynState, DynView, GameRef, Mover, Outcomes, Seat, Stream, Turn, Viewer};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::{Dynamics, Information};
 
 use super::tree::{Logs, ROLLOUT_LIMIT};
-use crate::agent::{Agent, Answer, Move};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::does_not_play;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Nodes at most: a tree that is full is searched on without growing.
+/// Most nodes. A full tree is still searched, without growing.
 const MAX_NODES: usize = 1 << 22;
 const NO_ROOM: u32 = u32::MAX;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "ismcts",
-    kind: Kind::Builtin,
-    doc: "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
-    args: &[
-        ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
-        ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "ismcts",
+    "information set Monte Carlo tree search: one tree for all worlds that the seat cannot tell apart",
     build,
-};
+)
+.args(&[
+    ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move").default("1000"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("1.4"),
+]);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let facts = game.spec();
-    let unfit = |why: &str| Err(AgentError::unfit(spec.name(), &facts.game, why, "mcts searches such games"));
+    let unfit = |why: &str| Err(does_not_play(spec.name(), &facts.game, why, "mcts searches such games"));
     if facts.information == Information::Perfect {
         return unfit("nothing is hidden in it");
     }
@@ -70,7 +69,7 @@ impl Agent for Ismcts {
             _ => {}
         }
         let (view, mut rng) = (ask.view(), ask.stream());
-        let mut search = Search::new(ask.seat, &*view, self.c);
+        let mut search = IsmctsSearch::new(ask.seat, &*view, self.c);
         let (mut made, mut cut) = (0, false);
         while made < self.sims && !cut {
             search.simulate(&*view, &mut rng);
@@ -79,7 +78,7 @@ impl Agent for Ismcts {
         }
         let best = search.best().unwrap_or(Arm::new(ask.legal[0], ask.seat));
         let value = (best.mean() * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(best.action)).note("sims", made).note("value", value);
+        let answer = Answer::id(best.action).note("sims", made).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 }
@@ -115,7 +114,7 @@ enum Edge {
 }
 
 /// The tree of one search.
-struct Search {
+struct IsmctsSearch {
     me: Seat,
     c: f64,
     /// By node: the actions met there so far, ascending.
@@ -135,10 +134,10 @@ struct Search {
     outcomes: Outcomes,
 }
 
-impl Search {
+impl IsmctsSearch {
     fn new(me: Seat, view: &dyn DynView, c: f64) -> Self {
         let players = view.spec().players as usize;
-        Search {
+        IsmctsSearch {
             me,
             c,
             nodes: vec![Vec::new()],

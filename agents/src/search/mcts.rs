@@ -9,7 +9,7 @@
 //!
 //! `form=puct` chooses by AlphaZero's formula instead: a child is worth `mean + c * prior * sqrt(parent's visits) /
 //! (1 + visits)`, where a child that was never visited counts with the middle of the game's bounds for its mean, and is not
-//! visited before its turn comes. There is no network: where the game evaluates positions, the prior of a move is in
+//! visited before its turn comes. It works without a network: where the game evaluates positions, the prior of a move is in
 //! proportion to 1 / (1 + d / m), with d how much worse than the best move's the position behind it is for the seat, and m the
 //! mean of that over the moves; elsewhere all moves have the same prior. `c` is AlphaGo Zero's constant; AlphaZero's begins
 //! at 1.25 and hardly grows in searches of this size.
@@ -44,48 +44,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_env::{Action, Ask, DynState, GameRef, Seat, Stream};
+use ludex_protocol::Refusal;
 use ludex_protocol::spec::Information;
 
 use super::reuse::Memory;
-use super::tree::{Settings, Tree};
-use crate::agent::{Agent, Answer, Move};
+use super::tree::{Tree, TreeSettings};
+use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
+use crate::refusal::{bad_value, does_not_play};
 use crate::solve::tree::digest;
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "mcts",
-    kind: Kind::Builtin,
-    doc: "Monte Carlo tree search: UCT with random rollouts; samples worlds where information is hidden",
-    args: &[
-        ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
-            .default_unless("1000", "ms"),
-        ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
-        ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's")
-            .default("uct"),
-        ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
-        ArgDef::new(
-            "rollout",
-            ArgKind::Int { min: 0, max: 1_000_000 },
-            "plies after which a rollout is cut and evaluated",
-        ),
-        ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
-        ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
-            .default("16"),
-        ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
-        ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
-    ],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "mcts",
+    "Monte Carlo tree search: UCT with random rollouts; samples worlds where information is hidden",
     build,
-};
+)
+.args(&[
+    ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "simulations per move")
+        .default_unless("1000", "ms"),
+    ArgDef::new("ms", ArgKind::Int { min: 1, max: 86_400_000 }, "time per move instead: not reproducible"),
+    ArgDef::new("form", ArgKind::Text, "how moves are chosen in the tree: uct, or puct, AlphaZero's").default("uct"),
+    ArgDef::new("c", ArgKind::Number { min: 0.0, max: 1e6 }, "exploration").default("2"),
+    ArgDef::new("rollout", ArgKind::Int { min: 0, max: 1_000_000 }, "plies after which a rollout is cut and evaluated"),
+    ArgDef::new("solve", ArgKind::Flag, "back proven results up").default("true"),
+    ArgDef::new("worlds", ArgKind::Int { min: 1, max: 10_000 }, "worlds sampled where information is hidden")
+        .default("16"),
+    ArgDef::new("reuse", ArgKind::Flag, "keep the tree between turns: not reproducible").default("false"),
+    ArgDef::new("peek", ArgKind::Flag, "search the true state: in-process and unrated only").default("false"),
+]);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let hidden = game.spec().information == Information::Imperfect;
-    let unfit = |why: &str, fits: &str| Err(AgentError::unfit(spec.name(), &game.spec().game, why, fits));
+    let unfit = |why: &str, fits: &str| Err(does_not_play(spec.name(), &game.spec().game, why, fits));
     let form = spec.text("form").unwrap_or_default();
     if !["uct", "puct"].contains(&form.as_str()) {
-        return Err(AgentError::value("form", &form, "uct or puct".to_owned()));
+        return Err(bad_value("form", &form, "uct or puct"));
     }
     let cut = spec.int("rollout").map(|n| n as usize);
     if cut.is_some() && game.start().evaluate(0).is_none() {
@@ -104,7 +98,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
     Ok(Arc::new(Mcts {
         sims: spec.int("sims").unwrap_or(u64::MAX),
         time: spec.int("ms").map(Duration::from_millis),
-        settings: Settings { c: spec.number("c").unwrap_or(2.0), solve: spec.flag("solve"), puct: form == "puct", cut },
+        settings: TreeSettings {
+            c: spec.number("c").unwrap_or(2.0),
+            solve: spec.flag("solve"),
+            puct: form == "puct",
+            cut,
+        },
         memory: reuse.then(Memory::default),
         worlds: if hidden { spec.int("worlds").unwrap_or(1) } else { 1 },
         peek: spec.peeks(),
@@ -114,7 +113,7 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError>
 struct Mcts {
     sims: u64,
     time: Option<Duration>,
-    settings: Settings,
+    settings: TreeSettings,
     memory: Option<Memory>,
     worlds: u64,
     peek: bool,
@@ -168,7 +167,7 @@ impl Agent for Mcts {
         let start = Instant::now();
         let own = self.time.map(|t| start + t);
         let end = own.into_iter().chain(deadline).min();
-        // Fewer where there are few simulations: a world in which not every action is tried says nothing.
+        // With few simulations there are fewer worlds: a world in which not every action is tried is useless.
         let each = ask.legal.len() as u64 + 1;
         let worlds = if peeked.is_some() { 1 } else { self.worlds.min(self.sims / each).max(1) };
         let mut rng = ask.stream();
@@ -195,7 +194,7 @@ impl Agent for Mcts {
             memory.keep(tree, ask.seat, ask.legal[at]);
         }
         let value = (sum[at].mean() * 1e4).round() / 1e4;
-        let answer = Answer::new(Move::Id(ask.legal[at])).note("sims", done).note("value", value);
+        let answer = Answer::id(ask.legal[at]).note("sims", done).note("value", value);
         Ok(if cut { answer.note("cut", true) } else { answer })
     }
 

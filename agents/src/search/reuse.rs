@@ -56,7 +56,7 @@ impl Memory {
 mod tests {
     use ludex_env::Stream;
 
-    use super::super::tree::Settings;
+    use super::super::tree::TreeSettings;
     use super::*;
 
     #[test]
@@ -64,7 +64,7 @@ mod tests {
         // Pig pays when the episode ends, and has dice and turns of several moves.
         for name in ["connect_four", "pig", "iterated_prisoners_dilemma"] {
             let game = ludex_env::load(name).unwrap();
-            let settings = Settings { c: 2.0, solve: true, puct: false, cut: None };
+            let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
             let (mut tree, mut rng) = (Tree::new(game.start(), settings), Stream::named(name));
             (0..2_000).for_each(|_| tree.simulate(&mut rng));
             let most = tree.candidates(0).max_by_key(|c| c.visits).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn few_trees_are_kept() {
         let game = ludex_env::load("connect_four").unwrap();
-        let settings = Settings { c: 2.0, solve: true, puct: false, cut: None };
+        let settings = TreeSettings { c: 2.0, solve: true, puct: false, cut: None };
         let (memory, mut rng) = (Memory::default(), Stream::named("few"));
         for _ in 0..20 {
             let mut tree = Tree::new(game.start(), settings);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ludex_env::{Action, DynState, Outcomes, Seat, SeatSet, Stream, Turn};
 
-/// Nodes at most (640 MB): a tree that is full is searched on without growing.
+/// Most nodes (640 MB). A full tree is still searched, without growing.
 const MAX_NODES: usize = 1 << 24;
 /// Steps of a rollout at most, against games that do not end under random play.
 pub(super) const ROLLOUT_LIMIT: usize = 1_000_000;
@@ -13,24 +13,24 @@ const CURIOSITY: f64 = 0.1;
 /// Positions looked at for [`Tree::next_turns`].
 const MOST_REPLIES: usize = 256;
 const NONE: u32 = u32::MAX;
-/// In [`Node::by`]: no seat chose this node, so it has no value of anybody's.
+/// In [`Node::by`]: no seat chose this node, so its value belongs to no seat.
 const NOBODY: u8 = u8::MAX;
 
 /// What a node's children are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NodeKind {
     /// Not known yet: the node was never entered a second time.
     Fresh,
     /// Actions of one seat, in shuffled order.
     Choice,
     /// Outcomes, in the game's order.
     Chance,
-    /// [Arms](Kind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
+    /// [Arms](NodeKind::Arm) of every acting seat, seat by seat, each in shuffled order. The position behind a joint move is
     /// found through [`Tree::joint`].
     Joint,
-    /// None ever: the node is one seat's part of a joint move.
+    /// It never has children: the node is one seat's part of a joint move.
     Arm,
-    /// None: the episode is over.
+    /// It has no children: the episode is over.
     Over,
 }
 
@@ -54,11 +54,11 @@ struct Node {
     proof: u32,
     /// Who chose `action`.
     by: u8,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 impl Node {
-    fn new(action: Action, by: u8, kind: Kind) -> Self {
+    fn new(action: Action, by: u8, kind: NodeKind) -> Self {
         Node { mean: 0.0, bonus: 0.0, visits: 0, action, first: 0, count: 0, proof: NONE, by, kind }
     }
 
@@ -79,7 +79,7 @@ pub(super) struct Candidate {
 
 /// How to search.
 #[derive(Clone, Copy)]
-pub(super) struct Settings {
+pub(super) struct TreeSettings {
     /// Weight of the exploration bonus, in units of half the spread of the returns seen.
     pub c: f64,
     /// Whether proven returns are backed up.
@@ -92,7 +92,7 @@ pub(super) struct Settings {
 
 /// The tree of one search, and everything that a simulation needs, so that it allocates nothing but nodes.
 pub(super) struct Tree {
-    settings: Settings,
+    settings: TreeSettings,
     root: Box<dyn DynState>,
     /// Returns up to the root, which a search leaves out.
     base: Vec<f64>,
@@ -128,7 +128,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// An empty tree over `root`.
-    pub fn new(root: Box<dyn DynState>, settings: Settings) -> Self {
+    pub fn new(root: Box<dyn DynState>, settings: TreeSettings) -> Self {
         let spec = root.spec();
         let players = spec.players as usize;
         let base = root.returns();
@@ -141,7 +141,7 @@ impl Tree {
             work: root.boxed(),
             ahead: settings.puct.then(|| root.boxed()),
             root,
-            nodes: vec![Node::new(0, NOBODY, Kind::Fresh)],
+            nodes: vec![Node::new(0, NOBODY, NodeKind::Fresh)],
             proofs: Vec::new(),
             joint: HashMap::new(),
             joint_means: Vec::new(),
@@ -176,22 +176,23 @@ impl Tree {
             next.play_unchecked(self.nodes[at].action);
             (next, at)
         };
-        let own =
-            self.nodes[0].children().find(|&i| self.nodes[i].action == action && self.nodes[0].kind == Kind::Choice);
+        let own = self.nodes[0]
+            .children()
+            .find(|&i| self.nodes[i].action == action && self.nodes[0].kind == NodeKind::Choice);
         pending.extend(own.map(|at| after(&*self.root, at)));
         let mut looked = 0;
         while let Some((state, at)) = pending.pop().filter(|_| looked < MOST_REPLIES) {
             looked += 1;
             let node = &self.nodes[at];
             match node.kind {
-                Kind::Choice if usize::from(self.nodes[node.first as usize].by) == seat => {
+                NodeKind::Choice if usize::from(self.nodes[node.first as usize].by) == seat => {
                     found.push((state, at as u32))
                 }
-                Kind::Choice | Kind::Chance => {
+                NodeKind::Choice | NodeKind::Chance => {
                     let visited = node.children().filter(|&i| self.nodes[i].visits > 0);
                     pending.extend(visited.map(|i| after(&*state, i)));
                 }
-                Kind::Fresh | Kind::Joint | Kind::Arm | Kind::Over => {}
+                NodeKind::Fresh | NodeKind::Joint | NodeKind::Arm | NodeKind::Over => {}
             }
         }
         found.into_iter()
@@ -206,7 +207,7 @@ impl Tree {
         while i < tree.nodes.len() {
             let first = tree.nodes.len() as u32;
             let node = &mut tree.nodes[i];
-            if node.kind == Kind::Joint {
+            if node.kind == NodeKind::Joint {
                 return None;
             }
             if let Some(gone) = gone.get(usize::from(node.by)) {
@@ -228,7 +229,7 @@ impl Tree {
     /// Whether more simulations could not change the answer: the root is proven, or there is one action only.
     pub fn settled(&self) -> bool {
         let root = &self.nodes[0];
-        root.proof != NONE || (root.kind == Kind::Choice && root.count == 1)
+        root.proof != NONE || (root.kind == NodeKind::Choice && root.count == 1)
     }
 
     /// The actions of `seat` at the root; none before two simulations were made.
@@ -256,7 +257,7 @@ impl Tree {
                 self.returns.copy_from_slice(&self.proofs[from..from + self.base.len()]);
                 break true;
             }
-            if node.visits == 0 || (node.kind == Kind::Fresh && !self.expand(at, rng)) {
+            if node.visits == 0 || (node.kind == NodeKind::Fresh && !self.expand(at, rng)) {
                 let over = self.play_out(rng);
                 if over && self.settings.solve {
                     let proof = self.proofs.len() as u32;
@@ -266,10 +267,10 @@ impl Tree {
                 break over && self.settings.solve;
             }
             at = match self.nodes[at].kind {
-                Kind::Choice => self.choose(at),
-                Kind::Chance => self.draw(at, rng),
-                Kind::Joint => self.choose_together(at, rng),
-                Kind::Fresh | Kind::Arm | Kind::Over => {
+                NodeKind::Choice => self.choose(at),
+                NodeKind::Chance => self.draw(at, rng),
+                NodeKind::Joint => self.choose_together(at, rng),
+                NodeKind::Fresh | NodeKind::Arm | NodeKind::Over => {
                     self.take_returns();
                     break false;
                 }
@@ -301,32 +302,32 @@ impl Tree {
             return false;
         }
         let kind = match self.work.turn() {
-            Turn::Over => Kind::Over,
+            Turn::Over => NodeKind::Over,
             Turn::Seat(seat) => {
-                self.push_actions(SeatSet(1 << seat), Kind::Fresh, rng);
+                self.push_actions(SeatSet(1 << seat), NodeKind::Fresh, rng);
                 self.set_priors(first, seat);
-                Kind::Choice
+                NodeKind::Choice
             }
             Turn::Together(set) => {
-                self.push_actions(set, Kind::Arm, rng);
-                Kind::Joint
+                self.push_actions(set, NodeKind::Arm, rng);
+                NodeKind::Joint
             }
             Turn::Chance => {
                 self.work.chance(&mut self.outcomes);
-                self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY, Kind::Fresh)));
-                Kind::Chance
+                self.nodes.extend(self.outcomes.items().iter().map(|&(a, _)| Node::new(a, NOBODY, NodeKind::Fresh)));
+                NodeKind::Chance
             }
         };
         let count = self.nodes.len() - first;
         let node = &mut self.nodes[at];
         // A node without a move is an end, whatever the game says.
-        node.kind = if count == 0 { Kind::Over } else { kind };
+        node.kind = if count == 0 { NodeKind::Over } else { kind };
         (node.first, node.count) = (first as u32, count as u32);
         true
     }
 
     /// Adds the actions of each seat, shuffled, so that the order of ids says nothing about the order of visits.
-    fn push_actions(&mut self, seats: SeatSet, kind: Kind, rng: &mut Stream) {
+    fn push_actions(&mut self, seats: SeatSet, kind: NodeKind, rng: &mut Stream) {
         for seat in seats.iter() {
             self.legal.clear();
             self.work.legal(seat, &mut self.legal);
@@ -419,7 +420,7 @@ impl Tree {
         self.work.play_together_unchecked(&self.together);
         let (nodes, means) = (&mut self.nodes, &mut self.joint_means);
         *self.joint.entry((at as u32, code)).or_insert_with(|| {
-            nodes.push(Node::new(means.len() as u32, NOBODY, Kind::Fresh));
+            nodes.push(Node::new(means.len() as u32, NOBODY, NodeKind::Fresh));
             means.resize(means.len() + self.base.len(), 0.0);
             nodes.len() as u32 - 1
         }) as usize
@@ -469,7 +470,7 @@ impl Tree {
             for other in arms.clone().filter(|&other| other != played) {
                 let step = |arm: usize| stride.wrapping_mul((arm - from) as u128);
                 let code = code.wrapping_sub(step(played)).wrapping_add(step(other));
-                // A joint move never played is not regretted; curiosity will play it.
+                // A joint move that was never played is not regretted; a random choice will play it.
                 if let Some(&there) = self.joint.get(&(at, code)) {
                     let mean = self.joint_means[self.nodes[there as usize].action as usize + seat];
                     self.nodes[other].bonus += mean - self.returns[seat];
@@ -513,7 +514,7 @@ impl Tree {
                 if node.by != NOBODY {
                     let n = f64::from(node.visits);
                     node.mean += (self.returns[usize::from(node.by)] - node.mean) / n;
-                    if node.kind != Kind::Arm {
+                    if node.kind != NodeKind::Arm {
                         node.bonus = if self.settings.puct { node.bonus * n / (n + 1.0) } else { 1.0 / n.sqrt() };
                     }
                 }
@@ -547,13 +548,13 @@ impl Tree {
         let node = &self.nodes[at];
         let children = &self.nodes[node.children()];
         match node.kind {
-            Kind::Choice => {
+            NodeKind::Choice => {
                 let seat = usize::from(children[0].by);
                 let proven = children.iter().filter(|n| n.proof != NONE);
                 let best = proven.clone().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
                 (best.mean >= self.best[seat] || proven.count() == children.len()).then_some(best.proof)
             }
-            Kind::Chance => {
+            NodeKind::Chance => {
                 let outcome = |n: &Node| {
                     let from = n.proof as usize;
                     (n.proof != NONE).then(|| &self.proofs[from..from + self.base.len()])
@@ -561,7 +562,7 @@ impl Tree {
                 let first = outcome(&children[0])?;
                 children.iter().all(|n| outcome(n) == Some(first)).then_some(children[0].proof)
             }
-            Kind::Joint | Kind::Fresh | Kind::Arm | Kind::Over => None,
+            NodeKind::Joint | NodeKind::Fresh | NodeKind::Arm | NodeKind::Over => None,
         }
     }
 }

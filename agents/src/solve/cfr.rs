@@ -3,33 +3,32 @@
 //! Source: Zinkevich, Johanson, Bowling and Piccione, *Regret minimization in games with incomplete information* (2007); CFR+:
 //! Tammelin, Burch, Johanson and Bowling, *Solving heads-up limit Texas hold'em* (2015): regrets never fall below 0, seats
 //! are updated one after the other, and the average weighs round t with t. In a zero-sum game of two the average policy
-//! comes as close to an equilibrium as is wanted; in other games it is a policy without such a promise.
+//! comes as close to an equilibrium as wanted; in other games it does not have this property.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use ludex_env::{Ask, GameRef, Seat};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
-use crate::solve::tree::{Kind as NodeKind, Node, Tree};
-use crate::spec::{AgentSpec, ArgDef, ArgKind};
+use crate::refusal::does_not_play;
+use crate::solve::tree::{Node, NodeKind, Tree};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-/// Games with more nodes are not played: whoever asks for the agent waits until the tree is listed.
+/// Games with more nodes are not played, since building the agent takes until the whole tree is listed.
 const MOST_NODES: usize = 20_000;
-/// So many games are kept: clients name parameters, and so games, as they like.
+/// How many solved games are kept. There is a limit because clients choose parameters, and so games, freely.
 const MOST_KEPT: usize = 16;
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "cfr",
-    kind: Kind::Builtin,
-    doc: "plays the average policy of CFR+ over the whole tree: for games as small as Kuhn and Leduc poker",
-    args: &[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "cfr",
+    "plays the average policy of CFR+ over the whole tree: for games as small as Kuhn and Leduc poker",
     build,
-};
+)
+.args(&[ArgDef::new("rounds", ArgKind::Int { min: 1, max: 2_000 }, "rounds of CFR+").default("1000")]);
 
 /// CFR+ on one tree. Policies are as in [`Tree`]: one probability for every action of every information set.
 pub struct Cfr<'t> {
@@ -63,7 +62,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// Plays so many rounds more.
+    /// Plays this many more rounds.
     pub fn run(&mut self, rounds: u32) {
         for _ in 0..rounds {
             self.rounds += 1;
@@ -71,7 +70,7 @@ impl<'t> Cfr<'t> {
         }
     }
 
-    /// The average of all rounds: the policy to play. Where a seat never came to, every action is as likely.
+    /// The average of all rounds: the policy to play. In sets that a seat never reached, all actions are equally likely.
     pub fn average(&self) -> Vec<f64> {
         self.tree.shares(&self.sums)
     }
@@ -156,32 +155,32 @@ type Known = HashMap<(String, u64), Arc<Solved>>;
 /// A server builds an agent for every match.
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let rounds = spec.int("rounds").unwrap_or(1);
     let key = (game.spec().string.clone(), rounds);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(solved) = known.get(&key) {
-        return Ok(Arc::new(Player(solved.clone())));
+        return Ok(Arc::new(CfrPlayer(solved.clone())));
     }
     let fits = format!("it plays games whose whole tree has at most {MOST_NODES} nodes");
     let tree = Tree::build(game, MOST_NODES)
-        .map_err(|why| AgentError::unfit(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
+        .map_err(|why| does_not_play(spec.name(), &game.spec().game, &why.to_string(), &fits))?;
     if known.len() >= MOST_KEPT {
         known.clear();
     }
     let solved = Arc::new(Solved { tree, rounds: rounds as u32, policy: OnceLock::new() });
     known.insert(key, solved.clone());
-    Ok(Arc::new(Player(solved)))
+    Ok(Arc::new(CfrPlayer(solved)))
 }
 
-struct Player(Arc<Solved>);
+struct CfrPlayer(Arc<Solved>);
 
-impl Agent for Player {
+impl Agent for CfrPlayer {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let (tree, policy) = (&self.0.tree, self.0.policy());
         let set = tree.set(ask.seat, &*ask.view());
         let set = set.ok_or_else(|| AgentError::failed("cfr: a view that is not in the game's tree"))?;
-        let drawn = super::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
+        let drawn = super::solution::drawn(&policy[tree.sets()[set].places()], &mut ask.stream());
         Ok(Answer::id(tree.actions(set)[drawn]))
     }
 }

@@ -16,34 +16,32 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
-use crate::roster::{Entry, Kind};
+use crate::refusal::does_not_play;
 use crate::solve::tree::{Tree, digest};
-use crate::spec::AgentSpec;
+use crate::spec::{AgentEntry, AgentSpec};
 
-pub(crate) const ENTRY: Entry = Entry {
-    name: "equilibrium",
-    kind: Kind::Builtin,
-    doc: "plays a stored equilibrium of Kuhn poker, Leduc poker or liar's dice, solved by CFR+",
-    args: &[],
-    free: false,
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "equilibrium",
+    "plays a stored equilibrium of Kuhn poker, Leduc poker or liar's dice, solved by CFR+",
     build,
-};
+);
 
 /// One game's stored policy, unpacked when it is first asked for.
-type Stored = LazyLock<Table>;
+type Stored = LazyLock<PolicyTable>;
 
 /// The stored policies by game.
 static TABLES: [(&str, Stored); 3] = [
-    ("kuhn_poker", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/kuhn_poker.policy")))),
-    ("leduc_poker", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/leduc_poker.policy")))),
-    ("liars_dice", LazyLock::new(|| Table::unpack(include_bytes!("../../tables/liars_dice.policy")))),
+    ("kuhn_poker", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/kuhn_poker.policy")))),
+    ("leduc_poker", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/leduc_poker.policy")))),
+    ("liars_dice", LazyLock::new(|| PolicyTable::unpack(include_bytes!("../../tables/liars_dice.policy")))),
 ];
 
 /// A policy as it is stored: weights of actions by information set.
-pub struct Table(HashMap<u32, Box<[u8]>>);
+pub struct PolicyTable(HashMap<u32, Box<[u8]>>);
 
 /// What stands for an information set in a table.
 fn key(digest: u128) -> u32 {
@@ -64,9 +62,9 @@ fn bytes(shares: &[f64]) -> Vec<u8> {
     best.into_iter().map(|w| w as u8).collect()
 }
 
-impl Table {
+impl PolicyTable {
     /// The stored table of a game with exactly these parameters.
-    pub fn stored(game: &GameRef) -> Option<&'static Table> {
+    pub fn stored(game: &GameRef) -> Option<&'static PolicyTable> {
         let (_, table) = TABLES.iter().find(|(name, _)| *name == game.id())?;
         let default = ludex_env::load(game.id()).ok()?;
         (default.spec().string == game.spec().string).then_some(&**table)
@@ -93,15 +91,15 @@ impl Table {
         Ok(out)
     }
 
-    /// Reads what [`Table::pack`] made; a torn end is left out.
-    pub fn unpack(mut bytes: &[u8]) -> Table {
+    /// Reads what [`PolicyTable::pack`] made; a torn end is left out.
+    pub fn unpack(mut bytes: &[u8]) -> PolicyTable {
         let mut rows = HashMap::new();
         while let [a, b, c, d, count, rest @ ..] = bytes {
             let Some((weights, rest)) = rest.split_at_checked(usize::from(*count)) else { break };
             rows.insert(u32::from_le_bytes([*a, *b, *c, *d]), weights.into());
             bytes = rest;
         }
-        Table(rows)
+        PolicyTable(rows)
     }
 
     /// The weights of the actions of the information set with this digest.
@@ -122,18 +120,18 @@ impl Table {
     }
 }
 
-fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, AgentError> {
-    let Some(table) = Table::stored(game) else {
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    let Some(table) = PolicyTable::stored(game) else {
         let stored = TABLES.each_ref().map(|(name, _)| *name).join(", ");
         let fits = format!("it plays {stored} with their default parameters; cfr solves other small games");
-        return Err(AgentError::unfit(spec.name(), &game.spec().string, "its equilibrium is not stored", &fits));
+        return Err(does_not_play(spec.name(), &game.spec().string, "its equilibrium is not stored", &fits));
     };
-    Ok(Arc::new(Player(table)))
+    Ok(Arc::new(TablePlayer(table)))
 }
 
-struct Player(&'static Table);
+struct TablePlayer(&'static PolicyTable);
 
-impl Agent for Player {
+impl Agent for TablePlayer {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         if let [only] = ask.legal {
             return Ok(Answer::id(*only));

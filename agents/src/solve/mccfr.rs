@@ -12,7 +12,7 @@
 
 use ludex_env::{Seat, Stream};
 
-use crate::solve::tree::{Kind, Node, Tree};
+use crate::solve::tree::{Node, NodeKind, Tree};
 
 /// External-sampling MCCFR on one tree. Policies are as in [`Tree`].
 pub struct Mccfr<'t> {
@@ -30,7 +30,7 @@ impl<'t> Mccfr<'t> {
         Mccfr { tree, rng, regrets: none.clone(), sums: none }
     }
 
-    /// Makes so many iterations more.
+    /// Makes this many more iterations.
     pub fn run(&mut self, iterations: u32) {
         for _ in 0..iterations {
             (0..self.tree.players()).for_each(|seat| {
@@ -49,12 +49,12 @@ impl<'t> Mccfr<'t> {
         let tree = self.tree;
         let node = &tree.nodes()[at];
         match node.kind {
-            Kind::Over(end) => tree.returns(end)[seat],
-            Kind::Chance => {
+            NodeKind::Over(end) => tree.returns(end)[seat],
+            NodeKind::Chance => {
                 let shares: Vec<f64> = node.children().map(|child| tree.probability(child)).collect();
                 self.walk_one(node, &shares, seat)
             }
-            Kind::Choice(set) => {
+            NodeKind::Choice(set) => {
                 let set = tree.sets()[set as usize];
                 let shares = self.matched(set.places());
                 if set.seat != seat {
@@ -71,11 +71,11 @@ impl<'t> Mccfr<'t> {
 
     /// Goes on at one child, drawn by `shares`.
     fn walk_one(&mut self, node: &Node, shares: &[f64], seat: Seat) -> f64 {
-        let drawn = super::drawn(shares, &mut self.rng);
+        let drawn = super::solution::drawn(shares, &mut self.rng);
         self.walk(node.children().start + drawn, seat)
     }
 
-    /// Regret matching: shares in proportion to the positive regrets, the same for all where there are none.
+    /// Regret matching: shares in proportion to the positive regrets, the same for all if none is positive.
     fn matched(&self, places: std::ops::Range<usize>) -> Vec<f64> {
         let regrets = &self.regrets[places];
         let sum: f64 = regrets.iter().map(|r| r.max(0.0)).sum();

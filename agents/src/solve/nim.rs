@@ -7,9 +7,9 @@ use ludex_env::games::nim::View;
 use ludex_env::{Action, Ask, GameRef};
 use serde_json::Value;
 
-use super::{Solution, Solved};
-use crate::bots::view;
+use super::solution::{Solution, Solved};
 use crate::error::AgentError;
+use crate::fit::view;
 
 pub(super) const GAME: &str = "nim";
 

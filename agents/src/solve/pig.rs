@@ -10,9 +10,9 @@ use ludex_env::games::pig::View;
 use ludex_env::{Action, Ask, GameRef};
 use serde_json::Value;
 
-use super::{Solution, Solved};
-use crate::bots::view;
+use super::solution::{Solution, Solved};
 use crate::error::AgentError;
+use crate::fit::view;
 
 pub(super) const GAME: &str = "pig";
 
@@ -28,16 +28,16 @@ const MOST_KEPT: usize = 16;
 const ROLL: Action = 0;
 const STOP: Action = 1;
 
-/// Rules that matter.
+/// The rules that matter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Rules {
+struct PigRules {
     goal: usize,
     sides: usize,
     piglet: bool,
 }
 
 /// By rules, the value of the beginning of a turn; solved at the first move.
-type Known = HashMap<Rules, Arc<OnceLock<Vec<f64>>>>;
+type Known = HashMap<PigRules, Arc<OnceLock<Vec<f64>>>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
@@ -54,7 +54,7 @@ pub(super) fn solution(game: &GameRef) -> Solved {
     if number("horizon") < HORIZON * goal {
         return Err(("the horizon is near", "it plays pig with a horizon of at least 8 times the winscore"));
     }
-    let rules = Rules {
+    let rules = PigRules {
         goal: goal as usize,
         sides: number("diceoutcomes") as usize,
         piglet: params.get("piglet") == Some(&Value::Bool(true)),
@@ -67,7 +67,7 @@ pub(super) fn solution(game: &GameRef) -> Solved {
 }
 
 struct Pig {
-    rules: Rules,
+    rules: PigRules,
     starts: Arc<OnceLock<Vec<f64>>>,
 }
 
@@ -77,7 +77,7 @@ struct Chances {
     stop: f64,
 }
 
-impl Rules {
+impl PigRules {
     /// What roll and stop are worth with `total` points of the turn to one who has `mine` against `theirs`, when a turn that
     /// brings nothing is worth `nothing`. `starts` holds the value of a turn's beginning by own points and the other's.
     fn chances(self, starts: &[f64], [mine, theirs]: [usize; 2], total: usize, nothing: f64) -> Chances {
@@ -115,7 +115,7 @@ impl Rules {
                     roll.max(stop)
                 };
                 // The better the one stands, the worse the other, so what follows from a guess crosses it once. Halving
-                // finds it where going round from one to the other would take for ever, as in hopeless positions.
+                // finds it where going round from one to the other would never end, as in hopeless positions.
                 let (mut low, mut high) = (0.0, 1.0);
                 let mut other = 0.5;
                 for _ in 0..HALVINGS {
@@ -154,8 +154,8 @@ impl Solution for Pig {
 mod tests {
     use super::*;
 
-    fn rules(goal: usize, sides: usize, piglet: bool) -> Rules {
-        Rules { goal, sides, piglet }
+    fn rules(goal: usize, sides: usize, piglet: bool) -> PigRules {
+        PigRules { goal, sides, piglet }
     }
 
     /// Neller and Presser (2004): who goes first wins 53.06 % of the games.

@@ -34,7 +34,7 @@ pub enum TreeError {
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A seat's choice: index of the information set; child k is its action k.
     Choice(u32),
     /// Chance; children carry their [probabilities](Tree::probability).
@@ -47,7 +47,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// What it is.
-    pub kind: Kind,
+    pub kind: NodeKind,
     first: u32,
     count: u32,
 }
@@ -160,7 +160,7 @@ impl Tree {
             match turn {
                 Turn::Over => {
                     tree.counts.ends += 1;
-                    tree.nodes[node].kind = Kind::Over((tree.returns.len() / players) as u32);
+                    tree.nodes[node].kind = NodeKind::Over((tree.returns.len() / players) as u32);
                     tree.returns.extend(state.returns());
                 }
                 Turn::Chance => {
@@ -210,7 +210,7 @@ impl Tree {
         if self.nodes.len() >= most {
             return Err(TreeError::TooLarge(most));
         }
-        self.nodes.push(Node { kind: Kind::Chance, first: 0, count: 0 });
+        self.nodes.push(Node { kind: NodeKind::Chance, first: 0, count: 0 });
         self.probabilities.push(probability);
         Ok(self.nodes.len() - 1)
     }
@@ -230,7 +230,7 @@ impl Tree {
         if self.actions[self.sets[set as usize].places()] != legal {
             return Err(TreeError::Unlike(seat));
         }
-        self.nodes[node].kind = Kind::Choice(set);
+        self.nodes[node].kind = NodeKind::Choice(set);
         Ok(legal)
     }
 
@@ -249,7 +249,7 @@ impl Tree {
         self.probabilities[node]
     }
 
-    /// The returns of an [end](Kind::Over), one per seat.
+    /// The returns of an [end](NodeKind::Over), one per seat.
     pub fn returns(&self, end: u32) -> &[f64] {
         &self.returns[end as usize * self.players..][..self.players]
     }
@@ -287,7 +287,7 @@ impl Tree {
     /// The policy that plays every action with its share of the sum over its set, all with the same where there is nothing.
     ///
     /// # Panics
-    /// If `of` has not one number for every action of every set.
+    /// If `of` does not have one number for every action of every set.
     pub fn shares(&self, of: &[f64]) -> Vec<f64> {
         let mut out = self.uniform();
         for set in &self.sets {
@@ -302,15 +302,15 @@ impl Tree {
     /// How likely each child of `node` is under `policy`.
     fn likely<'a>(&'a self, node: &Node, policy: &'a [f64]) -> &'a [f64] {
         match node.kind {
-            Kind::Choice(set) => &policy[self.sets[set as usize].places()],
-            Kind::Chance | Kind::Over(_) => &self.probabilities[node.children()],
+            NodeKind::Choice(set) => &policy[self.sets[set as usize].places()],
+            NodeKind::Chance | NodeKind::Over(_) => &self.probabilities[node.children()],
         }
     }
 
     /// What every seat gets when all play by `policy`.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn values(&self, policy: &[f64]) -> Vec<f64> {
         let n = self.players;
         let mut values = vec![0.0; n * self.nodes.len()];
@@ -318,7 +318,7 @@ impl Tree {
             let (head, children) = values.split_at_mut((n * node.first as usize).max(n * (i + 1)));
             let own = &mut head[n * i..][..n];
             match node.kind {
-                Kind::Over(end) => own.copy_from_slice(self.returns(end)),
+                NodeKind::Over(end) => own.copy_from_slice(self.returns(end)),
                 _ => {
                     for (child, p) in children.chunks_exact(n).zip(self.likely(node, policy)) {
                         own.iter_mut().zip(child).for_each(|(sum, v)| *sum += p * v);
@@ -333,10 +333,10 @@ impl Tree {
     /// What `seat` can get at most when the others play by `policy`, and how.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn best_response(&self, policy: &[f64], seat: Seat) -> Response {
         let own = |node: &Node| match node.kind {
-            Kind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
+            NodeKind::Choice(set) if self.sets[set as usize].seat == seat => Some(set as usize),
             _ => None,
         };
         // Forwards: how likely chance and the others are to come to each node, and after how many own choices at most the
@@ -373,7 +373,7 @@ impl Tree {
         for i in order {
             let node = &self.nodes[i];
             value[i] = match (node.kind, own(node)) {
-                (Kind::Over(end), _) => self.returns(end)[seat],
+                (NodeKind::Over(end), _) => self.returns(end)[seat],
                 (_, Some(set)) => value[node.first as usize + best(&gain, set)],
                 _ => node.children().zip(self.likely(node, policy)).map(|(child, p)| p * value[child]).sum(),
             };
@@ -395,7 +395,7 @@ impl Tree {
     /// What all seats together could gain if each alone left `policy` for its best response: 0 in an equilibrium.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn nash_conv(&self, policy: &[f64]) -> f64 {
         let values = self.values(policy);
         values.iter().enumerate().map(|(seat, value)| self.best_response(policy, seat).value - value).sum()
@@ -405,7 +405,7 @@ impl Tree {
     /// seats, beyond the game's value.
     ///
     /// # Panics
-    /// If `policy` has not one number for every action of every set.
+    /// If `policy` does not have one number for every action of every set.
     pub fn exploitability(&self, policy: &[f64]) -> f64 {
         self.nash_conv(policy) / self.players as f64
     }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::game;
-use ludex_agents::{Agent, AgentError, Answer, ErrorKind, Move, build};
+use ludex_agents::{Agent, AgentError, Answer, ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, GameRef, Mover, Outcomes, Past, Turn};
+use ludex_protocol::Move;
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../clients/examples/botzone")
@@ -42,7 +43,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
                 let legal = legal_list(&*state, seat);
                 let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw)).with_past(&past);
                 let answer = agents[seat].act(&ask, None).unwrap();
-                let Move::Id(a) = answer.mv else { panic!("{answer:?}") };
+                let Some(a) = answer.action() else { panic!("{answer:?}") };
                 answers.push(answer);
                 turns[seat] += 1;
                 moves.push(a);
@@ -180,11 +181,14 @@ fn an_illegal_answer_is_an_illegal_move() {
     let folder = tempfile::tempdir().unwrap();
     for answer in ["{\"x\": 15, \"y\": 0}", "{\"response\": 5}", "\"h8\""] {
         let spec = script(&folder, "odd.py", &format!("print('{answer}')"), "");
-        let Move::Text(said) = first(&spec, "gomoku", None).unwrap().mv else { panic!() };
+        let Some(Move::Text(said)) = first(&spec, "gomoku", None).unwrap().mv else { panic!() };
         assert!(said.starts_with("botzone answered "), "{said}");
     }
     let spec = script(&folder, "odd.py", "print('{\"x\":7,\"y\":15}')", "");
-    assert_eq!(first(&spec, "gomoku", None).unwrap().mv, Move::Text("botzone answered {\"x\":7,\"y\":15}".into()));
+    assert_eq!(
+        first(&spec, "gomoku", None).unwrap().mv,
+        Some(Move::Text("botzone answered {\"x\":7,\"y\":15}".into()))
+    );
 }
 
 #[test]
@@ -193,8 +197,8 @@ fn hold_em_goes_on_with_a_fold() {
     let folds = |text: &str, word: &str| {
         let spec = script(&folder, "fold.py", text, "");
         let answer = first(&spec, "texas_holdem(preset=botzone)", None).unwrap();
-        assert_eq!(answer.mv, Move::Id(0));
-        assert!(answer.notes["botzone"].as_str().unwrap().contains(word), "{answer:?}");
+        assert_eq!(answer.mv, Some(Move::Id(0)));
+        assert!(answer.notes.more["botzone"].as_str().unwrap().contains(word), "{answer:?}");
     };
     folds("print('{\"response\": 1}')", "botzone answered 1, which is not legal");
     folds("raise SystemExit(3)", "RE: ");
@@ -281,7 +285,7 @@ fn blank_lines_do_not_move_the_deadline() {
         let ask = Ask::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_past(past);
         agent.act(&ask, deadline)
     };
-    assert_eq!(act(&*state, 0, &[], None).unwrap().mv, Move::Id(4));
+    assert_eq!(act(&*state, 0, &[], None).unwrap().mv, Some(Move::Id(4)));
     [(0, 4), (1, 0)].into_iter().for_each(|(seat, a)| state.play(seat, a).unwrap());
     let error = act(&*state, 1, &past, Some(Instant::now() + Duration::from_millis(700))).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Late, "{error}");

@@ -2,9 +2,15 @@
 
 use std::sync::Arc;
 
-use ludex_agents::{Agent, Move, build};
+use ludex_agents::{Agent, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, GameRef, Outcomes, Seat, Turn, Viewer, load};
+use ludex_protocol::Refusal;
+
+/// Whether a refusal says that the agent does not play the game.
+pub fn unfit(refusal: &Refusal) -> bool {
+    refusal.path.is_none() && refusal.message.contains(" does not play ")
+}
 
 /// A game by its string.
 pub fn game(text: &str) -> GameRef {
@@ -24,13 +30,6 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
     state
 }
 
-fn id(mv: Move) -> Action {
-    match mv {
-        Move::Id(a) => a,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The agent's action for `seat`, asked as an in-process agent.
 pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
     let legal = legal_list(state, seat);
@@ -38,7 +37,7 @@ pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw
     if agent.peeks() {
         ask = ask.with_peek();
     }
-    id(agent.act(&ask, None).unwrap().mv)
+    agent.act(&ask, None).unwrap().action().expect("an action")
 }
 
 /// The agent's action for `seat`, asked as a remote agent: from the view's serde form.
@@ -46,7 +45,8 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
     let legal = legal_list(state, seat);
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
     let key = draw.other("agent");
-    id(agent.act(&Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap().mv)
+    let ask = Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));
+    agent.act(&ask, None).unwrap().action().expect("an action")
 }
 
 /// Plays an episode to its end; the agents' actions in order, and the returns.

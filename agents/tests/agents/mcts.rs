@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{after, far, game, near, play, seats};
-use ludex_agents::{AgentSpec, Budget, ErrorKind, Move, build};
+use crate::common::{after, far, game, near, play, seats, unfit};
+use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
 use serde_json::Value;
@@ -37,7 +37,7 @@ fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) ->
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = legal_list(state, seat);
     let ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
-    build(spec, g).unwrap().act(&ask, None).unwrap().notes.remove(name).unwrap_or_default()
+    build(spec, g).unwrap().act(&ask, None).unwrap().notes.more.remove(name).unwrap_or_default()
 }
 
 #[test]
@@ -183,10 +183,10 @@ fn a_deadline_cuts_the_search_and_is_noted() {
         let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
-        assert_eq!(answer.notes["cut"], true);
+        assert_eq!(answer.notes.more["cut"], true);
         // One that has passed still gets a legal move.
         let answer = agent.act(&ask, Some(Instant::now())).unwrap();
-        assert!(matches!(answer.mv, Move::Id(a) if legal.contains(&a)));
+        assert!(answer.action().is_some_and(|a| legal.contains(&a)));
     }
 }
 
@@ -205,7 +205,7 @@ fn puct_plays_like_a_searcher() {
     let g = game("tic_tac_toe");
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[0, 1, 2, 3]), "value"), 1.0);
     assert_eq!(note("mcts sims=20000 form=puct", &g, &*after(&g, &[4, 0, 8]), "value"), 0.0);
-    // Three seats, chance, returns that are no wins and losses.
+    // Three seats, chance, returns other than wins and losses.
     let g = game("kuhn_poker(players=3)");
     let (_, r) = play(&g, &seats(&g, &["mcts sims=60 form=puct", "random", "mcts sims=60 form=puct"]), 4);
     assert_eq!(r.iter().sum::<f64>(), 0.0);
@@ -215,11 +215,11 @@ fn puct_plays_like_a_searcher() {
 fn arguments_that_do_not_fit_are_refused() {
     let refused = |text: &str, game_text: &str| build(text, &game(game_text)).err().unwrap();
     let e = refused("mcts form=alphazero", "tic_tac_toe");
-    assert!(e.kind == ErrorKind::BadValue && e.message.contains("uct or puct"), "{e}");
+    assert!(e.path.as_deref() == Some("form") && e.message.contains("uct or puct"), "{e}");
     let e = refused("mcts rollout=3", "kuhn_poker");
-    assert!(e.kind == ErrorKind::Unfit && e.message.contains("without rollout"), "{e}");
+    assert!(unfit(&e) && e.message.contains("without rollout"), "{e}");
     let e = refused("mcts reuse=true", "kuhn_poker");
-    assert!(e.kind == ErrorKind::Unfit && e.message.contains("reuse=false"), "{e}");
+    assert!(unfit(&e) && e.message.contains("reuse=false"), "{e}");
 }
 
 /// The answer of `agent` for the seat to move in `state`.
@@ -255,7 +255,7 @@ fn episodes_do_not_mix_in_kept_trees() {
                 if s.turn() == Turn::Over {
                     continue;
                 }
-                let Move::Id(a) = answer(&*agent, &**s, turn).mv else { panic!("an action id") };
+                let Some(a) = answer(&*agent, &**s, turn).action() else { panic!("an action id") };
                 s.play(0, a).unwrap();
                 if s.turn() != Turn::Over {
                     let legal = legal_list(&**s, 1);

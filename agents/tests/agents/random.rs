@@ -10,9 +10,9 @@ fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let (state, key) = (game.start(), key(base));
     let legal = legal_list(&*state, 0);
     (0..turns)
-        .map(|turn| match agent.act(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key)), None).unwrap().mv {
-            Move::Id(a) => a,
-            other => panic!("{other:?}"),
+        .map(|turn| {
+            let ask = Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key));
+            agent.act(&ask, None).unwrap().action().expect("an action")
         })
         .collect()
 }

@@ -1,7 +1,13 @@
 //! Specs as text: what is accepted, what it means, and what bad ones are told.
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Budget, ErrorKind, Kind, build, list, wrap};
+use std::sync::Arc;
+
+use ludex_agents::random::Random;
+use ludex_agents::{
+    Agent, AgentClass, AgentEntry, AgentSpec, Answer, ArgDef, ArgKind, Budget, Roster, ask, build, wrap,
+};
 use ludex_env::{GameRef, load};
+use ludex_protocol::{ErrorCode, Refusal};
 
 fn game(text: &str) -> GameRef {
     load(text).unwrap()
@@ -11,7 +17,7 @@ fn canonical(text: &str) -> String {
     AgentSpec::parse(text).unwrap().to_string()
 }
 
-fn refused(text: &str) -> AgentError {
+fn refused(text: &str) -> Refusal {
     AgentSpec::parse(text).unwrap_err()
 }
 
@@ -40,27 +46,27 @@ fn full_text_spells_defaults_out() {
 #[test]
 fn bad_specs_are_told_what_is_allowed() {
     let e = refused("randon");
-    assert_eq!((e.kind, e.nearest.as_deref()), (ErrorKind::UnknownAgent, Some("random")));
+    assert_eq!((e.code, e.path.as_deref(), e.nearest.as_deref()), (ErrorCode::UnknownAgent, None, Some("random")));
     assert!(e.message.contains("did you mean random?") && e.message.contains("anchor"), "{e}");
     let e = refused("random sed=1");
-    assert_eq!(
-        (e.kind, e.name.as_deref(), e.nearest.as_deref()),
-        (ErrorKind::UnknownArgument, Some("sed"), Some("seed"))
-    );
+    assert_eq!((e.path.as_deref(), e.nearest.as_deref()), (Some("sed"), Some("seed")));
     let e = refused("random seed=-1");
-    assert_eq!((e.kind, e.name.as_deref(), e.got.as_str()), (ErrorKind::BadValue, Some("seed"), "-1"));
-    assert_eq!(refused("random seed=1 seed=1").kind, ErrorKind::UnknownArgument);
-    assert_eq!(refused("anchor").kind, ErrorKind::Missing);
+    assert_eq!((e.path.as_deref(), e.got), (Some("seed"), Some(Box::new("-1".into()))));
+    assert_eq!(e.allowed, Some(Box::new(vec![format!("a whole number from 0 to {}", u64::MAX)].into())));
+    let e = refused("random seed=1 seed=1");
+    assert!(e.path.as_deref() == Some("seed") && e.message.contains("twice"), "{e}");
+    let e = refused("anchor");
+    assert!(e.path.as_deref() == Some("level") && e.message.contains("needs level"), "{e}");
     for text in ["", "  ", "random x", "random =1", "gtp cmd=\"open", "gtp cmd=\"a\"b"] {
-        assert_eq!(refused(text).kind, ErrorKind::Syntax, "{text:?}");
+        assert!(refused(text).message.contains("not an agent spec"), "{text:?}");
     }
 }
 
 #[test]
 fn external_agents_are_recognised() {
     let spec = AgentSpec::parse("llm model=m prompting=cot").unwrap();
-    assert_eq!(spec.kind(), Kind::Model);
-    assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().kind(), Kind::External);
+    assert_eq!(spec.class(), AgentClass::Model);
+    assert_eq!(AgentSpec::parse("uci cmd=x").unwrap().class(), AgentClass::External);
     assert!(!spec.reproducible());
     assert_eq!(refused("llm model=m temprature=1").nearest.as_deref(), Some("temperature"));
 }
@@ -72,7 +78,7 @@ fn anchors_are_the_rungs_of_the_ladder() {
     assert_eq!(resolve("anchor level=0").unwrap().to_string(), "random");
     assert_eq!(resolve("anchor level=0 seed=5").unwrap().to_string(), "random seed=5");
     let e = resolve("anchor level=9").unwrap_err();
-    assert_eq!(e.kind, ErrorKind::BadValue);
+    assert_eq!(e.path.as_deref(), Some("level"));
     assert!(e.message.contains("level=0 bot=1"), "{e}");
     assert!(build("anchor level=0", &g).is_ok());
 }
@@ -86,7 +92,7 @@ fn random_has_no_budget() {
 #[test]
 fn the_roster_is_sound() {
     let mut names = std::collections::BTreeSet::new();
-    for entry in list() {
+    for entry in Roster::builtin().iter() {
         assert!(names.insert(entry.name), "{} is listed twice", entry.name);
         assert!(!entry.doc.is_empty());
         let given: Vec<String> = entry.args.iter().filter(|d| d.required).map(|d| format!("{}=1", d.name)).collect();
@@ -140,4 +146,25 @@ fn a_wrapper_passes_on_what_it_does_not_change() {
     assert!(build(agents[2], &game("gomoku")).unwrap().reads_past());
     assert!(build(agents[3], &g).unwrap().reads_past());
     assert!(!build("random", &g).unwrap().waits());
+}
+
+#[test]
+fn a_host_adds_agents_of_its_own() {
+    let mine = AgentEntry::new("mine", "somebody else's", |spec, _| {
+        let plies = spec.int("plies").unwrap_or(0);
+        Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask, deadline| {
+            Ok(agent.act(ask, deadline)?.note("plies", plies))
+        })))
+    })
+    .args(&[ArgDef::new("plies", ArgKind::Int { min: 1, max: 9 }, "how far").default("3")]);
+    let (g, roster) = (game("tic_tac_toe"), Roster::builtin().with(mine));
+    assert_eq!(roster.iter().count(), Roster::builtin().iter().count() + 1);
+    assert_eq!(roster.parse("mine plies=3 seed=1").unwrap().to_string(), "mine seed=1");
+    let answer = ask(&*roster.build("mine plies=4", &g).unwrap(), &*g.start(), 0, 7).unwrap();
+    assert_eq!(answer.notes.more["plies"], 4);
+    assert_eq!(roster.parse("mind").unwrap_err().nearest.as_deref(), Some("mine"));
+    assert!(refused("mine").nearest.is_none());
+    // The last of one name counts.
+    let other = roster.with(AgentEntry::new("mine", "another", |_, _| Ok(Arc::new(Random))));
+    assert!(other.parse("mine plies=4").is_err() && other.parse("anchor level=0").is_ok());
 }

@@ -29,7 +29,7 @@ impl Host {
         let config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
         Self::start(Some(data), |listener, stop| async move {
             ludex_server::run(listener, config, async {
-                // Whoever holds the other end has stopped or gone.
+                // The other end has stopped or is gone.
                 let _ = stop.await;
             })
             .await

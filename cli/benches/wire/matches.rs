@@ -11,7 +11,7 @@ use crate::host::Host;
 use crate::link::Link;
 
 const CONNECTIONS: usize = 64;
-/// Matches at a time on each connection: so many acts may be under way.
+/// Matches at a time on each connection, so that many acts may be under way.
 const SLOTS: u32 = 8;
 /// Time before the measure begins, in which all matches have started.
 const WARM: Duration = Duration::from_millis(500);

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Subcommand;
-use ludex_agents::{AgentSpec, Kind, list};
+use ludex_agents::{AgentSpec, Roster};
 use serde_json::{Value, json};
 
 use super::print;
@@ -20,7 +20,7 @@ use ludex_play::named::{self, Agents, Entry, Source};
 pub(super) struct Args {
     #[command(subcommand)]
     what: Option<What>,
-    /// Where the data are; agents with names are kept in its file agents.toml
+    /// Folder of the data; its file agents.toml holds the named agents
     #[arg(long, value_name = "DIR", default_value = "./ludex-data", global = true)]
     data: PathBuf,
     /// Print one JSON document
@@ -30,22 +30,22 @@ pub(super) struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the agents that can be named (the default)
+    /// List the agents (the default)
     List,
-    /// Give an agent a name, and a language model its prices
+    /// Give an agent a name; give a language model its prices
     Add(Add),
-    /// Take a name away
+    /// Remove a named agent
     Remove {
         /// The name
         name: String,
     },
-    /// Make bots ready, let each play against itself and against random, and say who failed and why; of a language model:
-    /// ask its endpoint
+    /// Compile bots, let each play against itself and against random, and report failures with their reasons; of a language
+    /// model, check the endpoint
     Check {
         /// A bot's file, a folder of bots, a name, or an agent, e.g. "mcts sims=100"
         #[arg(value_name = "DIR|NAME|SPEC")]
         agents: String,
-        /// The game, e.g. connect_four or "kuhn_poker(players=3)"; language models are checked without one
+        /// The game, e.g. connect_four or "kuhn_poker(players=3)"; a language model needs none
         #[arg(long)]
         game: Option<String>,
     },
@@ -58,21 +58,21 @@ struct Add {
     /// The agent, e.g. "llm model=small base_url=http://127.0.0.1:8000/v1"
     #[arg(long)]
     spec: String,
-    /// USD for a million tokens of questions
+    /// US dollars per million input tokens
     #[arg(long, value_name = "USD")]
     price_in: Option<f64>,
-    /// USD for a million tokens of answers
+    /// US dollars per million output tokens
     #[arg(long, value_name = "USD")]
     price_out: Option<f64>,
-    /// A word for people
+    /// A note for people
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Take the place of an agent of this name
+    /// Replace the agent that has this name
     #[arg(long)]
     replace: bool,
 }
 
-/// Exit code 0: all is well, 1: an agent failed, 2: nothing could be done.
+/// Exit code 0: everything worked, 1: an agent failed, 2: the command could not be carried out.
 pub(super) fn run(args: Args) -> ExitCode {
     let (data, as_json) = (args.data.as_path(), args.json);
     let done = match args.what.unwrap_or(What::List) {
@@ -95,24 +95,29 @@ pub(super) fn run(args: Args) -> ExitCode {
 fn roster(data: &Path, as_json: bool) -> anyhow::Result<()> {
     let named = named::of_data(data)?;
     if as_json {
-        let agents = list().map(|entry| {
+        let agents = Roster::builtin().iter().map(|entry| {
             let args = entry
                 .args
                 .iter()
                 .map(|a| json!({ "name": a.name, "doc": a.doc, "default": a.default, "required": a.required }));
             let args: Vec<Value> = args.collect();
-            json!({ "name": entry.name, "kind": kind(entry.kind), "doc": entry.doc, "args": args })
+            json!({ "name": entry.name, "kind": entry.class.as_str(), "doc": entry.doc, "args": args })
         });
         let named: Vec<Value> = named.entries.iter().map(document).collect();
         return Ok(print::json(&json!({ "agents": agents.collect::<Vec<_>>(), "named": named }))?);
     }
     let mut out = io::stdout().lock();
-    let rows = list().map(|entry| [entry.name, kind(entry.kind), entry.doc].map(str::to_owned).to_vec());
+    let rows =
+        Roster::builtin().iter().map(|entry| [entry.name, entry.class.as_str(), entry.doc].map(str::to_owned).to_vec());
     print::table(&mut out, &rows.collect::<Vec<_>>(), |_| false)?;
     if named.entries.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{} names (prices in USD for a million tokens, figures for each call):", named.path.display())?;
+    writeln!(
+        out,
+        "\n{} names (prices in US dollars per million tokens, figures for each call):",
+        named.path.display()
+    )?;
     let head = ["name", "in", "out", "tokens", "seconds", "agent", "note"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(named.entries.iter().map(row)).collect();
     Ok(print::table(&mut out, &rows, |k| (1..5).contains(&k))?)
@@ -166,7 +171,7 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
     let Add { name, price_in, price_out, note, .. } = new;
     for (option, price) in [("--price-in", price_in), ("--price-out", price_out)] {
         let fine = price.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
-        anyhow::ensure!(fine, "{option}: a number of at least 0 is needed, in USD for a million tokens");
+        anyhow::ensure!(fine, "{option} takes a number of at least 0: US dollars per million tokens");
     }
     let path = data.join(named::FILE);
     let entry = Entry { name, source: Source::Spec(spec), price_in, price_out, note, measured: None };
@@ -179,20 +184,10 @@ fn add(data: &Path, new: Add, as_json: bool) -> anyhow::Result<()> {
 fn remove(data: &Path, name: &str, as_json: bool) -> anyhow::Result<()> {
     let Agents { path, .. } = named::of_data(data)?;
     named::remove(&path, name)?;
-    told(as_json, &json!({ "removed": name }), &format!("{name} is taken out of {}", path.display()))
+    told(as_json, &json!({ "removed": name }), &format!("{name} is removed from {}", path.display()))
 }
 
 fn told(as_json: bool, document: &Value, words: &str) -> anyhow::Result<()> {
     let told = if as_json { print::json(document) } else { writeln!(io::stdout().lock(), "{words}") };
     Ok(told?)
-}
-
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Builtin => "builtin",
-        Kind::Anchor => "anchor",
-        Kind::Person => "person",
-        Kind::External => "external",
-        Kind::Model => "model",
-    }
 }

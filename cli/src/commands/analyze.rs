@@ -7,12 +7,12 @@ use serde_json::json;
 /// What `ludex analyze` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The game that is asked, e.g. texas_holdem; its page says what it answers
+    /// The game, e.g. texas_holdem; its page says which questions it answers
     game: String,
 }
 
 /// Answers every line of standard input with one line: the game's answer, or `{"error": "..."}`.
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_env::load(&args.game)?;
     let mut out = io::LineWriter::new(io::stdout().lock());
     let (mut asked, mut refused) = (0u64, 0u64);
@@ -22,7 +22,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             continue;
         }
         asked += 1;
-        let answer = serde_json::from_str(&line).map_err(|e| format!("no JSON: {e}")).and_then(|q| game.analyze(&q));
+        let answer = serde_json::from_str(&line).map_err(|e| format!("not JSON: {e}")).and_then(|q| game.analyze(&q));
         let answer = answer.unwrap_or_else(|why| {
             refused += 1;
             json!({ "error": why })

@@ -9,20 +9,20 @@ use ludex_conformance::client::{Level, Plan, check};
 /// What `ludex check-client` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// What the client claims to be
+    /// The level that the client claims
     #[arg(long, value_enum, default_value = "resumable")]
     level: Level,
     /// Only the checks whose names contain this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Seconds that anything may take: starting, coming back, answering
+    /// Seconds that each action of the client may take: starting, reconnecting, answering
     #[arg(long, default_value_t = 15)]
     patience: u64,
     /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
-    /// The client's command line; finds LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and LUDEX_GAME in its environment, and {url}
-    /// in it is replaced
+    /// The client's command line; {url} in it is replaced, and its environment has LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and
+    /// LUDEX_GAME
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What the two commands of the protocol kit have in common: a line for each check, or one document of all.
+//! Shared by the two commands of the protocol kit: a line for each check, or one document with all of them.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use ludex_conformance::Check;
 
-/// What to do with each check when it is made: print it, unless a document follows.
+/// Prints each check when it is made, unless one document follows at the end.
 pub(super) fn line(as_json: bool) -> impl FnMut(&Check) {
     move |check| {
         if !as_json {
@@ -15,7 +15,7 @@ pub(super) fn line(as_json: bool) -> impl FnMut(&Check) {
     }
 }
 
-/// Runs the checks of `subject` (a URL, a command) and says how they went.
+/// Runs the checks of `subject` (a URL, a command) and reports the results.
 /// Exit code 0: conformant, 1: faults, 2: nothing could be checked.
 pub(super) fn report(
     as_json: bool,

@@ -16,7 +16,7 @@ use ludex_play::archive::{Archive, Place};
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Two runs, or one with two agents to compare in it: names below DATA/runs, or folders
+    /// Two runs, or one run with two agents in it: names below DATA/runs, or folders
     #[arg(required = true, num_args = 1..=2)]
     runs: Vec<String>,
     /// An agent; give two for one run, or one for each of two runs [default: the first agent of each run]
@@ -40,7 +40,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if let [one, other] = &runs[..]
         && (one.about.suite != other.about.suite || one.about.games != other.about.games)
     {
-        eprintln!("ludex: these are runs of different suites, versions or rules: what pairs may not be the same test");
+        eprintln!("ludex: these runs have different suites, versions or rules: their pairs may not be the same test");
     }
     let names = names(&runs, &args.agents)?;
     let mut sides = Vec::new();
@@ -49,11 +49,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         let other = (runs.len() == 1).then(|| names[1 - k].as_str());
         sides.push(sides_of(run, name, other, which.as_ref()));
     }
-    let [first, second] = &sides[..] else { anyhow::bail!("two agents are compared") };
+    let [first, second] = &sides[..] else { anyhow::bail!("a comparison needs two agents") };
     for (name, side) in names.iter().zip(&sides) {
         anyhow::ensure!(
             !side.is_empty(),
-            "{name} has played no match that counts; `ludex transcript` tells what happened"
+            "{name} has played no match that counts; `ludex transcript` shows what happened"
         );
     }
     let labels: Vec<String> = names.iter().enumerate().map(|(k, name)| label(&runs, name, k)).collect();
@@ -66,7 +66,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     show(&labels, &comparison)
 }
 
-/// An agent as it is named where both are of different runs.
+/// An agent's name, with its run if there are two.
 fn label(runs: &[Archive], name: &str, k: usize) -> String {
     match runs.get(k) {
         Some(run) if runs.len() == 2 => format!("{name} ({})", run.about.run),
@@ -74,21 +74,23 @@ fn label(runs: &[Archive], name: &str, k: usize) -> String {
     }
 }
 
-/// Who is compared: the first of each run, or those that were named.
+/// The agents to compare: the first of each run, or those that were named.
 fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     let all = |run: &Archive| run.about.agents.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
     let pick = |run: &Archive, wanted: Option<&String>| {
         let known = all(run);
         match wanted {
             Some(name) if known.contains(name) => Ok(name.clone()),
-            Some(name) => anyhow::bail!("{name:?} is no agent of {}; they are {}", run.about.run, known.join(", ")),
+            Some(name) => {
+                anyhow::bail!("{name:?} is not an agent of {}; its agents are {}", run.about.run, known.join(", "))
+            }
             None => known.first().cloned().ok_or_else(|| anyhow::anyhow!("{} names no agents", run.about.run)),
         }
     };
     match (runs, given) {
         ([run], [first, second]) if first != second => Ok([pick(run, Some(first))?, pick(run, Some(second))?]),
         ([run], _) => anyhow::bail!(
-            "name two runs, or two agents of {} with --agent; they are {}",
+            "name two runs, or two agents of {} with --agent; its agents are {}",
             run.about.run,
             all(run).join(", ")
         ),
@@ -97,8 +99,8 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
     }
 }
 
-/// What an agent met in the matches that count: not those against itself alone, nor those against the agent it is
-/// compared with, which pair with nothing.
+/// An agent's matches that count. Matches only against itself, or against the agent that it is compared with, have no
+/// partner and are left out.
 fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
     let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
     let (good, refused) = records::verified(lines, which);
@@ -148,7 +150,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "first:  {}\nsecond: {}\n", names[0], names[1])?;
     if c.all.pairs == 0 {
-        writeln!(out, "nothing pairs: no match of both had the same part, game, opponents, seats and seed")?;
+        writeln!(out, "there are no pairs: the two never played the same part, game, opponents, seats and seed")?;
     } else {
         let head = [
             "game",
@@ -172,7 +174,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
         print::table(&mut out, &rows, |k| k > 0)?;
         writeln!(
             out,
-            "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of returns"
+            "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of the mean returns"
         )?;
         writeln!(
             out,
@@ -186,7 +188,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     if !c.fallback.is_empty() {
         writeln!(
             out,
-            "\nUNPAIRED: the plain difference of mean scores; luck of seeds, seats and opponents is still in it"
+            "\nUNPAIRED: the plain difference of mean scores; it includes the luck of seeds, seats and opponents"
         )?;
         let head = ["game", "matches", "first", "second", "difference", "95 %"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];

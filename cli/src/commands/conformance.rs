@@ -14,13 +14,13 @@ pub(super) struct Args {
     /// The token for the server [default: LUDEX_TOKEN of the environment]
     #[arg(long)]
     token: Option<String>,
-    /// The name to play under [default: the token's own, without a token "conformance"]
+    /// The name to play under [default: the token's name, without a token "conformance"]
     #[arg(long)]
     agent: Option<String>,
     /// Only the checks whose names contain this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Seconds that anything may take
+    /// Seconds that each answer may take
     #[arg(long, default_value_t = 10)]
     patience: u64,
     /// Print one JSON document at the end instead of lines

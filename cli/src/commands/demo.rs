@@ -1,4 +1,4 @@
-//! `ludex demo`: a server, agents that connect to it like anybody's, matches, and a report from verified records.
+//! `ludex demo`: a server, agents that connect to it as clients, matches, and a report from verified records.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ pub(super) struct Args {
     /// Folder of the store and the report
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
-    /// Pairs of matches (same seed, seats swapped) for each two agents; chess gets a quarter of them
+    /// Pairs of matches (same seed, seats swapped) between any two agents; chess has a quarter of them
     #[arg(long, default_value_t = 20)]
     pairs: u32,
-    /// Keep the server up afterwards
+    /// Keep the server running afterwards
     #[arg(long)]
     serve: bool,
 }
@@ -42,7 +42,7 @@ const SLOTS: u32 = 4;
 struct Event {
     game: &'static str,
     agents: &'static [&'static str],
-    /// One in so many pairs of the others.
+    /// It has this fraction of the pairs: 4 is a quarter.
     share: u32,
 }
 
@@ -55,7 +55,7 @@ const PROGRAMME: [Event; 3] = [
     Event { game: "chess(max_plies=80)", agents: &["random", "alphabeta depth=2", "mcts sims=100"], share: 4 },
 ];
 
-pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "warn".into());
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -77,11 +77,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
             },
         );
         let work = async {
-            // Without a hub the server failed, and says so itself.
+            // Without a hub the server has failed, and reports that itself.
             if let Ok(hub) = ready.await {
-                show(args, &url, &hub).await?;
+                show(&args, &url, &hub).await?;
                 if args.serve {
-                    println!("\nThe server stays up at {url}; end it with Ctrl-C.");
+                    println!("\nThe server keeps running at {url}; stop it with Ctrl-C.");
                     tokio::signal::ctrl_c().await?;
                 }
             }
@@ -101,7 +101,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     let (tickets, matches) = plan(&run, &secret, args.pairs.max(1));
     let total = matches.len();
     println!(
-        "{} agents connect over WebSockets and play {total} rated matches, each seed twice with seats swapped.",
+        "{} agents connect over WebSockets and play {total} rated matches: two per seed, with seats swapped.",
         tickets.len()
     );
     hub.plan(&run, &tickets.iter().map(|t| (t.ticket.clone(), t.name.clone())).collect::<Vec<_>>(), matches).await?;
@@ -153,7 +153,7 @@ struct Entry {
     game: &'static str,
 }
 
-/// Every two agents of an event meet in pairs; the seeds follow from the run's secret, so nobody chose them.
+/// Every two agents of an event meet in pairs. The seeds follow from the run's secret, so nobody can choose them.
 fn plan(run: &str, secret: &[u8], pairs: u32) -> (Vec<Entry>, Vec<PlannedMatch>) {
     let (mut entries, mut matches) = (Vec::new(), Vec::new());
     let mut index = 0;
@@ -192,7 +192,7 @@ fn name(spec: &str) -> String {
     spec.replace([' ', '='], "-")
 }
 
-/// Runs all agents as clients on a thread of their own: nothing but the socket connects them with the server.
+/// Runs all agents as clients on a thread of their own; only the socket connects them with the server.
 fn connect(
     url: String,
     entries: Vec<Entry>,

@@ -1,60 +1,55 @@
 //! `ludex evaluate`.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use ludex_agents::{AgentSpec, Kind, llm};
-use ludex_protocol::record::Record;
 use ludex_referee::Report;
 use ludex_referee::report::About;
 use ludex_referee::scale::Options;
-use ludex_referee::suite::Suite;
-use ludex_referee::suite::plan::{Block, Plan};
+use ludex_referee::suite::is_word;
+use ludex_referee::suite::plan::Plan;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
-use ludex_play::named;
-use ludex_play::runs::estimate::{self, Cost, Estimate, Known};
-use ludex_play::runs::folder::{Folder, Look};
-use ludex_play::runs::play::{Budget, End, News, Play, results};
-use ludex_play::runs::settings::{RunSeeds, Settings};
-use ludex_play::runs::summary::{Group, Row, counting, groups, rows, verified, widths};
-use ludex_play::runs::tables;
+use ludex_play::runs::estimate::{Cost, Estimate};
+use ludex_play::runs::evaluation::{Evaluation, Findings, Played, Request};
+use ludex_play::runs::play::{Budget, End, News};
+use ludex_play::runs::summary::{Group, Row};
+use ludex_play::runs::usage::Usage;
 
 /// What `ludex evaluate` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Who is evaluated: an agent, or the name of one that `ludex agents add` knows; several for several
+    /// The agent to evaluate, or a name given with `ludex agents add`; may be repeated
     #[arg(long = "agent", value_name = "AGENT", required = true)]
     agents: Vec<String>,
-    /// A suite that comes along (quick, absolute, reference), or a file
+    /// A built-in suite (quick, absolute, reference), or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     suite: String,
-    /// Name of the run: small letters, digits, _ and -; the same line again goes on
+    /// Name of the run: small letters, digits, _ and -; the same command again continues it
     #[arg(long, value_name = "NAME", required_unless_present = "estimate")]
     run: Option<String>,
-    /// Where runs and named agents are
+    /// Folder of the runs and the named agents
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
-    /// Play nothing; say how many matches, calls, tokens, dollars and hours it will take, and how wide the interval will be
+    /// Play nothing; estimate the matches, calls, tokens, dollars and hours, and the width of the interval
     #[arg(long)]
     estimate: bool,
-    /// Stop between pairs when this is used up; several times for several
+    /// Stop between pairs when this is used up; may be repeated
     #[arg(long, value_name = "usd=X|games=N|tokens=N|hours=H")]
     budget: Vec<String>,
-    /// Stop a part when the 95 % interval of the rating is as narrow as plus or minus this many points
+    /// Stop a part when the 95 % interval of the rating is at most plus or minus this many points
     #[arg(long, value_name = "POINTS")]
     ci: Option<f64>,
-    /// Play this share of the suite, at least a block of each pairing: 0.05 for a taste
+    /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
-    /// Seeds under a secret that is published with the report, instead of those that everybody plays
+    /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
     secret: Option<String>,
-    /// For --estimate: an agent that plays about as well [default: once random, once the middle of the ladder]
+    /// For --estimate: an agent of about the same strength [default: the mean of random and the middle of the ladder]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     like: Option<String>,
     /// Matches at a time [default: 8 with a language model, else one for each core]
@@ -65,30 +60,23 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Rounds of blocks that are played before the intervals are looked at again.
-const ROUNDS: u64 = 4;
-
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!((1e-6..=100.0).contains(&args.scale), "--scale is a number above 0 and at most 100, such as 0.05");
-    let text = suite_text(&args.suite)?;
-    let suite = Suite::parse(&text).with_context(|| format!("the suite {} cannot be used", args.suite))?;
-    let (candidates, known) = candidates(&args.agents, &args.data)?;
-    let plan = Plan::new(suite, &candidates, args.scale)?;
-    let seeds = match &args.secret {
-        Some(text) => {
-            let bytes = hex::decode(text).ok().filter(|bytes| !bytes.is_empty());
-            bytes.context("--secret takes bytes in hex, such as 00ff12; 32 digits are plenty")?;
-            RunSeeds::Secret(text.clone())
-        }
-        None => RunSeeds::Open(plan.suite.seed),
-    };
+    if let Some(text) = &args.secret {
+        let bytes = hex::decode(text).ok().filter(|bytes| !bytes.is_empty());
+        bytes.context("--secret takes bytes in hex, such as 00ff12; 32 digits are plenty")?;
+    }
     let budget = budget(&args.budget)?;
-    let tables = tables(&plan, seeds.secret().as_deref())?;
-    let model = candidates.iter().any(|(_, spec)| is_model(spec));
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.map_or(if model { 8 } else { cores }, usize::from);
+    let evaluation = Evaluation::new(Request {
+        agents: &args.agents,
+        suite: &args.suite,
+        data: &args.data,
+        scale: args.scale,
+        secret: args.secret.as_deref(),
+        jobs: args.jobs.map(usize::from),
+    })?;
     if args.estimate {
-        let estimate = estimate::of(&plan, &tables, &known, args.like.as_deref(), jobs)?;
+        let estimate = evaluation.estimate(args.like.as_deref())?;
         return if args.json {
             Ok(print::json(&json!(estimate))?)
         } else {
@@ -96,84 +84,34 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         };
     }
     let name = args.run.clone().unwrap_or_default();
-    anyhow::ensure!(ludex_referee::suite::is_word(&name), "--run {name:?}: small letters, digits, _ and -");
-    let settings = Settings::of_plan(&name, &plan, &text, seeds, args.scale)?;
-    let (folder, past) = Folder::open(&args.data, &settings, &text)?;
-    if model && budget.usd.is_some() && past.usage.unpriced == past.usage.calls && !priced(&candidates) {
-        bail!("--budget usd= needs prices: give the agent price_in and price_out (dollars a million tokens)");
-    }
-    let (done, _) = results(&name, &plan, &past.records);
-    if !plan.next(&done).is_empty() {
-        hello(&plan, &folder).context("nothing was played")?;
-    }
-    let before = past.records.len();
-    let wanted = |records: &[Record], due: Vec<Block>| wanted(&name, &plan, args.ci, records, due);
-    let alive = || hello(&plan, &folder);
-    let play = Play { folder: &folder, schedule: &plan, tables: &tables, jobs, budget, wanted: &wanted, alive: &alive };
-    let bar = print::progress(plan.matches_at_most(), "playing");
-    let (end, records) = play.run(past, |news| match news {
+    anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
+    let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
+    let played = evaluation.play(&name, budget, args.ci, |news| match news {
         News::Due(n) => bar.set_length(bar.position() + n as u64),
         News::Match(_) => bar.inc(1),
     })?;
     bar.finish_and_clear();
-    let outcome = Outcome { plan: &plan, folder: &folder, records: &records, played: records.len() - before };
-    outcome.tell(&args, &end)
-}
-
-/// The text of a suite that comes along, or of a file.
-fn suite_text(name: &str) -> anyhow::Result<String> {
-    let path = Path::new(name);
-    if path.extension().is_some() || path.exists() {
-        return fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"));
-    }
-    Ok(Suite::named(name)?.to_owned())
-}
-
-/// Names and specs of those who are evaluated, and what is known of their calls.
-fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, String)>, Known)> {
-    let named = named::of_data(data)?;
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut known = Known::new();
-    for text in agents {
-        let (name, spec) = named.resolve(text, &data.join("programs"))?;
-        // A model without a name is the same one however it is called.
-        let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
-        anyhow::ensure!(out.iter().all(|(other, _)| *other != name), "{name} is named twice");
-        if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
-            known.insert(out.len(), measured);
+    let findings = played.findings(&evaluation.plan)?;
+    tell(&args, &evaluation.plan, &played, &findings)?;
+    match &played.end {
+        End::Done if !findings.games.is_empty() && findings.games.iter().all(|g| !g.reason().counts()) => {
+            let log = played.folder.path().join("log.jsonl");
+            bail!("no match counts: the infrastructure failed in every one; {} says why", log.display())
         }
-        out.push((name, spec.to_string()));
+        End::Done => Ok(()),
+        End::Budget(why) => {
+            eprintln!("ludex: stopped: {why}; run the same command with a larger budget to continue");
+            Ok(())
+        }
+        End::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
     }
-    Ok((out, known))
-}
-
-/// Asks every endpoint for a word before anything is played, so that a wrong URL, key or model costs no match.
-fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
-    for entrant in plan.agents.iter().filter(|e| e.variant.is_none() && is_model(&e.spec)) {
-        let told = llm::hello(&AgentSpec::parse(&entrant.spec)?);
-        let told = told.with_context(|| format!("{} does not answer", entrant.name))?;
-        let tokens = told.tokens;
-        let words =
-            format!("{} answers: {} tokens in, {} out, {:.1} s", entrant.name, tokens.input, tokens.out, told.seconds);
-        folder.log("hello", None, Some(&words))?;
-    }
-    Ok(())
-}
-
-fn is_model(spec: &str) -> bool {
-    AgentSpec::parse(spec).is_ok_and(|spec| spec.kind() == Kind::Model)
-}
-
-fn priced(candidates: &[(String, String)]) -> bool {
-    let spec = |text: &str| AgentSpec::parse(text);
-    candidates.iter().all(|(_, text)| spec(text).is_ok_and(|s| s.gives("price_in") && s.gives("price_out")))
 }
 
 /// The budget as it was typed.
 fn budget(given: &[String]) -> anyhow::Result<Budget> {
     let mut out = Budget::default();
     for text in given.iter().flat_map(|text| text.split(',')) {
-        let wrong = || format!("--budget {text:?} is none of usd=50, games=200, tokens=1000000, hours=2");
+        let wrong = || format!("--budget {text:?} is not valid; write usd=50, games=200, tokens=1000000 or hours=2");
         let (what, much) = text.split_once('=').with_context(wrong)?;
         let much: f64 = much.parse().ok().filter(|x: &f64| x.is_finite() && *x >= 0.0).with_context(wrong)?;
         match what.trim() {
@@ -187,97 +125,48 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
     Ok(out)
 }
 
-/// With `--ci`, a few rounds of the parts whose intervals are not narrow enough yet.
-fn wanted(run: &str, plan: &Plan, ci: Option<f64>, records: &[Record], due: Vec<Block>) -> anyhow::Result<Vec<Block>> {
-    let Some(ci) = ci else { return Ok(due) };
-    let widths = widths(run, plan, records)?;
-    let open = |b: &Block| {
-        b.pairing.iter().any(|&a| plan.agents[a].candidate && widths.get(&(b.part, a)).is_none_or(|&w| w > ci))
+/// Prints the results and writes the report.
+fn tell(args: &Args, plan: &Plan, played: &Played, findings: &Findings) -> anyhow::Result<()> {
+    let Findings { games, rows, groups } = findings;
+    let folder = played.folder.path();
+    let about = About {
+        title: format!("{}: {}", plan.suite.title, args.agents.join(", ")),
+        command: format!("ludex report {}", folder.join("episodes.jsonl").display()),
+        secret: args.secret.clone(),
     };
-    let due: Vec<Block> = due.into_iter().filter(open).collect();
-    let first = |b: &Block| due.iter().filter(|o| o.part == b.part).map(|o| o.index).min().unwrap_or(0);
-    let near: Vec<Block> = due.iter().filter(|b| b.index < first(b) + ROUNDS).cloned().collect();
-    Ok(near)
-}
-
-/// A run that ended, for now.
-struct Outcome<'a> {
-    plan: &'a Plan,
-    folder: &'a Folder,
-    records: &'a [Record],
-    played: usize,
-}
-
-impl Outcome<'_> {
-    /// What the log says of the last match that was spoiled.
-    fn last_failure(&self) -> String {
-        let log = Look::at(self.folder.path()).map(|look| look.log).unwrap_or_default();
-        let spoiled = log.iter().rev().filter(|line| matches!(line["what"].as_str(), Some("discarded" | "failed")));
-        spoiled.filter_map(|line| line["why"].as_str()).next().unwrap_or("log.jsonl says why").to_owned()
-    }
-
-    fn tell(&self, args: &Args, end: &End) -> anyhow::Result<()> {
-        let run = self.folder.run();
-        let (done, _) = results(run, self.plan, self.records);
-        let games = verified(self.records)?;
-        let rows = rows(run, self.plan, &done, &verified(counting(run, &done, self.records))?);
-        let groups = groups(self.plan, &rows);
-        let about = About {
-            title: format!("{}: {}", self.plan.suite.title, args.agents.join(", ")),
-            command: format!("ludex report {}", self.folder.path().join("episodes.jsonl").display()),
-            secret: args.secret.clone(),
-        };
-        let report = Report::build(&games, Vec::new(), Options::default(), about);
-        let files = report::write(&report, self.folder.path()).unwrap_or_else(|e| {
-            eprintln!("ludex: {e:#}");
-            Vec::new()
-        });
-        let usage = self.folder.usage();
-        let (ended, why) = match end {
+    let report = Report::build(games, Vec::new(), Options::default(), about);
+    let files = report::write(&report, folder).unwrap_or_else(|e| {
+        eprintln!("ludex: {e:#}");
+        Vec::new()
+    });
+    let usage = played.folder.usage();
+    if args.json {
+        let (ended, why) = match &played.end {
             End::Done => ("done", None),
             End::Budget(why) => ("budget", Some(why)),
             End::Infrastructure(why) => ("infrastructure", Some(why)),
         };
-        if args.json {
-            print::json(&json!({
-                "run": self.folder.run(), "end": ended, "why": why, "matches": self.records.len(), "played": self.played,
-                "parts": rows, "groups": groups, "usage": usage, "folder": self.folder.path(), "files": files,
-            }))?;
-        } else {
-            let mut out = io::stdout().lock();
-            show(&mut out, &rows)?;
-            show_more(&mut out, &rows, &groups)?;
-            let all = print::count(self.records.len(), "match", "matches");
-            writeln!(out, "{all}, {} of them now; {}", self.played, costs(&usage))?;
-            writeln!(out, "{}", self.folder.path().join("report.html").display())?;
-        }
-        let discarded: u64 = rows.iter().map(|row| row.discarded).sum();
-        if discarded > 0 {
-            eprintln!("ludex: {discarded} discarded; the last: {}", self.last_failure());
-        }
-        match end {
-            End::Done if !games.is_empty() && games.iter().all(|g| !g.reason().counts()) => {
-                bail!(
-                    "nothing counts: every match was spoiled; {} says why",
-                    self.folder.path().join("log.jsonl").display()
-                )
-            }
-            End::Done => Ok(()),
-            End::Budget(why) => {
-                eprintln!("ludex: stopped: {why}; the same line with a larger budget goes on");
-                Ok(())
-            }
-            End::Infrastructure(why) => {
-                bail!(
-                    "stopped, since one match after the other failed; nothing of them counts, and the same line goes on: {why}"
-                )
-            }
-        }
+        print::json(&json!({
+            "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),
+            "played": played.played, "parts": rows, "groups": groups, "usage": usage, "folder": folder, "files": files,
+        }))?;
+    } else {
+        let mut out = io::stdout().lock();
+        show(&mut out, rows)?;
+        show_more(&mut out, rows, groups)?;
+        let all = print::count(played.records.len(), "match", "matches");
+        writeln!(out, "{all}, {} of them now; {}", played.played, costs(&usage))?;
+        writeln!(out, "{}", folder.join("report.html").display())?;
     }
+    let discarded: u64 = rows.iter().map(|row| row.discarded).sum();
+    if discarded > 0 {
+        eprintln!("ludex: {discarded} discarded; the last: {}", played.last_failure());
+    }
+    Ok(())
 }
 
 /// What calls cost, in words.
-pub(super) fn costs(usage: &ludex_play::runs::usage::Usage) -> String {
+pub(super) fn costs(usage: &Usage) -> String {
     if usage.calls == 0 {
         return "no calls".to_owned();
     }

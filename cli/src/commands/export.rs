@@ -18,17 +18,17 @@ use ludex_play::tables::rows::parts_line;
 pub(super) struct Args {
     #[command(flatten)]
     from: records::From,
-    /// What of a run: its matches, one row for each decision, or one for each call
+    /// What to write of a run: its matches, its decisions (one row each), or its calls (one row each)
     #[arg(long, value_enum, default_value_t = What::Episodes)]
     what: What,
-    /// jsonl: one JSON object a line, records as they are; parquet: a table of a run; pgn: verified games of chess; sgf: of
-    /// Go, gomoku and reversi
+    /// jsonl: one JSON object per line, records as they are; parquet: a table of a run; pgn: verified games of chess;
+    /// sgf: verified games of Go, gomoku and reversi
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// Only this game; with parameters, only these
     #[arg(long)]
     game: Option<String>,
-    /// File to write, replaced if it is there; a run's has its data card beside it [default: standard output]
+    /// File to write; an existing file is replaced, and an export of a run gets a data card beside it [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the whole run as one FILE.tar.gz with report and checksums, which `ludex verify` checks anywhere
@@ -58,7 +58,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let needs_run = args.bundle.is_some() || args.what != What::Episodes || args.format == Format::Parquet;
     anyhow::ensure!(
         !needs_run,
-        "{} is no run, and only runs have decisions, calls, tables and bundles; name one below --data, or its folder",
+        "{} is not a run, and only runs have decisions, calls, tables and bundles; give a run's name or its folder",
         args.from.name()
     );
     let which = records::Which::parse(args.game.as_deref())?;
@@ -78,7 +78,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Texts, each with a line break behind it.
+/// The texts, one per line.
 fn joined(texts: &[String]) -> String {
     texts.iter().map(|text| format!("{text}\n")).collect()
 }
@@ -94,9 +94,9 @@ fn put(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
     write().with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// What a terminal cannot show goes to a file.
+/// Refuses to write binary data to a terminal.
 fn not_to_a_terminal(format: Format, out: Option<&Path>) -> anyhow::Result<()> {
     let binary = format == Format::Parquet && out.is_none() && io::stdout().is_terminal();
-    anyhow::ensure!(!binary, "parquet is no text: name a file with --out FILE");
+    anyhow::ensure!(!binary, "parquet is binary and a terminal cannot show it: name a file with --out FILE");
     Ok(())
 }

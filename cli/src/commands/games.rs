@@ -13,7 +13,7 @@ use ludex_server::catalogue;
 /// What `ludex games` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// A game to explain, e.g. chess or "kuhn_poker(players=3)"; without one, all are listed
+    /// A game to explain, e.g. chess or "kuhn_poker(players=3)" [default: list all]
     game: Option<String>,
     /// Print one JSON document: the game's Spec, or the list
     #[arg(long)]

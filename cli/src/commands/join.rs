@@ -1,7 +1,7 @@
-//! `ludex join`: an agent of the house as a client of a server.
+//! `ludex join`: an agent of this program as a client of a server.
 
 use anyhow::Context as _;
-use ludex_agents::{AgentSpec, Kind};
+use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
 use ludex_protocol::client::{AgentId, Join};
 use ludex_protocol::record::{Clock, Outcome};
@@ -25,25 +25,25 @@ pub(super) struct Args {
     /// The name that it plays under [default: made from the agent]
     #[arg(long)]
     name: Option<String>,
-    /// The seat, from 0 [default: turn by turn, or drawn in a queue]
+    /// The seat, from 0 [default: each seat in turn; in a queue, a random one]
     #[arg(long)]
     seat: Option<u32>,
-    /// An agent of the server's for the other seats, in seat order or one for all; without any, whoever waits
+    /// An agent of the server for the other seats: one for all, or one per seat, in order [default: other clients in the queue]
     #[arg(long, value_name = "AGENT")]
     against: Vec<String>,
-    /// Who meets whom: equal queues do
+    /// Name of a queue; clients in the same queue meet
     #[arg(long, conflicts_with = "against")]
     queue: Option<String>,
-    /// Matches in all; 0: until told to stop [default: 1, with a ticket 0]
+    /// Total number of matches; 0: until you stop it [default: 1, with a ticket 0]
     #[arg(long)]
     count: Option<u32>,
     /// Matches at a time
     #[arg(long, default_value_t = 1)]
     slots: u32,
-    /// Milliseconds for each move; 0: no clock [default: 10000, for a person none]
+    /// Milliseconds for each move; 0: no clock [default: 10000, for a person 0]
     #[arg(long)]
     move_ms: Option<u64>,
-    /// The matches count for ratings
+    /// Play rated matches
     #[arg(long)]
     rated: bool,
     /// The token for the server [default: LUDEX_TOKEN of the environment]
@@ -52,23 +52,26 @@ pub(super) struct Args {
     /// A tournament's ticket
     #[arg(long)]
     ticket: Option<String>,
-    /// First take over the seats that the name still holds there
+    /// First take over the seats that this name still holds on the server
     #[arg(long)]
     reclaim: bool,
-    /// Fixes the agent's randomness: match n, from 0, is played like by an agent with seed=SEED+n
+    /// Seed of the agent: it plays match n, from 0, as with seed=SEED+n [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
-    /// Print one JSON document at the end, and nothing before
+    /// Print one JSON document at the end, and nothing else
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let spec = AgentSpec::parse(&args.agent)?;
-    anyhow::ensure!(!(args.json && spec.kind() == Kind::Person), "a person needs the terminal that --json wants");
+    anyhow::ensure!(
+        !(args.json && spec.class() == AgentClass::Person),
+        "a person plays at the terminal, so leave out --json"
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(join(&args, spec));
-    // A person who was asked may never answer.
+    // A person who was asked for a move may never answer.
     runtime.shutdown_background();
     let played = done?;
     let results = Results::of(&played);
@@ -85,12 +88,15 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         Some(name) => name.clone(),
         None => name_of(&spec),
     };
-    anyhow::ensure!(is_agent_name(&name), "--name {name:?} is no agent name: 1 to 40 of A-Za-z0-9._-");
+    anyhow::ensure!(
+        is_agent_name(&name),
+        "--name {name:?} is not a valid agent name: use 1 to 40 characters of A-Za-z0-9._-"
+    );
     let seed = match args.seed {
         Some(seed) => seed,
-        None => u64::from_le_bytes(random_bytes::<8>().context("the system gives no random numbers")?),
+        None => u64::from_le_bytes(random_bytes::<8>().context("the system cannot provide random numbers")?),
     };
-    let person = spec.kind() == Kind::Person;
+    let person = spec.class() == AgentClass::Person;
     let quiet = args.json;
     let agent = RemoteAgent::new(
         spec,
@@ -130,11 +136,11 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
     }
     let (client, events) = Client::connect(&args.url, options).await?;
     let stop = async {
-        // Where there are no signals there is nothing to wait for.
+        // On a system without signals, this never resolves.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-        eprintln!("finishing the matches that run; again to stop at once");
+        eprintln!("finishing the running matches; press Ctrl-C again to stop at once");
         tokio::spawn(async {
             if tokio::signal::ctrl_c().await.is_ok() {
                 std::process::exit(1);
@@ -157,13 +163,13 @@ fn outcome(played: &Played) -> Option<Outcome> {
     played.end.as_ref()?.outcome.get(played.start.seat? as usize).copied()
 }
 
-/// One match for people.
+/// One match in a line.
 fn line(played: &Played) -> String {
     let start = &played.start;
     let seat = start.seat.unwrap_or(0);
     let head = format!("{} {} seat {seat}", start.match_id, start.game);
     match &played.end {
-        None => format!("{head}: the server has forgotten it"),
+        None => format!("{head}: the server no longer knows it"),
         Some(end) => {
             let how = match outcome(played) {
                 Some(Outcome::Win) => "won",
@@ -179,7 +185,7 @@ fn line(played: &Played) -> String {
     }
 }
 
-/// What came of the matches.
+/// The results of the matches.
 struct Results {
     matches: usize,
     wins: usize,

@@ -17,22 +17,22 @@ pub(super) struct Args {
     /// Address and port; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// The agent that chooses the moves, where the request tells the position (llm with stub=true)
+    /// The agent that chooses the moves, if requests include the position (llm with stub=true)
     #[arg(long, value_name = "SPEC", default_value = "random")]
     agent: String,
-    /// Seed of whatever is random; the same question gets the same answer
+    /// Seed of everything random; the same question gets the same answer
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Milliseconds that every answer takes at least
+    /// Least time of an answer, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=3_600_000))]
     latency: u64,
-    /// Tokens of an answer, about; reasoning fills them
+    /// About how many tokens an answer has; reasoning fills them
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     out_tokens: u32,
     /// Probability of an answer whose JSON breaks off
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     malformed: f64,
-    /// Probability of words without a move
+    /// Probability of an answer in words, without a move
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     prose: f64,
     /// Probability of an answer without content
@@ -44,25 +44,25 @@ pub(super) struct Args {
     /// Probability of an answer that is cut off before the move
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     truncate: f64,
-    /// Probability of 429 (too many requests)
+    /// Probability of the error 429 (too many requests)
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     rate_limit: f64,
-    /// Seconds that a 429 asks to wait
+    /// Seconds that a 429 answer asks the client to wait
     #[arg(long, value_name = "S", default_value_t = 1)]
     retry_after: u32,
-    /// Probability of 500 (internal error)
+    /// Probability of the error 500 (internal error)
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     fail: f64,
-    /// End after so many requests, as an endpoint that goes down
+    /// Stop after this many requests, like an endpoint that goes down
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     down_after: Option<u64>,
     /// Refuse JSON schemas (response_format) and forced tools
     #[arg(long)]
     no_schema: bool,
-    /// Refuse questions of more tokens
+    /// Refuse questions with more tokens than this
     #[arg(long, value_name = "N")]
     context: Option<u64>,
-    /// The key that requests must show
+    /// The API key that requests must have
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// Print one JSON document when ready, for programs
@@ -71,10 +71,7 @@ pub(super) struct Args {
 }
 
 fn probability(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|p| (0.0..=1.0).contains(p))
-        .ok_or_else(|| "a probability from 0 to 1 is needed".to_owned())
+    text.parse().ok().filter(|p| (0.0..=1.0).contains(p)).ok_or_else(|| "write a probability from 0 to 1".to_owned())
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -82,7 +79,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let bound = TcpListener::bind(args.listen).await;
-        let listener = bound.with_context(|| format!("{} cannot be listened on; try another --listen", args.listen))?;
+        let listener = bound.with_context(|| format!("cannot listen on {}; try another --listen", args.listen))?;
         let stop = stop_signal()?;
         announce(listener.local_addr()?, args.json)?;
         stub::serve(listener, options(args), stop).await

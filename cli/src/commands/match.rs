@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_protocol::record::{Outcome, Reason, Record};
 use ludex_referee::rating::table::Tally;
 use ludex_referee::schedule::{Seeds, blocks};
@@ -19,16 +19,16 @@ use ludex_play::local::{Seated, Series};
 pub(super) struct Args {
     /// The game, e.g. connect_four or "kuhn_poker(players=3)"
     game: String,
-    /// An agent, e.g. random or "mcts sims=100"; one for each seat
+    /// An agent, e.g. random or "mcts sims=100"; one --seat for each seat
     #[arg(long = "seat", value_name = "AGENT")]
     seats: Vec<String>,
     /// Pairs of matches on one seed with seats swapped (with n seats, n matches each)
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pairs: u64,
-    /// Seed of the whole; the same seed gives the same matches
+    /// Seed of everything random; the same seed gives the same matches
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write the episode records here, one JSON object per line; replaced if it is there
+    /// Write the episode records to this file, one JSON object per line; an existing file is replaced
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print one JSON document: {game, pairs, seats: [{agent, wins, draws, losses, score, mean_return}]}
@@ -49,8 +49,8 @@ struct Sum {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_env::load(&args.game)?;
     let players = players(&game, &args.seats)?;
-    if let Some(person) = players.iter().find(|p| p.spec.kind() == Kind::Person) {
-        anyhow::bail!("{} does not play here; `ludex play {:?}` seats a person", person.spec, args.game);
+    if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {
+        anyhow::bail!("{} cannot play in `ludex match`; use `ludex play {:?}`", person.spec, args.game);
     }
     let table: Vec<usize> = (0..players.len()).collect();
     let series = Series { game, players, plan: blocks(&table, args.pairs, 0), seeds: Seeds::Open(args.seed) };
@@ -79,11 +79,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     if let Some(first) = failures.first() {
         let many = print::count(failures.len(), "match was", "matches were");
-        eprintln!("ludex: {many} lost by an agent that could not go on; the first: {first}");
+        eprintln!("ludex: {many} lost because an agent failed; the first: {first}");
     }
     if let Some(first) = spoiled.first() {
-        let many = print::count(spoiled.len(), "match counts", "matches count");
-        eprintln!("ludex: {many} for nobody, since what an agent stands on failed; the first: {first}");
+        let many = print::count(spoiled.len(), "match was", "matches were");
+        eprintln!("ludex: {many} not counted because an agent's endpoint or program failed; the first: {first}");
     }
     if args.json {
         return Ok(print::json(&document(&args, &series, &sums))?);

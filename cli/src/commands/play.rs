@@ -5,11 +5,9 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use ludex_agents::Kind;
+use ludex_agents::AgentClass;
 use ludex_protocol::client::MatchView;
-use ludex_protocol::record::Record;
 use ludex_protocol::server::{EventKind, MatchFrame};
-use ludex_protocol::spec::Spec;
 
 use super::print::points;
 use ludex_play::local::{self, Asking, Seated};
@@ -21,13 +19,13 @@ use ludex_play::machine::Watcher;
 pub(super) struct Args {
     /// The game, e.g. tic_tac_toe or "chess(max_plies=300)"
     game: String,
-    /// human, or an agent such as "mcts sims=500"; one for each seat
+    /// human, or an agent such as "mcts sims=500"; one --seat for each seat
     #[arg(long = "seat", value_name = "AGENT")]
     seats: Vec<String>,
-    /// Seed of chance and of the agents [default: drawn]
+    /// Seed of chance and of the agents [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
-    /// Add the episode record to this file
+    /// Append the episode record to this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -39,15 +37,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         Some(seed) => seed,
         None => u64::from_be_bytes(ludex_server::auth::random_bytes()?),
     };
-    let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.kind() == Kind::Person).collect();
-    // Several people share the one terminal, and what it has read ahead.
+    let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.class() == AgentClass::Person).collect();
+    // Several people share one terminal and its buffer, so they share one agent.
     if let Some(&first) = persons.first() {
         let agent = players[first].agent.clone();
         persons.iter().for_each(|&k| players[k].agent = agent.clone());
     }
-    // One person hears what the seat hears; several, or none, what everybody hears.
+    // One person is told what the seat is told; otherwise the terminal shows what spectators see.
     let ears = if let [seat] = persons[..] { Watcher::Seat(seat) } else { Watcher::Public };
-    // Opened before the game, so that none is played for nothing.
+    // Opened before the game, so that an error costs no game.
     let file = args.out.as_ref().map(|path| {
         let open = File::options().append(true).create(true).open(path);
         open.with_context(|| format!("{} cannot be written", path.display()))
@@ -63,11 +61,11 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         writeln!(io::stdout().lock(), "? lists the legal moves, quit resigns")?;
     }
     let played = local::play_aloud(setup, &seats, Asking::default(), ears, |machine, frame| {
-        // What cannot be printed is not worth ending the game.
+        // A failure to print is no reason to end the game.
         let _ = io::stdout().lock().write_all(heard(machine, ears, frame).as_bytes());
     });
     let mut out = io::stdout().lock();
-    writeln!(out, "{}", result(game.spec(), &played.record))?;
+    writeln!(out, "{}", ludex_play::words::result(game.spec(), &played.record))?;
     if let Some(why) = played.failure {
         writeln!(out, "{why}")?;
     }
@@ -80,7 +78,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `to` is told, in words; nothing for what it does itself.
+/// What `to` is told, in words. It is not told its own moves.
 fn heard(machine: &Match, to: Watcher, frame: &MatchFrame) -> String {
     let name = |seat: u32| {
         let spec = machine.setup().game.spec();
@@ -108,20 +106,4 @@ fn heard(machine: &Match, to: Watcher, frame: &MatchFrame) -> String {
         }
         EventKind::Presence { .. } => String::new(),
     }
-}
-
-/// `finished: x (human) loses with -1, o (mcts sims=500) wins with 1`.
-pub(super) fn result(spec: &Spec, record: &Record) -> String {
-    let word = |v: serde_json::Value| v.as_str().map(|w| w.replace('_', " ")).unwrap_or_default();
-    let footer = &record.footer;
-    let seats = record.header.seats.iter().enumerate().map(|(k, seat)| {
-        let place = spec.seats.get(k).map(String::as_str).unwrap_or_default();
-        let points = footer.returns.get(k).map_or_else(|| "?".to_owned(), |&r| points(r));
-        let outcome = footer.outcome.get(k).and_then(|o| serde_json::to_value(o).ok()).map(word).unwrap_or_default();
-        let outcome = if outcome == "none" { String::new() } else { format!("{outcome}, ") };
-        format!("{place} ({}) {outcome}{points}", seat.name)
-    });
-    let reason =
-        footer.reason.and_then(|r| serde_json::to_value(r).ok()).map(word).unwrap_or_else(|| "not over".into());
-    format!("{reason}: {}", seats.collect::<Vec<_>>().join("; "))
 }

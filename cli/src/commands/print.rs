@@ -4,7 +4,12 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+pub(crate) use ludex_play::words::{count, number, points};
 use serde_json::Value;
+
+/// Why a run ended early; the last failure follows.
+pub(crate) const STOPPED: &str = "stopped, because one match after another failed by the infrastructure. These matches do not \
+                                  count; run the same command to continue. The last failure: ";
 
 /// Rows with their columns in line: the first to the left, the others to the right where `right` says so. Two blanks
 /// between columns, none at the end of a line.
@@ -36,25 +41,13 @@ pub(crate) fn progress(of: u64, what: &str) -> ProgressBar {
     bar
 }
 
-/// `1 match`, `2 matches`.
-pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
-/// A return without needless decimals.
-pub(crate) fn points(x: f64) -> String {
-    number(x, if x.fract() == 0.0 { 0 } else { 3 })
-}
-
-/// A number with so many decimals.
-pub(crate) fn number(x: f64, digits: usize) -> String {
-    let text = format!("{x:.digits$}");
-    // What rounds to nothing has no sign.
-    if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
-        text.trim_start_matches('-').to_owned()
-    } else {
-        text
-    }
+/// A count that rises, on standard error, if that is a terminal: for work of unknown size.
+pub(crate) fn counter(what: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{pos} {prefix}, {per_sec:.0}/s");
+    let bar = ProgressBar::no_length().with_prefix(what.to_owned());
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
 }
 
 #[cfg(test)]
@@ -67,10 +60,5 @@ mod tests {
         let mut out = Vec::new();
         table(&mut out, &rows, |k| k == 1).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "a    10  x\nbbb   2\n");
-    }
-
-    #[test]
-    fn nothing_has_no_sign() {
-        assert_eq!([number(-0.0001, 2), number(-0.5, 1), number(3.0, 0)], ["0.00", "-0.5", "3"]);
     }
 }

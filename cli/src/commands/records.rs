@@ -1,14 +1,17 @@
 //! What commands over records share: files, else the store; the game that is meant; what counts.
 
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use ludex_env::GameRef;
 use ludex_protocol::record::Parts;
-use ludex_referee::read::{Found, Lines, Refused, Source, read_file, read_lines};
+use ludex_protocol::spec::Params;
+use ludex_referee::read::{Found, Lines, RawLine, Refused, Source, raw_lines, read_file, read_lines};
 use ludex_referee::scale::Options;
-use ludex_referee::{Verified, Verifier};
+use ludex_referee::{GameResult, Verified, Verifier};
 
 use super::print;
 use ludex_play::archive::Archive;
@@ -40,6 +43,35 @@ impl From {
             lines.append(read(file)?);
         }
         Ok(lines)
+    }
+
+    /// Verifies everything that is there while it is read, as far as it is of the game: `each` gets the results; what
+    /// was refused, in the order of reading.
+    pub(super) fn verify(
+        &self,
+        which: Option<&Which>,
+        mut each: impl FnMut(GameResult),
+    ) -> anyhow::Result<Vec<Refused>> {
+        let (verifier, bar) = (Verifier::new(), print::counter("verified"));
+        let wanted = |game: &str, params: &Params| which.is_none_or(|which| which.means(game, params));
+        let mut refused = Vec::new();
+        let judged = |judged: Result<GameResult, Refused>| {
+            bar.inc(1);
+            match judged {
+                Ok(result) => each(result),
+                Err(why) => refused.push(why),
+            }
+        };
+        if self.files.is_empty() {
+            verify_store(&self.data, |lines| verifier.verify_stream(lines, wanted, judged))
+                .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()))?;
+        } else {
+            // What is wrong with a file's name is told before anything is read.
+            self.files.iter().filter(|file| *file != STANDARD_INPUT).try_for_each(|file| check(file))?;
+            verifier.verify_stream(self.files.iter().flat_map(|file| lines_of(file)), wanted, judged);
+        }
+        bar.finish_and_clear();
+        Ok(refused)
     }
 
     /// The run that is named, if one argument alone is and it is no file of records.
@@ -84,13 +116,64 @@ impl From {
 
 /// The records of one file.
 pub(super) fn read(file: &Path) -> anyhow::Result<Lines> {
-    if file == Path::new("-") {
+    if file == STANDARD_INPUT {
         return Ok(read_lines("standard input", io::stdin().lock()));
     }
-    if file.is_dir() {
-        anyhow::bail!("{0} is a folder; a store is named by --data {0}", file.display());
-    }
+    check(file)?;
     read_file(file).with_context(|| format!("{} cannot be opened", file.display()))
+}
+
+/// The argument that means standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Refuses what cannot be a file of records.
+fn check(file: &Path) -> anyhow::Result<()> {
+    let about = file.metadata().with_context(|| format!("{} cannot be opened", file.display()))?;
+    anyhow::ensure!(!about.is_dir(), "{0} is a folder; a store is named by --data {0}", file.display());
+    Ok(())
+}
+
+/// The lines of one file, which is opened when the first is asked for.
+fn lines_of(file: &Path) -> Box<dyn Iterator<Item = Result<RawLine, Refused>> + Send> {
+    if file == STANDARD_INPUT {
+        return Box::new(raw_lines("standard input", BufReader::new(io::stdin())));
+    }
+    let name = file.display().to_string();
+    match File::open(file) {
+        Ok(open) => Box::new(raw_lines(&name, BufReader::with_capacity(1 << 20, open))),
+        Err(e) => {
+            let message = format!("the file cannot be opened: {e}");
+            let source = Source { file: name, line: 0 };
+            Box::new(std::iter::once(Err(Refused { source, episode: None, message })))
+        }
+    }
+}
+
+/// Gives the released records of the store in `folder` to `verify`, page by page.
+fn verify_store(
+    folder: &Path,
+    verify: impl FnOnce(&mut (dyn Iterator<Item = Result<RawLine, Refused>> + Send)),
+) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let store = runtime.block_on(Store::beside(folder))?;
+    let source = Source { file: store.path().display().to_string(), line: 0 };
+    let (mut page, mut after, mut failed) = (VecDeque::new(), 0, None);
+    let mut lines = std::iter::from_fn(|| {
+        if page.is_empty() && failed.is_none() {
+            match runtime.block_on(store.records(&MatchFilter::default(), after, PAGE)) {
+                Ok(rows) => page.extend(rows),
+                Err(e) => failed = Some(e),
+            }
+        }
+        let row = page.pop_front()?;
+        after = row.seq;
+        Some(Ok(RawLine { source: source.clone(), episode: Some(row.id), text: row.record }))
+    });
+    verify(&mut lines);
+    // A write that did not reach the disk is told by the call that made it.
+    let closed = runtime.block_on(store.close());
+    failed.map_or(Ok(()), Err)?;
+    Ok(closed?)
 }
 
 /// Does something with the store in `folder`, beside the server that may own it.
@@ -132,24 +215,33 @@ pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Res
 /// Which game is meant: a game string with parameters means these parameters, a name alone any.
 pub(super) struct Which {
     id: String,
-    string: Option<String>,
+    /// The game with its parameters, where the text gave some.
+    exactly: Option<GameRef>,
 }
 
 impl Which {
     pub(super) fn parse(text: Option<&str>) -> anyhow::Result<Option<Which>> {
         let Some(text) = text else { return Ok(None) };
         let game = ludex_env::load(text)?;
-        let spec = game.spec();
-        Ok(Some(Which { id: spec.game.clone(), string: text.contains('(').then(|| spec.string.clone()) }))
+        Ok(Some(Which { id: game.spec().game.clone(), exactly: text.contains('(').then_some(game) }))
     }
 
     /// Whether a record is of the game.
     pub(super) fn is_of(&self, parts: &Parts) -> bool {
-        let same = |wanted: &String| {
-            let params = parts.header.get("params").and_then(|p| p.as_object()).cloned().unwrap_or_default();
-            ludex_env::load_with(&self.id, &params).is_ok_and(|game| game.spec().string == *wanted)
-        };
-        parts.header.get("game").is_some_and(|g| g == &self.id) && self.string.as_ref().is_none_or(same)
+        let game = parts.header.get("game").and_then(|g| g.as_str()).unwrap_or_default();
+        match parts.header.get("params").and_then(|p| p.as_object()) {
+            Some(params) => self.means(game, params),
+            None => self.means(game, &Params::new()),
+        }
+    }
+
+    /// Whether the game with these parameters is meant.
+    fn means(&self, game: &str, params: &Params) -> bool {
+        let Some(meant) = &self.exactly else { return game == self.id };
+        // Most records hold all parameters as they are; others are completed first.
+        let same =
+            || ludex_env::load_with(&self.id, params).is_ok_and(|game| game.spec().string == meant.spec().string);
+        game == self.id && (*params == meant.spec().params || same())
     }
 }
 
@@ -173,7 +265,7 @@ pub(super) struct Rated {
     /// Count unrated records too, such as those of `ludex match`
     #[arg(long)]
     unrated: bool,
-    /// An agent whose rating is a constant; several times for several [default: the anchors of each game's ladder]
+    /// An agent whose rating is a constant; may be repeated [default: the anchors of each game's ladder]
     #[arg(long = "anchor", value_name = "NAME=RATING")]
     anchors: Vec<String>,
 }
@@ -193,16 +285,17 @@ impl Rated {
         Ok(Options { fixed: (!fixed.is_empty()).then_some(fixed), unrated: self.unrated, ..Options::default() })
     }
 
-    /// The records that were found true and what was refused; an error if nothing counts.
-    pub(super) fn read(&self, from: &From, options: &Options) -> anyhow::Result<(Vec<Verified>, Vec<Refused>)> {
+    /// The results of the records that were found true, and what was refused; an error if nothing counts.
+    pub(super) fn read(&self, from: &From, options: &Options) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
         let which = Which::parse(self.game.as_deref())?;
-        let (good, refused) = verified(from.read()?, which.as_ref());
+        let mut good = Vec::new();
+        let refused = from.verify(which.as_ref(), |result| good.push(result))?;
         warn(&refused);
-        let counting = good.iter().filter(|g| options.discards(g).is_none()).count();
+        let counting = good.iter().filter(|g| options.discards(*g).is_none()).count();
         if counting == 0 {
             let of = self.game.as_ref().map(|g| format!(" of {g}")).unwrap_or_default();
             let all = Options { unrated: true, ..options.clone() };
-            let unrated = good.iter().filter(|g| all.discards(g).is_none()).count();
+            let unrated = good.iter().filter(|g| all.discards(*g).is_none()).count();
             match (unrated, refused.len()) {
                 (0, 0) => anyhow::bail!(
                     "there is no record{of} to rate in {}; `ludex match --out FILE` makes some",

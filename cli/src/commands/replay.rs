@@ -16,16 +16,16 @@ use ludex_play::stepping::Stepper;
 /// What `ludex replay` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// A file of records, one line of it as FILE:LINE, or an episode of the store
+    /// A file of records, one line of it (FILE:LINE), or an episode of the store
     #[arg(value_name = "EPISODE|FILE")]
     what: String,
-    /// Show only the position after so many moves
+    /// Show only the position after this many moves
     #[arg(long, value_name = "N")]
     ply: Option<u32>,
     /// Pause between positions
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     watch: Option<f64>,
-    /// See it as this seat does [default: as a spectator; moves are always named in full]
+    /// Show positions as this seat sees them [default: as a spectator; moves are always shown in full]
     #[arg(long)]
     seat: Option<Seat>,
     /// Folder of the store
@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 /// A position, and what led to it.
 struct Board {
-    /// Moves so far; a joint move is one, chance none.
+    /// Moves so far. A joint move counts as one; chance does not count.
     ply: u32,
     by: String,
     text: String,
@@ -51,20 +51,20 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         anyhow::bail!("there is no record in {}", args.what);
     }
     let verifier = Verifier::new();
-    let mut untrue = 0;
+    let mut refused = 0;
     for found in &lines.found {
-        untrue += usize::from(!show(&args, &verifier, found)?);
+        refused += usize::from(!show(&args, &verifier, found)?);
     }
-    match untrue {
+    match refused {
         0 => Ok(()),
         _ => anyhow::bail!(
-            "{untrue} of {} did not verify",
+            "{refused} of {} did not verify",
             super::print::count(lines.found.len(), "episode", "episodes")
         ),
     }
 }
 
-/// The records that are meant.
+/// The records that the arguments name.
 fn find(args: &Args) -> anyhow::Result<Lines> {
     let what = &args.what;
     if what == "-" || Path::new(what).exists() {
@@ -84,7 +84,7 @@ fn find(args: &Args) -> anyhow::Result<Lines> {
         return Ok(lines);
     }
     let kept = records::in_store(&args.data, async |store| Ok(store.episode(what).await?));
-    let kept = kept.with_context(|| format!("{what} is no file, and no episode could be looked up"))?;
+    let kept = kept.with_context(|| format!("{what} is not a file, and the store cannot be read"))?;
     let Some(kept) = kept else {
         anyhow::bail!("{what} is neither a file nor an episode of the store in {}", args.data.display());
     };
@@ -95,7 +95,7 @@ fn find(args: &Args) -> anyhow::Result<Lines> {
     Ok(Lines { found: vec![Found { source, parts }], refused: Vec::new() })
 }
 
-/// Shows one record as far as it can be played; whether it is true.
+/// Shows one record as far as it can be played, and returns whether it verifies.
 fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool> {
     let mut out = io::stdout().lock();
     let checked = verifier.verify(&found.parts, found.source.clone());
@@ -135,12 +135,12 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
         out.flush()?;
     }
     if args.ply.is_none() && fault.is_none_or(|f| f.event.is_none()) {
-        writeln!(out, "\n{}", super::play::result(spec, &record))?;
+        writeln!(out, "\n{}", ludex_play::words::result(spec, &record))?;
     }
     told(&mut out, found, fault)
 }
 
-/// Says whether the record is true.
+/// Prints whether the record verifies.
 fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verify::Fault>) -> anyhow::Result<bool> {
     match fault {
         None => writeln!(out, "verified\n")?,

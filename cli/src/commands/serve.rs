@@ -34,28 +34,28 @@ pub(super) struct Args {
     /// Private key of the certificate (PEM)
     #[arg(long, requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// An agent that clients may seat by name, whatever it starts: house="uci cmd=stockfish"
+    /// An agent that clients may seat by name, even if it starts a program: house="uci cmd=stockfish"
     #[arg(long = "agent", value_name = "NAME=SPEC")]
     agents: Vec<String>,
-    /// A web page that may connect, e.g. https://example.org (* for all); pages of this machine always may
+    /// Origin of web pages that may connect, e.g. https://example.org, or * for all; pages of this machine always may
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
-    /// A limit that is announced to clients, e.g. window=64
+    /// A limit for clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
-    /// Most simulations of an agent that a client seats
+    /// Most simulations per move for an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().sims)]
     max_sims: u64,
-    /// Greatest search depth of an agent that a client seats
+    /// Greatest search depth for an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().depth)]
     max_depth: u64,
-    /// Most positions that an agent that a client seats looks at for a move
+    /// Most positions per move for an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().nodes)]
     max_nodes: u64,
-    /// Most milliseconds for a move of an agent that a client seats
+    /// Most milliseconds per move for an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
-    /// Seconds that running matches are given when the server is told to stop
+    /// Seconds that running matches have to finish when the server is told to stop
     #[arg(long, default_value_t = 30)]
     drain: u64,
 }
@@ -68,8 +68,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let bound = TcpListener::bind(args.listen).await;
-        let listener = bound.with_context(|| format!("{} cannot be listened on; try another --listen", args.listen))?;
-        // Signals that come from now on are heard.
+        let listener = bound.with_context(|| format!("cannot listen on {}; try another --listen", args.listen))?;
+        // From here on, signals are not lost.
         let stop = stop_signal()?;
         let address = listener.local_addr()?;
         let ready = |_: &_| announce(address, &config, args.json);
@@ -101,7 +101,7 @@ fn named(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
         let (name, spec) = text.split_once('=').with_context(|| format!("--agent {text:?} is not NAME=SPEC"))?;
         anyhow::ensure!(
             ludex_protocol::is_agent_name(name),
-            "--agent {name:?} is no agent name: 1 to 40 of A-Za-z0-9._-"
+            "--agent {name:?} is not a valid agent name: use 1 to 40 characters of A-Za-z0-9._-"
         );
         ludex_agents::AgentSpec::parse(spec).with_context(|| format!("--agent {name}"))?;
         Ok((name.to_owned(), spec.to_owned()))
@@ -109,7 +109,7 @@ fn named(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
     agents.iter().map(one).collect()
 }
 
-/// Says where the server is.
+/// Prints the server's address.
 fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<()> {
     let scheme = if config.tls.is_some() { "wss" } else { "ws" };
     let url = format!("{scheme}://{address}");
@@ -125,28 +125,40 @@ fn announce(address: SocketAddr, config: &Config, json: bool) -> anyhow::Result<
     Ok(out.flush()?)
 }
 
-/// Resolves when the system or the person at the terminal wants the server to stop; a second time ends it at once.
+/// Resolves on SIGTERM or Ctrl-C. A second signal ends the program at once.
 pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
-    #[cfg(unix)]
-    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let mut signals = Signals::new()?;
     Ok(async move {
+        signals.next().await;
+        tracing::info!("stopping; repeat the signal to stop at once");
+        tokio::spawn(async move {
+            signals.next().await;
+            std::process::exit(1);
+        });
+    })
+}
+
+/// The signals that stop a program.
+struct Signals {
+    #[cfg(unix)]
+    term: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        Ok(Signals {
+            #[cfg(unix)]
+            term: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
         #[cfg(unix)]
         tokio::select! {
-            _ = term.recv() => {}
+            _ = self.term.recv() => {}
             _ = tokio::signal::ctrl_c() => {}
         }
         #[cfg(not(unix))]
         let _ = tokio::signal::ctrl_c().await;
-        tracing::info!("stopping; again to stop at once");
-        tokio::spawn(async move {
-            #[cfg(unix)]
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            #[cfg(not(unix))]
-            let _ = tokio::signal::ctrl_c().await;
-            std::process::exit(1);
-        });
-    })
+    }
 }

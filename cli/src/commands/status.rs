@@ -18,7 +18,7 @@ use ludex_play::runs::summary::{counting, rows, verified};
 pub(super) struct Args {
     /// The run's name, or its folder
     run: String,
-    /// Where runs are
+    /// Folder that holds the runs
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
     /// Print one JSON document
@@ -54,7 +54,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     show(&mut out, &rows)?;
-    // What a level that is not found yet will take cannot be told.
+    // How many matches it takes to find a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };
     writeln!(
         out,

@@ -28,11 +28,11 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Action {
-    /// Make a token, or one for each line of a CSV file; shown once
+    /// Make a token, or one for each line of a CSV file; it is shown only once
     Add(Add),
-    /// List all tokens: whose, what for, until when
+    /// List all tokens with owners, scopes and expiry
     List,
-    /// Take a token back: by the first digits of its id, by itself, or all of an owner
+    /// Revoke a token by the first digits of its id or by itself, or all tokens of an owner
     Revoke {
         /// Id, token or owner
         which: String,
@@ -41,16 +41,16 @@ enum Action {
 
 #[derive(clap::Args)]
 struct Add {
-    /// Whom it is for
+    /// Who will use it
     #[arg(long, required_unless_present = "csv")]
     owner: Option<String>,
     /// What it allows: gym, play, spectate, admin [default: gym,play,spectate]
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
-    /// An agent name that may be used with it, or the beginning of one and * [default: OWNER and OWNER.*]
+    /// An agent name that it may use, or the beginning of one with *; may be repeated [default: OWNER and OWNER.*]
     #[arg(long = "name", value_name = "PATTERN")]
     names: Vec<String>,
-    /// When it ends: a time such as 2027-01-31T00:00:00Z, or so many days from now such as 90d
+    /// When it expires: a time such as 2027-01-31T00:00:00Z, or a number of days from now such as 90d
     #[arg(long, value_name = "WHEN")]
     expires: Option<String>,
     /// Make one for each line of this file: columns owner, scopes, names, expires (- for standard input)
@@ -76,14 +76,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         Action::Revoke { which } => {
             let gone = records::in_store(&args.data, async |store| {
                 let gone = auth::revoke(&store, which, epoch_ms()).await;
-                gone.context("nothing was revoked; `ludex token list` shows what there is")
+                gone.context("nothing was revoked; `ludex token list` shows all tokens")
             })?;
             if args.json {
                 return Ok(print::json(&json!({ "revoked": gone.iter().map(described).collect::<Vec<_>>() }))?);
             }
             let mut out = io::stdout().lock();
             if gone.is_empty() {
-                writeln!(out, "revoked before")?;
+                writeln!(out, "already revoked")?;
             }
             Ok(gone.iter().try_for_each(|row| writeln!(out, "revoked {} of {}", row.hash.id(), row.owner))?)
         }
@@ -97,7 +97,7 @@ fn of_file(file: &Path) -> anyhow::Result<Vec<NewToken>> {
     };
     let text = text.with_context(|| format!("{name} cannot be read"))?;
     let wanted = auth::parse_csv(&text).with_context(|| name.clone())?;
-    anyhow::ensure!(!wanted.is_empty(), "{name} names nobody: after the header line, one line for each token");
+    anyhow::ensure!(!wanted.is_empty(), "{name} has no tokens: below the header line, write one line for each token");
     Ok(wanted)
 }
 
@@ -111,7 +111,7 @@ fn of_line(add: &Add) -> anyhow::Result<NewToken> {
     let names = match &add.names[..] {
         [] if !ludex_protocol::is_agent_name(&owner) => {
             anyhow::bail!(
-                "{owner:?} is no agent name; say with --name which names {owner} may use, e.g. --name 'bot.*'"
+                "{owner:?} is not a valid agent name; give the names that {owner} may use, e.g. --name 'bot.*'"
             )
         }
         [] => auth::default_names(&owner),
@@ -121,7 +121,7 @@ fn of_line(add: &Add) -> anyhow::Result<NewToken> {
     Ok(NewToken { owner, scopes, names, expires_ms })
 }
 
-/// A time, or so many days after `now_ms`.
+/// A time, or a number of days after `now_ms`.
 fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
     const DAY: i64 = 86_400_000;
     let days = text.strip_suffix('d').and_then(|n| n.parse::<u16>().ok());
@@ -129,14 +129,14 @@ fn expiry(text: &str, now_ms: i64) -> anyhow::Result<i64> {
         Some(days) => now_ms + i64::from(days) * DAY,
         None => text
             .parse::<Timestamp>()
-            .with_context(|| format!("--expires {text:?} is no time; write 2027-01-31T00:00:00Z or 90d"))?
+            .with_context(|| format!("--expires {text:?} is not a time; write 2027-01-31T00:00:00Z or 90d"))?
             .as_millisecond(),
     };
-    anyhow::ensure!(end > now_ms, "--expires {text} is past");
+    anyhow::ensure!(end > now_ms, "--expires {text} is in the past");
     Ok(end)
 }
 
-/// A store where there is none: tokens may be made before the server first starts.
+/// Creates the store if it is missing: tokens may be made before the server first starts.
 fn make_store(folder: &Path) -> anyhow::Result<()> {
     let made = records::in_store(folder, async |_| Ok(()));
     match made.as_ref().err().and_then(|e| e.downcast_ref::<StoreError>()) {
@@ -175,7 +175,7 @@ fn shown(args: &Args, add: &Add, wanted: &[NewToken], made: &[String]) -> anyhow
         let until = new.expires_ms.map(|ms| format!(" until {}", time(ms))).unwrap_or_default();
         eprintln!("ludex: {} may {} as {}{until}", new.owner, new.scopes, new.names.join(", "));
     }
-    eprintln!("ludex: tokens are shown this once; clients send them as Authorization: Bearer, or in hello");
+    eprintln!("ludex: tokens are shown only once; clients send them as Authorization: Bearer, or in hello");
     Ok(())
 }
 
@@ -185,7 +185,7 @@ fn list(args: &Args, rows: &[TokenRow]) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     if rows.is_empty() {
-        return Ok(writeln!(out, "there is no token; `ludex token add --owner NAME` makes one")?);
+        return Ok(writeln!(out, "no tokens yet; `ludex token add --owner NAME` makes one")?);
     }
     let mut table = vec![["id", "owner", "scopes", "names", "made", "state"].map(str::to_owned).to_vec()];
     table.extend(rows.iter().map(|row| {

@@ -1,7 +1,6 @@
 //! `ludex transcript`.
 
 mod html;
-mod tell;
 mod text;
 
 use std::fs;
@@ -16,7 +15,7 @@ use ludex_referee::Verifier;
 use super::{print, records};
 use ludex_play::archive::{Archive, episode_of};
 use ludex_play::runs::settings::Kind;
-use tell::{Told, tell};
+use ludex_play::transcript::{Transcript, transcript};
 
 /// What `ludex transcript` takes.
 #[derive(clap::Args)]
@@ -29,7 +28,8 @@ pub(super) struct Args {
     /// Only matches that the agent won
     #[arg(long)]
     won: bool,
-    /// Whose matches [default: all; of an evaluation, the agent that is evaluated decides what is lost and won]
+    /// Only matches of this agent, which --lost and --won are about [default: all; in an evaluation, they are about the first
+    /// candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Only this game; with parameters, only these
@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Only this episode
     #[arg(long, value_name = "ID")]
     episode: Option<String>,
-    /// Show the decisions of this seat [default: of every seat with a language model; without any, of all]
+    /// Show the decisions of this seat [default: the seats with a language model; if there are none, all]
     #[arg(long, value_name = "N")]
     seat: Option<Seat>,
     /// Write one HTML page [default file: RUN.html]
@@ -67,15 +67,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn page(run: &Archive, matches: &[Told], file: &Path) -> anyhow::Result<()> {
+fn page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
     fs::write(file, html::page(&run.about, matches))
         .with_context(|| format!("{} cannot be written", file.display()))?;
     let many = print::count(matches.len(), "match", "matches");
     Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)
 }
 
-/// The matches that are meant, told.
-fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Told>> {
+/// The transcripts of the matches that were asked for.
+fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Transcript>> {
     let which = records::Which::parse(args.game.as_deref())?;
     let judge = judge(run, args)?;
     let verifier = Verifier::new();
@@ -96,7 +96,7 @@ fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Told>> {
         };
         if meant(&record, judge, args) {
             let shown = shown(&record, run, args)?;
-            let mut told = tell(&record, run, &shown).with_context(|| found.source.to_string())?;
+            let mut told = transcript(&record, run, &shown).with_context(|| found.source.to_string())?;
             let fault = verifier.verify(&found.parts, found.source.clone()).err();
             told.broken = fault.map(|fault| fault.to_string()).or(told.broken);
             out.push(told);
@@ -105,25 +105,25 @@ fn chosen(run: &Archive, args: &Args) -> anyhow::Result<Vec<Told>> {
     if out.is_empty() {
         let unfinished = run.unfinished();
         let hint = match &args.episode {
-            Some(id) if unfinished.contains(id.as_str()) => format!("{id} has calls and no result yet"),
+            Some(id) if unfinished.contains(id.as_str()) => format!("{id} has calls but no result yet"),
             _ if run.found.is_empty() => "no match is over yet".to_owned(),
             _ => format!(
                 "it has {}; leave out --lost, --won, --agent, --game or --episode",
                 print::count(run.found.len(), "match", "matches")
             ),
         };
-        anyhow::bail!("no match of {} is meant: {hint}", run.about.run);
+        anyhow::bail!("no match of {} fits: {hint}", run.about.run);
     }
     Ok(out)
 }
 
-/// Who decides what is lost and won.
+/// The agent that --lost and --won are about.
 fn judge<'a>(run: &'a Archive, args: &'a Args) -> anyhow::Result<Option<&'a str>> {
     let names = || run.about.agents.iter().map(|a| a.name.as_str()).collect::<Vec<_>>();
     if let Some(name) = &args.agent {
         anyhow::ensure!(
             names().contains(&name.as_str()),
-            "{name:?} did not take part; those who did are {}",
+            "{name:?} is not an agent of this run; its agents are {}",
             names().join(", ")
         );
         return Ok(Some(name));
@@ -133,7 +133,7 @@ fn judge<'a>(run: &'a Archive, args: &'a Args) -> anyhow::Result<Option<&'a str>
     }
     let first = run.about.agents.first().filter(|_| run.about.kind != Kind::Tournament);
     let first = first
-        .with_context(|| format!("say whose matches are lost or won: --agent NAME, one of {}", names().join(", ")))?;
+        .with_context(|| format!("name the agent that won or lost with --agent NAME, one of {}", names().join(", ")))?;
     Ok(Some(&first.name))
 }
 

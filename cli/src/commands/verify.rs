@@ -35,8 +35,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             (document, verdict.good, verdict.refused)
         }
         None => {
-            let (good, refused) = records::verified(args.from.read()?, None);
-            (json!({ "verified": good.len(), "refused": refused }), good.len(), refused)
+            let mut good = 0;
+            let refused = args.from.verify(None, |_| good += 1)?;
+            (json!({ "verified": good, "refused": refused }), good, refused)
         }
     };
     if args.json {

@@ -1,11 +1,11 @@
-//! What is answered: the move and what stands around it, or a fault of content.
+//! Answers: the move with the text around it, or a fault of content.
 
 use ludex_env::Stream;
 use serde_json::{Map, Value};
 
 use super::Options;
 use super::player::Player;
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::{Form, Request, tokens};
 
 /// Why an answer ended.
@@ -15,7 +15,7 @@ pub(super) enum Finish {
     Stop,
     /// No more tokens.
     Length,
-    /// The model would not.
+    /// The model refused.
     Refused,
 }
 
@@ -23,11 +23,11 @@ pub(super) enum Finish {
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) finish: Finish,
-    /// The arguments, where a tool is called.
+    /// The arguments, if a tool is called.
     pub(super) input: Option<Value>,
 }
 
-/// What reasoning is made of: nothing that any game would take for a move.
+/// Reasoning is made of this text, which no game reads as a move.
 const REASONING: &str = "I look at what each choice leads to, think about what the others could do then, and weigh what \
                          is gained against what is given away. ";
 const PROSE: &str = "This is a position that I would like to think about some more before saying anything about it.";
@@ -84,7 +84,7 @@ pub(super) fn answer(
     })
 }
 
-/// Reasoning of so many characters, about: whole words.
+/// Reasoning of about this many characters, in whole words.
 fn reasoning(chars: usize) -> String {
     let text: String = REASONING.chars().cycle().take(chars).collect();
     match text.rfind(' ') {
@@ -102,7 +102,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// The move, from the position or from the list in the prompt; `None` where neither is there.
+    /// The move, from the position or from the list in the prompt; `None` if there is neither.
     fn mv(&mut self) -> Result<Option<String>, Problem> {
         if let Some(about) = &self.request.about {
             return self.player.choose(about, self.name).map(Some);
@@ -115,7 +115,7 @@ impl Parts<'_> {
         (!of.is_empty()).then(|| of[self.luck.below(of.len())])
     }
 
-    /// One of the ids that the prompt offers; the first, where none can be made out.
+    /// One of the ids that the prompt offers; 1 if none can be found.
     fn vote(&mut self) -> &str {
         let offered = offered(&self.request.question);
         self.pick(&offered).unwrap_or("1")
@@ -194,8 +194,8 @@ impl Parts<'_> {
     }
 }
 
-/// The moves behind `Legal moves` in a prompt: in the same line or the next one with commas between them, or one in each
-/// line up to an empty one.
+/// The moves after `Legal moves` in a prompt: in the same line or the next one, separated by commas, or one per line up to
+/// an empty line.
 fn listed_moves(prompt: &str) -> Vec<&str> {
     let mut lines =
         prompt.lines().skip_while(|line| !line.trim_start_matches(['#', '*', ' ']).starts_with("Legal moves"));
@@ -211,8 +211,8 @@ fn listed_moves(prompt: &str) -> Vec<&str> {
     bare.filter(|m| !m.is_empty()).collect()
 }
 
-/// The ids that a prompt offers: the numbers of its choices (`Choice 2:`), and where it names none so, those that lines begin
-/// with (`2.`).
+/// The ids that a prompt offers: the numbers of its choices (`Choice 2:`), or, if it has no such lines, the numbers at the
+/// beginning of lines (`2.`).
 fn offered(prompt: &str) -> Vec<&str> {
     const WORDS: [&str; 5] = ["choice", "candidate", "option", "proposal", "idea"];
     let (mut named, mut bare) = (Vec::new(), Vec::new());

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ludex_agents::{Agent, AgentSpec, ErrorKind, Move};
+use ludex_agents::{Agent, AgentSpec};
 use ludex_env::draw::{Key, key};
 use ludex_env::policy::Past;
-use ludex_env::{AgentKey, Ask, GameRef, Mover, Stream};
+use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
+use ludex_protocol::Move;
 
-use super::reply::Problem;
+use super::problem::Problem;
 use super::request::About;
 
 /// Games that are kept built.
@@ -47,13 +48,13 @@ impl Player {
         let (game, agent) = self.table(&about.game)?;
         let seat = about.seat;
         if seat >= game.spec().players as usize {
-            return Err(wrong(&format!("seat {seat} is none of {}", game.spec().string)));
+            return Err(wrong(&format!("seat {seat} is not a seat of {}", game.spec().string)));
         }
         let view = game.read_view(&about.view).map_err(|e| wrong(&format!("view: {e}")))?;
         // Agents trust their question; this one comes from outside.
         let world = view.world(&mut Stream::named(name));
         if about.legal.is_empty() || !about.legal.iter().all(|&a| world.is_legal(seat, a)) {
-            return Err(wrong("legal: actions that the view allows are needed"));
+            return Err(wrong("legal: give the actions that the view allows"));
         }
         let mut legal = about.legal.clone();
         legal.sort_unstable();
@@ -67,11 +68,10 @@ impl Player {
             ask = ask.with_past(past);
         }
         match agent.act(&ask, None).map(|answer| answer.mv) {
-            Ok(Move::Id(a)) => Ok(view.action_text(seat, a)),
-            Ok(Move::Text(text)) => Ok(text),
-            Ok(Move::Said(document)) => Ok(document.to_string()),
-            Ok(Move::Resign) => Ok("I resign".into()),
-            Err(e) if e.kind == ErrorKind::Unfit => Err(wrong(&e.message)),
+            Ok(Some(Move::Id(a))) => Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a))),
+            Ok(Some(Move::Text(text))) => Ok(text),
+            Ok(Some(Move::Document(document))) => Ok(document.to_string()),
+            Ok(None) => Ok("I resign".into()),
             Err(e) => Err(Problem::internal(&format!("the stand-in's agent: {e}"))),
         }
     }

@@ -1,29 +1,14 @@
-//! What is asked, read from the bodies of both APIs.
+//! Requests, read from the bodies of both APIs.
 
-use axum::http::HeaderMap;
 use ludex_env::Action;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reply::Problem;
+use super::Api;
+use super::problem::Problem;
 
 /// Most choices of one request.
 const CHOICES: u32 = 128;
-
-/// Whose API is spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Api {
-    OpenAi,
-    Anthropic,
-}
-
-impl Api {
-    /// Whose headers these are.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
-        let anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
-        if anthropic { Api::Anthropic } else { Api::OpenAi }
-    }
-}
 
 /// One request of either API.
 pub(super) struct Request {
@@ -36,7 +21,7 @@ pub(super) struct Request {
     pub(super) n: usize,
     /// Most tokens of an answer.
     pub(super) limit: Option<u64>,
-    /// The form of the answer, where it is no plain text.
+    /// The form of the answer, unless it is plain text.
     pub(super) form: Option<Form>,
     /// The position, where the client tells it.
     pub(super) about: Option<About>,
@@ -132,7 +117,9 @@ impl Request {
         }
         let n = body.n.unwrap_or(1);
         if !(1..=CHOICES).contains(&n) || (api == Api::Anthropic && n > 1) {
-            return Err(Problem::bad(format!("n: {n} choices are not given; 1 to {CHOICES}, and 1 of /v1/messages")));
+            return Err(Problem::bad(format!(
+                "n: {n} choices are not possible; 1 to {CHOICES} are, and only 1 with /v1/messages"
+            )));
         }
         let limit = body.max_completion_tokens.or(body.max_tokens);
         if limit == Some(0) {
@@ -147,7 +134,9 @@ impl Request {
             match (message.role.as_str(), api) {
                 ("user", _) => question.clone_from(&text),
                 ("assistant", _) | ("system" | "developer" | "tool", Api::OpenAi) => {}
-                (role, _) => return Err(Problem::bad(format!("messages[{k}].role: {role:?} is no role here"))),
+                (role, _) => {
+                    return Err(Problem::bad(format!("messages[{k}].role: {role:?} is not a valid role here")));
+                }
             }
             texts.push(text);
         }
@@ -183,7 +172,7 @@ fn labels(text: &str) -> impl Iterator<Item = &str> {
     found.filter(|label| label.starts_with(char::is_uppercase) && label.chars().all(char::is_alphabetic))
 }
 
-/// Tokens of so many characters.
+/// The tokens of a text with this many characters.
 pub(super) fn tokens(chars: usize) -> u64 {
     chars.div_ceil(4) as u64
 }
@@ -221,7 +210,7 @@ fn form(api: Api, body: &Body) -> Result<Option<Form>, Problem> {
     };
     let tool = tools.iter().find(|tool| wanted.is_some() && name_of(tool) == wanted);
     let Some(tool) = tool else {
-        return Err(Problem::bad("tool_choice: there is no such tool among tools"));
+        return Err(Problem::bad("tool_choice: tools has no such tool"));
     };
     let schema = if api == Api::OpenAi { &tool["function"]["parameters"] } else { &tool["input_schema"] };
     object(schema.clone(), wanted.as_deref())

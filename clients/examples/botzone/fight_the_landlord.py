@@ -1,10 +1,10 @@
 """Botzone bot for FightTheLandlord and FightTheLandlord2: leads its lowest cards, beats singles,
-pairs and trios with the lowest that do, and leaves a partner's play alone.
+pairs and trios with the lowest possible cards, and never beats a partner's play.
 
     ludex match fight_the_landlord --seat 'botzone cmd="python3 fight_the_landlord.py"' --seat random --seat random
 
-Cards are numbers: 0 to 51 are 3, 4, ... A, 2 with four suits each, 52 and 53 the jokers. A response
-is a list of cards, [] a pass; in FightTheLandlord2 first a bid from 0 to 3.
+Cards are numbers: 0 to 51 are 3, 4, ... A, 2 with four suits each, 52 and 53 are the jokers. A
+response is a list of cards; [] is a pass. In FightTheLandlord2 the first response is a bid, 0 to 3.
 """
 
 import json
@@ -22,7 +22,7 @@ def by_rank(cards):
 
 
 def bid(request):
-    """One for every two cards above the king, more than the others bid or nothing."""
+    """Bid one for every two cards above the king; if that is not more than others bid, nothing."""
     wanted = min(3, sum(card >= 44 for card in request["own"]) // 2)
     return wanted if wanted > max(request["bid"], default=0) else 0
 
@@ -36,10 +36,10 @@ def hand_now(match, opened):
 
 
 def position(match, opened):
-    """How many seats after the landlord one sits."""
+    """How many seats after the landlord this bot sits."""
     if "pos" in opened:
         return (opened["pos"] - opened["landlord"]) % 3
-    # Without bids the landlord is dealt 20 cards, and the first plays tell the rest.
+    # Without bids the landlord has 20 cards; the first plays show who of the others sits where.
     if len(match["requests"][0]["own"]) == 20:
         return 0
     return 1 if not opened["history"][0] else 2

@@ -1,10 +1,10 @@
-// Botzone bot for Reversi in simplified interaction: corners, then as few moves for the other side as possible.
+// Botzone bot for Reversi with simplified interaction: takes corners, else leaves the other side the fewest moves.
 //
 //     g++ -O2 -o reversi reversi.cpp
 //     ludex match reversi --seat 'botzone cmd=./reversi io=simple' --seat random
 //
-// Its input is the number of the turn, then all requests and responses in turn, each a line "x y"; -1 -1 is a pass, or
-// the first request of who begins.
+// Its input is the number of the turn, then all requests and responses in turn, each as a line "x y". -1 -1 is a pass; as
+// the first request it means that this bot begins.
 #include <array>
 #include <iostream>
 #include <vector>
@@ -16,7 +16,7 @@ struct Point {
 // 0 empty, 1 black, -1 white; board[x][y].
 using Board = std::array<std::array<int, 8>, 8>;
 
-// Plays a stone of `side`; how many it turns, 0 if the move is none.
+// Plays a stone of `side` and returns how many stones it turns; 0 if the move is illegal.
 static int play(Board &board, Point at, int side) {
     if (board[at.x][at.y] != 0) return 0;
     auto inside = [](int x, int y) { return x >= 0 && x < 8 && y >= 0 && y < 8; };
@@ -50,7 +50,7 @@ int main() {
     board[3][3] = board[4][4] = -1;
     int turns, side = 0;
     std::cin >> turns;
-    // Requests are the other side's moves, responses one's own. Who is told a move before having made one is white.
+    // Requests are the other side's moves, responses our own. If the first request is a move, we are white.
     for (int k = 0; k < 2 * turns - 1; k++) {
         Point at;
         std::cin >> at.x >> at.y;

@@ -2,8 +2,8 @@
 
     ludex match 'texas_holdem(preset=botzone)' --seat 'botzone cmd="python3 texas_holdem.py"' --seat random
 
-A response is a whole number: -1 folds, 0 calls or checks, -2 is all-in, and any other the chips
-that are put in now.
+A response is an integer: -1 folds, 0 calls or checks, -2 is all-in, and any other number is the
+chips that the bot puts in now.
 """
 
 import json
@@ -11,7 +11,7 @@ from collections import Counter
 
 
 def to_call(request):
-    """What a call costs: the blinds and the history tell. None after an all-in."""
+    """The cost of a call, from the blinds and the history; None after an all-in."""
     dealer = request["dealer_id"]
     bets, street = {dealer: 100, 1 - dealer: 50}, 0
     for move in request["history"]:
@@ -30,7 +30,7 @@ def to_call(request):
 
 
 def strength(request):
-    """0 nothing, 1 a pair or a high card, 2 better."""
+    """The strength of the hand: 0 nothing, 1 a pair or a high card, 2 better."""
     own = [card // 4 for card in request["my_cards"]]
     board = [card // 4 for card in request["public_cards"]]
     made = sorted(Counter(own + board).values(), reverse=True)
@@ -44,7 +44,7 @@ def choose(request):
     if cost is None:
         return -2 if hand == 2 else -1
     if hand == 2 and not any(m["action_type"] == "raise" for m in request["history"]):
-        # Twice the largest sum put in at once is enough of a raise in any round.
+        # 400 is twice the largest sum that is put in at once, so it is a valid raise in any round.
         return 400 if request["my_chips"] > 400 else 0
     if cost == 0 or (hand >= 1 and cost < request["my_chips"] // (10 if hand == 1 else 1)):
         return 0

@@ -2,8 +2,8 @@
 
     ludex match tic_tac_toe --seat 'botzone cmd="python3 tic_tac_toe.py"' --seat random
 
-It is run once for every turn: all requests and responses of the match come in one line of JSON,
-and it prints its response in one.
+It is started for every turn. It reads one line of JSON with all requests and responses of the
+match, and prints one line with its response.
 """
 
 import json
@@ -25,7 +25,7 @@ def choose(theirs, mine):
 
 def main():
     match = json.loads(input())
-    # The first request of who begins is (-1, -1).
+    # If this bot begins, its first request is (-1, -1).
     theirs = [(r["x"], r["y"]) for r in match["requests"] if r["x"] >= 0]
     mine = [(r["x"], r["y"]) for r in match["responses"]]
     x, y = choose(theirs, mine)

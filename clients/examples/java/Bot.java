@@ -1,10 +1,10 @@
 // A bot that plays random legal moves, written from docs/protocol.md without any client library.
 //
-//     java Bot.java [URL]                                    (JDK 17 or newer, no dependency)
+//     java Bot.java [URL]                                    (JDK 17 or newer, no dependencies)
 //
-// It speaks MessagePack, loses the connection without losing the game, and ends when its matches
-// have. Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
-// LUDEX_AGAINST (the server's agent to play; "queue": whoever waits for the same game).
+// It uses MessagePack, resumes after a lost connection, and ends when its matches are over.
+// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
+// LUDEX_AGAINST (the server's agent to play against; "queue": another client of the same game).
 
 import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
@@ -34,7 +34,7 @@ import javax.net.ssl.SSLSocketFactory;
 public class Bot {
     static final long PATIENCE_MS = 60_000;
 
-    /** The connection ended; `code` is its close code, 0 when the line was cut. */
+    /** The connection ended; `code` is its close code, 0 if there was none. */
     @SuppressWarnings("serial")
     static class Lost extends Exception {
         final int code;
@@ -45,7 +45,7 @@ public class Bot {
         }
     }
 
-    /** What cannot be mended. */
+    /** A fault that cannot be repaired. */
     @SuppressWarnings("serial")
     static class Fatal extends RuntimeException {
         Fatal(String reason) {
@@ -53,7 +53,7 @@ public class Bot {
         }
     }
 
-    /** Turn and try: the server takes one act for each, and so do we. */
+    /** Turn and try: the server accepts one act for each, and we send one for each. */
     record Key(long turn, long attempt) {
         boolean after(Key other) {
             return turn > other.turn || turn == other.turn && attempt > other.attempt;
@@ -71,13 +71,13 @@ public class Bot {
     final int games = Integer.parseInt(env("LUDEX_GAMES", "1"));
     final Random random = new Random();
     Line line;
-    String session; // with the key, what a lost connection is resumed with
+    String session; // session and key resume a lost connection
     String key;
-    long nextId = 2; // rises over all connections; hello has 1
+    long nextId = 2; // never reused, even on a new connection; hello has 1
     int results = 0;
-    long joining = 0; // id of the join that is under way
+    long joining = 0; // id of the join without a reply
     boolean joined = false;
-    boolean noMore = false; // the server stops for good: finish what runs
+    boolean noMore = false; // the server stops for good: only finish running matches
     final Map<Long, byte[]> unanswered = new LinkedHashMap<>();
     final Map<Long, Act> acts = new HashMap<>();
     final Map<String, Match> matches = new LinkedHashMap<>();
@@ -145,7 +145,7 @@ public class Bot {
         if (!env("LUDEX_TOKEN", "").isEmpty()) hello.put("token", env("LUDEX_TOKEN", ""));
         if (session != null) {
             hello.put("resume", map("session", session, "key", key, "seen", seen));
-            hello.put("reclaim", true); // if the session is forgotten, our name brings the seats back
+            hello.put("reclaim", true); // if the server forgot the session, our name brings the seats back
         }
         line.send(pack(hello));
         Map<String, Object> message = line.receive();
@@ -163,7 +163,7 @@ public class Bot {
         for (byte[] request : new ArrayList<>(unanswered.values())) line.send(request);
     }
 
-    /** A new session: what was asked of the old one is void, except acts, whose key says it all. */
+    /** A new session: requests of the old one are void, except acts, which their key identifies. */
     void begin(Map<String, Object> welcome) {
         unanswered.keySet().removeIf(id -> !acts.containsKey(id));
         joining = 0;
@@ -216,7 +216,7 @@ public class Bot {
     }
 
     void act(Act act) throws Lost {
-        acts.put(nextId, act); // first, so that it is known should the line be cut now
+        acts.put(nextId, act); // first, because sending may fail
         request(map("type", "act", "match", act.match, "turn", act.key.turn, "try", act.key.attempt,
                 "action", act.action));
     }
@@ -246,7 +246,7 @@ public class Bot {
         boolean fresh = number(message, "seq", 0) > number(seen, match, -1);
         if (fresh) seen.put(match, message.get("seq"));
         if (type.equals("turn")) {
-            // After a resume it may come again; the key tells whether it was answered.
+            // After a resume a turn may come again; its key shows whether we answered it.
             if (matches.containsKey(match)) matches.get(match).turn = message;
             answer(match, message);
         } else if (fresh && type.equals("match_start")) {
@@ -256,7 +256,7 @@ public class Bot {
         }
     }
 
-    /** Forget what was known of the match. An act that is under way keeps its key. */
+    /** Replace the knowledge of the match. An act without a reply keeps its key. */
     void resync(String match, Map<String, Object> message) throws Lost {
         seen.put(match, message.get("seq"));
         Match state = new Match();
@@ -294,7 +294,7 @@ public class Bot {
             }
         } else if (act != null && error) {
             switch (text(message, "code")) {
-                // Too late, or known already: nothing is lost.
+                // The act came too late or was a repetition: nothing is lost.
                 case "stale_turn", "conflict", "not_your_turn", "match_over" -> { }
                 case "unknown_match", "not_your_seat" -> finish(act.match, map("reason", message.get("code")));
                 default -> {
@@ -354,8 +354,8 @@ public class Bot {
     // ---- the WebSocket (RFC 6455)
 
     /**
-     * One connection, read by the thread that plays. It is our own because java.net.http.WebSocket
-     * (JDK 17) at times does not report that the line was cut right after a message.
+     * One connection, read by the thread that plays. We do not use java.net.http.WebSocket, because
+     * that of JDK 17 sometimes does not report a connection that is cut right after a message.
      */
     static class Line {
         static final int BINARY = 2, CLOSE = 8, PING = 9, PONG = 10;
@@ -440,7 +440,7 @@ public class Bot {
             try {
                 while (true) {
                     int head = in.readUnsignedByte();
-                    long length = in.readUnsignedByte(); // what a server sends is not masked
+                    long length = in.readUnsignedByte(); // frames of a server are not masked
                     if (length == 126) length = in.readUnsignedShort();
                     if (length == 127) length = in.readLong();
                     byte[] payload = in.readNBytes(Math.toIntExact(length));
@@ -466,7 +466,7 @@ public class Bot {
             return new Lost(code, code + " " + new String(payload, from, payload.length - from, StandardCharsets.UTF_8));
         }
 
-        /** Say goodbye, if the line still stands, and free the socket. */
+        /** Send a close frame, if the connection is still open, and free the socket. */
         void close() {
             try (socket) {
                 send(CLOSE, new byte[] {0x03, (byte) 0xe8}); // 1000
@@ -509,7 +509,7 @@ public class Bot {
                 pack(out, entry);
             });
         } else {
-            throw new IllegalArgumentException("no MessagePack form: " + value.getClass());
+            throw new IllegalArgumentException("cannot be written in MessagePack: " + value.getClass());
         }
     }
 
@@ -547,7 +547,7 @@ public class Bot {
             case 0xdd -> unpackList(in, in.getInt());
             case 0xde -> unpackMap(in, in.getShort() & 0xffff);
             case 0xdf -> unpackMap(in, in.getInt());
-            default -> throw new IllegalArgumentException("no MessagePack of this protocol: " + tag);
+            default -> throw new IllegalArgumentException("this protocol does not use the MessagePack tag " + tag);
         };
     }
 

@@ -2,9 +2,9 @@
 //
 //     node bot.mjs [URL]
 //
-// It speaks JSON, loses the connection without losing the game, and ends when its matches have.
+// It uses JSON, resumes after a lost connection, and ends when its matches are over.
 // Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_GAMES (1),
-// LUDEX_AGAINST (the server's agent to play; "queue": whoever waits for the same game).
+// LUDEX_AGAINST (the server's agent to play against; "queue": another client of the same game).
 
 import { isMainThread, Worker } from 'node:worker_threads';
 
@@ -16,14 +16,14 @@ const patienceMs = 60_000;
 const LATE = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
 const GONE = ['unknown_match', 'not_your_seat'];
 
-let session = null; // {session, key} of the last welcome: what a lost connection is resumed with
+let session = null; // {session, key} of the last welcome, which resume a lost connection
 let socket = null;
-let lostAt = null; // when the connection was lost that has not been made again
-let nextId = 2; // rises over all connections; hello has 1
+let lostAt = null; // when the connection was lost; null while it is open
+let nextId = 2; // never reused, even on a new connection; hello has 1
 let results = 0;
-let joining = null; // id of the join that is under way
+let joining = null; // id of the join without a reply
 let joined = false;
-let noMore = false; // the server stops for good: finish what runs
+let noMore = false; // the server stops for good: only finish running matches
 const unanswered = new Map(); // id -> the request as it was sent
 const acts = new Map(); // id of an act -> its key and its fields
 const matches = new Map(); // id -> {turn: the last turn message, acted: the last key answered}
@@ -45,7 +45,7 @@ function join(count) {
   joining = request('join', { game: env.LUDEX_GAME ?? 'tic_tac_toe', count, ...opponents });
 }
 
-// A key is turn and try; the server takes one act for each, and so do we.
+// A key is turn and try; the server accepts one act for each, and we send one for each.
 const later = (a, b) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 
 function act(match, turn) {
@@ -76,7 +76,7 @@ function receive(message) {
   const fresh = !(message.seq <= seen[match]);
   if (fresh) seen[match] = message.seq;
   if (type === 'turn') {
-    // After a resume it may come again; the key tells whether it was answered.
+    // After a resume a turn may come again; its key shows whether we answered it.
     const state = matches.get(match);
     if (state) state.turn = message;
     act(match, message);
@@ -88,7 +88,7 @@ function receive(message) {
 }
 
 function resync({ match, seq, turn, end }) {
-  // Forget what was known of the match. An act that is under way keeps its key.
+  // Replace the knowledge of the match. An act without a reply keeps its key.
   seen[match] = seq;
   const same = (made) => made.match === match && `${made.key}` === `${[turn?.turn, turn?.try ?? 0]}`;
   const sent = [...acts.values()].find(same);
@@ -127,7 +127,7 @@ function reply(message) {
       act(made.match, { ...turn, try: message.try, legal: message.legal ?? turn.legal });
     }
   } else if (made && message.type === 'error') {
-    // Too late, or known already: nothing is lost. A match that is gone is counted as over.
+    // The act came too late or was a repetition: nothing is lost. A match that is gone counts as over.
     const { code } = message;
     if (GONE.includes(code)) finish(made.match, { reason: code });
     else if (message.retry) setTimeout(send, wait, made.match, made.key, made.action);
@@ -166,7 +166,7 @@ function connect() {
     if (env.LUDEX_TOKEN) hello.token = env.LUDEX_TOKEN;
     if (session) {
       hello.resume = { session: session.session, key: session.key, seen };
-      hello.reclaim = true; // if the session is forgotten, our name brings the seats back
+      hello.reclaim = true; // if the server forgot the session, our name brings the seats back
     }
     mine.send(JSON.stringify(hello));
   };
@@ -185,7 +185,7 @@ function welcome(message) {
   session = { session: message.session, key: message.key, open: true };
   lostAt = null;
   if (!message.resumed) {
-    // A new session: what was asked of the old one is void, except acts, whose key says it all.
+    // A new session: requests of the old one are void, except acts, which their key identifies.
     for (const id of unanswered.keys()) if (!acts.has(id)) unanswered.delete(id);
     joining = null;
     const held = new Set((message.matches ?? []).map((m) => m.match));
@@ -217,7 +217,7 @@ function quit(code) {
 if (typeof WebSocket !== 'undefined') {
   connect();
 } else if (isMainThread) {
-  // Node 20 has the WebSocket of Node 22 behind a flag, which a worker thread can be given.
+  // Node 20 has the WebSocket of Node 22 behind a flag, which a worker thread can set.
   const execArgv = ['--experimental-websocket', '--no-warnings'];
   const options = { argv: process.argv.slice(2), execArgv };
   new Worker(new URL(import.meta.url), options).on('exit', (code) => process.exit(code));

@@ -1,9 +1,9 @@
-"""Environment steps per second from Python, over a real socket: random legal actions.
+"""Measures environment steps per second from Python over a real socket, with random legal actions.
 
     python bench/steps.py [URL] [--game connect_four] [--seconds 3]
 
-Without a URL a server is started. With one handle every step waits for its batch; with two, one
-batch is in flight while the actions of the other are drawn from its mask.
+Without a URL it starts a server. With one handle every step waits for its batch. With two handles
+one batch is in flight while the actions for the other are drawn from its mask.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ COINS = 1 << 16
 class Sampler:
     """Draws one legal action per row of a mask, without a loop over rows.
 
-    For up to 8 actions, from a table by the row's bits and a random byte: that is fair to within
-    1 part in 32, which is enough to measure with.
+    For up to 8 actions it uses a table, indexed by the row's bits and a random byte. The
+    probabilities are then equal to within 1 part in 32, which is enough for a benchmark.
     """
 
     def __init__(self, actions: int, seed: int) -> None:
@@ -40,7 +40,7 @@ class Sampler:
                 legal = [action for action in range(actions) if bits >> action & 1]
                 table[bits] = [legal[coin * len(legal) >> 8] for coin in range(256)]
             self._table = table.ravel()
-            # What each action adds to the place of its row in the table; exact in a float.
+            # The weight of each action in the index of a row's table entry; exact in a float.
             self._places = np.array([256 << action for action in range(actions)], np.float32)
 
     def draw(self, mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.int32]:
@@ -84,7 +84,7 @@ def measure(client: ludex.Client, game: str, num_envs: int, handles: int, second
 
 
 class Rate(NamedTuple):
-    """Environment steps per second, and the share of the time that this process computed."""
+    """Environment steps per second, and the share of the time in which this process was busy."""
 
     steps: float
     busy: float

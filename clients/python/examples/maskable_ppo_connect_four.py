@@ -1,10 +1,10 @@
-"""The same with MaskablePPO of sb3-contrib: connect_four from opponents that the server plays.
+"""MaskablePPO of sb3-contrib learns connect_four from opponents that the server plays.
 
     pip install 'ludex[sb3,examples]'
     python maskable_ppo_connect_four.py                  # some minutes on two cores
-    python maskable_ppo_connect_four.py --steps 20000    # to see that it runs
+    python maskable_ppo_connect_four.py --steps 20000    # a short run, to try it
 
-What is learnt, measured and written is as in ppo_connect_four.py.
+The training, the measurement and the outputs are those of ppo_connect_four.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ import ludex
 
 
 def policy_of(model: MaskablePPO) -> Callable[[Any, Any], Any]:
-    """Make a function of observations and masks."""
+    """Make a policy: a function of observations and masks."""
 
     def policy(obs: Any, mask: Any) -> Any:
         actions, _ = model.predict(obs, action_masks=mask == 1)
@@ -47,7 +47,7 @@ def policy_of(model: MaskablePPO) -> Callable[[Any, Any], Any]:
 
 
 class Course(BaseCallback):
-    """Brings the stronger opponents in after a while, and plays the anchors now and then."""
+    """Adds the stronger opponents after a while, and plays the anchors from time to time."""
 
     def __init__(self, options: argparse.Namespace, url: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Course(BaseCallback):
             self.training_env.env_method("set_opponent", ANCHORS)
 
     def _on_rollout_start(self) -> None:
-        # Before the next rollout the last one has been learnt from.
+        # At this point the learning from the last rollout is done.
         if self.num_timesteps >= (len(self.steps) + 1) * self.options.steps / 10:
             self.measure()
 
@@ -75,15 +75,15 @@ class Course(BaseCallback):
         policy = policy_of(self.model)
         for opponent, rates in self.curves.items():
             rates.append(evaluate(policy, opponent, self.url, self.options.games))
-        told = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in self.curves.items())
+        wins = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in self.curves.items())
         seconds = time.monotonic() - self.begun
-        print(f"{self.num_timesteps:>9} steps, {seconds:4.0f} s: wins against {told}")
+        print(f"{self.num_timesteps:>9} steps, {seconds:4.0f} s: wins against {wins}")
 
 
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 400_000)
-    url = options.url or ludex.serve().url  # which ends with this program
+    url = options.url or ludex.serve().url  # this server ends with the program
     envs = ludex.sb3.LudexVecEnv(GAME, options.envs, opponent="random", seat="alternate", url=url)
     model = MaskablePPO(
         "MlpPolicy",

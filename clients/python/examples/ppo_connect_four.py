@@ -2,11 +2,11 @@
 
     pip install 'ludex[examples]'
     python ppo_connect_four.py                  # two or three minutes on two cores
-    python ppo_connect_four.py --steps 20000    # to see that it runs
+    python ppo_connect_four.py --steps 20000    # a short run, to try it
 
-First the opponent is `random`; then, drawn anew for every episode, `random` or alpha-beta search of
-depth 1, 2 or 3. The trained policy then joins matches and is rated against the game's anchors.
-Written to --out: the curves (ppo_connect_four.png) and the network (ppo_connect_four.pt).
+The first opponent is `random`. Later each episode draws its opponent: `random`, or alpha-beta
+search of depth 1, 2 or 3. Then the trained policy plays matches and is rated against the game's
+anchors. The curves (ppo_connect_four.png) and the network (ppo_connect_four.pt) go to --out.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Network(nn.Module):
         nn.init.zeros_(self.policy.weight)
 
     def forward(self, obs: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return log probabilities of the actions (illegal ones have none) and the value."""
+        """Return the log probabilities of the actions and the value; illegal actions get -1e9."""
         body = self.body(obs.float())
         logits = self.policy(body).masked_fill(mask == 0, -1e9)
         return torch.log_softmax(logits, dim=1), self.value(body).squeeze(1)
 
 
 def policy_of(network: Network, *, greedy: bool = False) -> Callable[[Any, Any], Any]:
-    """Make a function of observations and masks: an opponent, or what ``ludex.rate`` plays."""
+    """Make a policy: a function of observations and masks, for opponents and ``ludex.rate``."""
 
     @torch.no_grad()
     def policy(obs: Any, mask: Any) -> Any:
@@ -98,7 +98,7 @@ class PPO:
             logp, values[t] = self.network(torch.as_tensor(obs[t]), torch.as_tensor(masks[t]))
             actions[t] = torch.distributions.Categorical(logits=logp).sample()
             logps[t] = logp.gather(1, actions[t, :, None]).squeeze(1)
-            # The opponents move inside; an episode that ends is followed by the next at once.
+            # The opponents move inside step(); after the end of an episode the next one begins.
             self.obs, rewards[t], ended, cut, infos = self.envs.step(actions[t].numpy())
             self.mask, over[t] = infos["action_mask"], ended | cut
         _, values[ROLLOUT] = self.network(torch.as_tensor(self.obs), torch.as_tensor(self.mask))
@@ -106,9 +106,9 @@ class PPO:
         advantages = torch.zeros((ROLLOUT, n))
         last = torch.zeros(n)
         for t in reversed(range(ROLLOUT)):
-            goes_on = 1 - torch.as_tensor(over[t])
-            delta = torch.as_tensor(rewards[t]) + GAMMA * values[t + 1] * goes_on - values[t]
-            last = delta + GAMMA * LAMBDA * goes_on * last
+            running = 1 - torch.as_tensor(over[t])
+            delta = torch.as_tensor(rewards[t]) + GAMMA * values[t + 1] * running - values[t]
+            last = delta + GAMMA * LAMBDA * running * last
             advantages[t] = last
         targets = advantages + values[:-1]
         rows = [torch.as_tensor(obs), torch.as_tensor(masks), actions, logps, advantages, targets]
@@ -144,10 +144,10 @@ class PPO:
 def evaluate(
     policy: Callable[[Any, Any], Any], opponent: Any, url: str, games: int = 200, seed: int = 10**6
 ) -> float:
-    """Play two episodes, one on each seat, in ``games / 2`` environments; the share of wins.
+    """Play two episodes, one on each seat, in ``games / 2`` environments; return the win rate.
 
-    The policy's first move is random: search plays the same game every time, and a policy that knew
-    one way to win would look like one that can play.
+    The policy's first move is random, because search answers the same moves with the same game:
+    otherwise a policy that knows one way to win would look as if it could play.
     """
     envs: Any = gymnasium.make_vec(
         ENV,
@@ -192,7 +192,7 @@ def draw(path: Path, steps: list[int], curves: dict[str, list[float]], title: st
 
 
 def train(options: argparse.Namespace, url: str) -> Network:
-    """Train, evaluate along the way, and draw what came out."""
+    """Train, evaluate from time to time, and draw the curves."""
     envs: Any = gymnasium.make_vec(
         ENV,
         num_envs=options.envs,
@@ -209,15 +209,15 @@ def train(options: argparse.Namespace, url: str) -> Network:
     while ppo.steps < options.steps:
         if warm and ppo.steps >= options.steps * 0.15:
             warm = False
-            envs.set_opponent(ANCHORS)  # one of them is drawn for every episode
+            envs.set_opponent(ANCHORS)  # each episode draws one of them
         ppo.iterate()
         iterations += 1
         if iterations % every == 0 or ppo.steps >= options.steps:
             steps.append(ppo.steps)
             for opponent, rates in curves.items():
                 rates.append(evaluate(policy_of(ppo.network), opponent, url, options.games))
-            told = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
-            print(f"{ppo.steps:>9} steps, {time.monotonic() - begun:4.0f} s: wins against {told}")
+            wins = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
+            print(f"{ppo.steps:>9} steps, {time.monotonic() - begun:4.0f} s: wins against {wins}")
     envs.close()
     torch.save(ppo.network.state_dict(), options.out / "ppo_connect_four.pt")
     draw(options.out / "ppo_connect_four.png", steps, curves, "PPO in connect_four")
@@ -243,9 +243,9 @@ def options_of(description: str | None, steps: int) -> argparse.Namespace:
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 400_000)
-    url = options.url or ludex.serve().url  # which ends with this program
+    url = options.url or ludex.serve().url  # this server ends with the program
     network = train(options, url)
-    # The match plane: one seat, nothing but its own view, a clock.
+    # In matches the policy has one seat, sees only its own view, and has a clock.
     print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 
 

@@ -1,12 +1,12 @@
-"""Tabular Q-learning learns tic_tac_toe; numpy is all it needs.
+"""Tabular Q-learning learns tic_tac_toe; it needs only numpy.
 
     pip install ludex                                # and matplotlib for the curves
     python q_learning_tic_tac_toe.py                 # some seconds
-    python q_learning_tic_tac_toe.py --episodes 500  # to see that it runs
+    python q_learning_tic_tac_toe.py --episodes 500  # a short run, to try it
 
-Many environments are stepped by one message; the server plays the other seat, and we alternate
-between the two. A table maps what we see to the value of each action. The opponent is `random`, and
-in every second environment alpha-beta search, that looks far enough to punish what is wrong.
+One message steps many environments. The server plays one seat, and we alternate between the two. A
+table maps each observation to the values of the actions. In half of the environments the opponent
+is `random`, in the others alpha-beta search, which looks far enough ahead to punish mistakes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def open_envs(client: ludex.Client, count: int, opponent: str) -> Any:
 
 
 def values(table: Table, obs: Any, mask: Any) -> Any:
-    """Look the values of all actions up; those of illegal ones are -infinity."""
+    """Look up the values of all actions; illegal actions get -infinity."""
     rows = np.stack([table[view.tobytes()] for view in obs])
     return np.where(mask == 1, rows, -np.inf)
 
 
 class Learner:
-    """One table, and the environments against one opponent."""
+    """The table, and the environments against one opponent."""
 
     def __init__(self, table: Table, envs: Any, rng: np.random.Generator, seed: int) -> None:
         self.table, self.envs, self.rng = table, envs, rng
@@ -50,7 +50,7 @@ class Learner:
         self.ended = 0
 
     def step(self, epsilon: float) -> None:
-        """Act in every environment, and move the values towards what follows."""
+        """Act in every environment, and move the values towards the observed results."""
         obs, mask = self.batch.obs, self.batch.mask
         best = values(self.table, obs, mask).argmax(axis=1)
         chance = (self.rng.random(mask.shape) * mask).argmax(axis=1)
@@ -58,7 +58,7 @@ class Learner:
         seats = self.batch.seat
         self.batch = after = self.envs.step(actions)
         rewards = after.reward[np.arange(len(best)), seats]
-        # Where an episode went on, its value is that of the best action there.
+        # The value of a running episode is that of the best next action.
         future = values(self.table, after.obs, after.mask).max(axis=1)
         future[after.terminated] = 0.0
         for view, action, target in zip(obs, actions, rewards + GAMMA * future, strict=True):
@@ -68,12 +68,12 @@ class Learner:
 
 
 def policy_of(table: Table) -> Any:
-    """Make a function of observations and masks, as ``ludex.rate`` plays it."""
+    """Make a policy for ``ludex.rate``: a function of observations and masks."""
     return lambda obs, mask: values(table, obs, mask).argmax(axis=1)
 
 
 def evaluate(client: ludex.Client, table: Table, opponent: str, games: int) -> tuple[float, float]:
-    """Play two episodes in each of ``games / 2`` environments; shares of wins and of losses."""
+    """Play two episodes in each of ``games / 2`` environments; return rates of wins and losses."""
     envs = open_envs(client, games // 2, opponent)
     batch = envs.reset(seed=10**6)
     ended = np.zeros(len(batch), int)
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("."), help="folder of the curves [.]")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    url = options.url or ludex.serve().url  # which ends with this program
+    url = options.url or ludex.serve().url  # this server ends with the program
     table: Table = defaultdict(lambda: np.zeros(9))
     rng = np.random.default_rng(options.seed)
     with ludex.Client(url) as client:
@@ -130,21 +130,21 @@ def main() -> None:
             Learner(table, open_envs(client, 64, opponent), rng, options.seed)
             for opponent in OPPONENTS
         ]
-        told: list[int] = []
+        episodes: list[int] = []
         curves: dict[str, list[float]] = {}
         begun = time.monotonic()
         while (ended := sum(learner.ended for learner in learners)) < options.episodes:
             for learner in learners:
                 learner.step(epsilon=max(0.02, 0.5 * (1 - ended / options.episodes)))
-            if ended >= len(told) * options.episodes / 10:
-                told.append(ended)
+            if ended >= len(episodes) * options.episodes / 10:
+                episodes.append(ended)
                 for opponent in OPPONENTS:
                     wins, losses = evaluate(client, table, opponent, options.games)
                     curves.setdefault(f"wins against {opponent}", []).append(wins)
                     curves.setdefault(f"losses against {opponent}", []).append(losses)
                 line = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
                 print(f"{ended:>7} episodes, {time.monotonic() - begun:3.0f} s: {line}")
-    draw(options.out / "q_learning_tic_tac_toe.png", told, curves)
+    draw(options.out / "q_learning_tic_tac_toe.png", episodes, curves)
     print(f"{len(table)} positions seen")
     print(ludex.rate(policy_of(table), GAME, anchors=[0, 1], games=options.games, url=url))
 

@@ -2,11 +2,11 @@
 
     pip install 'ludex[examples]'
     python self_play_connect_four.py                  # some minutes on two cores
-    python self_play_connect_four.py --steps 20000    # to see that it runs
+    python self_play_connect_four.py --steps 20000    # a short run, to try it
 
-No search and no anchor is in the training; they only measure. The learner's opponent in every
-episode is drawn from the pool by the episode's seed: a function of observations and masks that is
-asked for all environments at once, so past selves cost one forward pass a step each.
+The training uses no search and no anchors; these only measure. The episode's seed draws the
+learner's opponent from the pool. An opponent is a function of observations and masks that is called
+for all environments at once, so each past self costs one forward pass per step.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ POOL = 8
 
 
 def train(options: argparse.Namespace, url: str) -> Network:
-    """Train, put a copy of the network into the pool now and then, and draw what came out."""
+    """Train, add a copy of the network to the pool from time to time, and draw the curves."""
     envs: Any = gymnasium.make_vec(
         ENV,
         num_envs=options.envs,
@@ -56,14 +56,14 @@ def train(options: argparse.Namespace, url: str) -> Network:
         ppo.iterate()
         if iteration % max(1, iterations // 40) == 0:
             pool = [*pool, policy_of(copy.deepcopy(ppo.network))][-POOL:]
-            # The newest twice: it is whom there is most to learn from.
+            # The newest is listed twice, because there is most to learn from it.
             envs.set_opponent(["random", *pool, pool[-1]])
         if (iteration + 1) % max(1, iterations // 10) == 0:
             steps.append(ppo.steps)
             for opponent, rates in curves.items():
                 rates.append(evaluate(policy_of(ppo.network), opponent, url, options.games))
-            told = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
-            print(f"{ppo.steps:>9} steps, {time.monotonic() - begun:4.0f} s: wins against {told}")
+            wins = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in curves.items())
+            print(f"{ppo.steps:>9} steps, {time.monotonic() - begun:4.0f} s: wins against {wins}")
     envs.close()
     torch.save(ppo.network.state_dict(), options.out / "self_play_connect_four.pt")
     draw(options.out / "self_play_connect_four.png", steps, curves, "Self-play in connect_four")
@@ -73,7 +73,7 @@ def train(options: argparse.Namespace, url: str) -> Network:
 def main() -> None:
     """Train, then play matches against the anchors."""
     options = options_of(__doc__, 600_000)
-    url = options.url or ludex.serve().url  # which ends with this program
+    url = options.url or ludex.serve().url  # this server ends with the program
     network = train(options, url)
     print(ludex.rate(policy_of(network), GAME, anchors=[0, 1, 2, 3], games=options.games, url=url))
 

@@ -1,9 +1,9 @@
 """A small Ludex server inside the test process, written from docs/protocol.md.
 
-It plays one game, `race`: two seats in turn add 1, 2 or 3 (action ids 0, 1, 2) to a total; who
-reaches 6 wins. `race(coin=1)` begins with a chance node that sets the total to 0 or 1, `both=1`
-lets both seats act at once. It can cut the connection at any message, and it notes in `faults`
-what a client did that the protocol does not allow.
+It plays one game, `race`: two seats in turn add 1, 2 or 3 (action ids 0, 1, 2) to a total, and the
+first to reach 6 wins. `race(coin=1)` begins with a chance node that sets the total to 0 or 1.
+`both=1` lets both seats act at once. The server can cut the connection at any message, and it
+collects in `faults` everything a client did against the protocol.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Match:
 class Session:
     def __init__(self, name: str, key: str, agent: str) -> None:
         self.name, self.agent = name, agent
-        # A new key comes with every welcome; the old one is good until the next message.
+        # Every welcome brings a new key; the old one is valid until the next message.
         self.keys = [key]
         self.quiet = threading.Event()
         self.replies: dict[int, Frame] = {}
@@ -123,7 +123,7 @@ class FakeServer:
         self.stop()
 
     def stop(self) -> None:
-        """End everything at once, as a crash does."""
+        """End everything at once, like a crash."""
         # Only shutdown wakes a thread that waits in accept or recv.
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -152,7 +152,7 @@ class FakeServer:
             raise Cut
 
     def drop(self, ws: Line | None = None) -> None:
-        """Cut a connection (the last) as a network does."""
+        """Cut a connection (by default the last), like a failing network."""
         self.cuts += 1
         (ws or self._live[-1]).cut()
 

@@ -53,7 +53,7 @@ class Line:
         self._flush()
 
     def cut(self) -> None:
-        """End the connection as a network does; a reader in another thread wakes up."""
+        """End the connection like a failing network; a reader in another thread wakes up."""
         self.sock.shutdown(socket.SHUT_RDWR)
 
     def _flush(self) -> None:

@@ -20,7 +20,7 @@ class Proxy:
         self.cuts = 0
 
     def cut(self) -> None:
-        """Cut whatever is connected now."""
+        """Cut all current connections."""
         self.cuts += 1
         pairs, self._pairs = self._pairs, []
         for pair in pairs:

@@ -1,4 +1,4 @@
-"""Draws that belong to an episode, against the golden values of docs/protocol.md."""
+"""The draws of an episode are the golden values of docs/protocol.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames out of a stream of bytes: however it is cut, and what is refused."""
+"""Frames from a stream of bytes, cut at any place; and invalid frames."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_place_is_used_again() -> None:
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (b"\xc2\x00", PROTOCOL_ERROR),  # compressed, which was not agreed on
+        (b"\xc2\x00", PROTOCOL_ERROR),  # compressed, which was not negotiated
         (b"\x82\x80mask", PROTOCOL_ERROR),
         (frame(b"x" * (MAX + 1)), MESSAGE_TOO_BIG),
         (b"\x82\x7f" + b"\xff" * 8, MESSAGE_TOO_BIG),

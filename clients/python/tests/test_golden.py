@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parents[3] / "tests" / "data" / "frames" / "frames.jsonl
 
 @pytest.fixture(scope="module")
 def frames() -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Server frames by name: as MessagePack brings them, and as JSON does."""
+    """Server frames by name, decoded from MessagePack and from JSON."""
     lines = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
     return {
         line["name"]: (unpack(bytes.fromhex(line["msgpack"])), line["json"])

@@ -198,5 +198,5 @@ def test_a_wrong_token_and_a_wrong_url() -> None:
     with pytest.raises(ludex.LudexError, match="no server answers at") as caught:
         ludex.Client(server.url, patience=0.1)
     assert caught.value.code == "connection_lost"
-    with pytest.raises(ludex.LudexError, match="no server URL"):
+    with pytest.raises(ludex.LudexError, match="is not the URL of a server"):
         ludex.Client("ftp://127.0.0.1:1")

@@ -41,7 +41,7 @@ def last_legal(obs: Array, mask: Array) -> Any:
 
 
 def tit_for_tat(obs: Array, mask: Array) -> Any:
-    """What the server's agent of that name does, from its own view of the last round."""
+    """Play like the server's agent of this name, from the view of the last round."""
     theirs = obs[:, 0, 1]
     return np.where(theirs.any(axis=1), theirs.argmax(axis=1), 0)
 
@@ -125,7 +125,7 @@ def test_what_is_returned_is_the_users(url: str) -> None:
     vec.close()
 
 
-# Batches are so many single environments.
+# A batch plays like single environments.
 
 FIELDS: list[tuple[str, Any, Any]] = [
     ("connect_four", "random", "alternate"),
@@ -186,7 +186,7 @@ def test_a_batch_is_so_many_environments(
 
 
 def test_callables_play_as_the_servers_agents_do(url: str) -> None:
-    """Seats, luck, rewards and ends do not depend on where the opponent is."""
+    """Seats, chance, rewards and ends do not depend on where the opponent runs."""
     rng = np.random.default_rng(5)
     for seat in (0, 1, "alternate", "random"):
         served, ours = (
@@ -219,7 +219,7 @@ def test_opponents_are_drawn_by_the_seed_of_the_episode(url: str) -> None:
     assert (np.bincount(drawn) > 70).all()
     part = LudexVectorEnv("tic_tac_toe", 7, url=url, opponent=pool)
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
-    # Another episode, another draw; the same seed, the same again.
+    # Another episode has another draw; the same seed repeats the draws.
     assert not np.array_equal(part.reset()[1]["opponent"], drawn[100:107])
     assert np.array_equal(part.reset(seed=100)[1]["opponent"], drawn[100:107])
     whole.close()
@@ -355,7 +355,7 @@ def test_what_is_wrong_is_said(url: str) -> None:
     for wrong in ([0], [[0, 0]], [0.5, 0.5]):
         with pytest.raises(ValueError, match="2 integers are needed as actions"):
             env.step(np.array(wrong))
-    with pytest.raises(ValueError, match="the opponent chose action 100; legal are"):
+    with pytest.raises(ValueError, match="the opponent chose the illegal action 100; legal"):
         env.step(np.array([1, 1]))
     with pytest.raises(ValueError, match="2 environments"):
         env.reset(seed=[1, 2, 3])

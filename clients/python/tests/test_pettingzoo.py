@@ -113,7 +113,7 @@ def test_parallel_games(url: str) -> None:
     with pytest.raises(KeyError):
         env.step({"player_0": 0})
     for wrong in ("x", 0.5, [0, 1]):
-        with pytest.raises(TypeError, match="an action is an integer"):
+        with pytest.raises(TypeError, match="an action must be an integer"):
             env.step({"player_0": wrong, "player_1": 0})
     while env.agents:
         *_, infos = env.step({agent: 0 for agent in env.agents})

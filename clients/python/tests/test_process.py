@@ -69,7 +69,7 @@ def test_a_server_that_does_not_come_up_is_quoted(
 
 def test_a_missing_program_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LUDEX_BIN", str(tmp_path / "none"))
-    with pytest.raises(ludex.LudexError, match="is no program") as caught:
+    with pytest.raises(ludex.LudexError, match="is not an executable file") as caught:
         ludex.serve()
     assert caught.value.code == "not_installed"
 

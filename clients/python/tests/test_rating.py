@@ -1,4 +1,4 @@
-"""Ratings: the formulas by hand, and matches with a real server."""
+"""Ratings: the formulas against values computed by hand, and matches with a real server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def games(wins: int, draws: int, losses: int, opponent: int = 0) -> list[tuple[i
     return [(opponent, [score]) for score in scores]
 
 
-# Worked by hand, as in docs/ratings.md and in the referee's tests.
+# Computed by hand, as in docs/ratings.md and in the referee's tests.
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_strengths_come_back() -> None:
 
 
 def test_pairs_are_resampled_whole() -> None:
-    # Whoever moves first wins: every pair is 1 : 1, and only the prior's part varies.
+    # The first to move always wins: every pair is 1 : 1, and only the prior's part varies.
     paired = estimate([0.0], [(0, [1.0, 0.0])] * 100)
     single = estimate([0.0], games(100, 0, 100))
     assert paired.rating == pytest.approx(0, abs=1e-6)
@@ -125,7 +125,7 @@ def first_legal(obs: Array, mask: Array) -> Any:
     return mask.argmax(axis=1)
 
 
-# The ladder is measured for the usual board alone.
+# The ladder is measured for the default board only.
 UNMEASURED = "connect_four(rows=5,columns=5)"
 
 
@@ -190,7 +190,7 @@ def test_anchors_with_ratings(url: str, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_is_wrong_is_said(url: str) -> None:
     with pytest.raises(ludex.LudexError, match="unknown_agent"):
         ludex.rate(first_legal, "tic_tac_toe", [77], url=url)
-    with pytest.raises(ValueError, match="rated with anchors"):
+    with pytest.raises(ValueError, match="at least one anchor and two seats"):
         ludex.rate(first_legal, "tic_tac_toe", [], url=url)
 
 

@@ -71,7 +71,7 @@ def test_information_states(url: str) -> None:
     board = rl_environment.Environment("tic_tac_toe", url=url, layout="openspiel")
     assert board.observation_spec()["info_state"] == (27,), "OpenSpiel's observation"
     board.close()
-    with pytest.raises(ludex.LudexError, match="has no arrays 'info'"):
+    with pytest.raises(ludex.LudexError, match="has no array for the view 'info'"):
         rl_environment.Environment(
             "tic_tac_toe",
             url=url,

@@ -35,7 +35,7 @@ def together(urls: list[str]) -> Iterator[ludex.Client]:
 
 
 def same(left: Any, right: Any, where: str = "batch") -> None:
-    """Two batches, or parts of them, are equal in every field, form and type."""
+    """Check that two batches, or parts of them, are equal in every field, form and type."""
     assert type(left) is type(right), where
     if isinstance(left, ludex.Batch):
         for field in fields(left):
@@ -51,7 +51,7 @@ def same(left: Any, right: Any, where: str = "batch") -> None:
 
 
 def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
-    """One legal action (or outcome) for each row, whatever the mask's form; -1: there is none."""
+    """Choose one legal action (or outcome) for each row, from any form of mask; -1 if none."""
     mask = batch.mask
     if isinstance(mask, ludex.Ragged):
         rows = [mask.row(index) for index in range(len(batch))]
@@ -75,12 +75,12 @@ def legal(batch: ludex.Batch, rng: np.random.Generator, actions: int) -> Array:
 
 
 def played(vec: Vec, order: list[list[int]], envs: int) -> dict[int, list[Any]]:
-    """Step environments in the order given; what each of them showed at its own steps."""
+    """Step environments in the given order; return what each showed at its own steps."""
     seen: dict[int, list[Any]] = {env: [] for env in range(envs)}
     shown = vec.reset(seed=40)
     masks = np.array(shown.mask)
     for chosen in order:
-        # An environment's action depends on its own past alone.
+        # An environment's action depends only on its own past.
         actions = [
             int(np.flatnonzero(masks[env])[len(seen[env]) % masks[env].sum()]) for env in chosen
         ]
@@ -127,7 +127,7 @@ def test_snapshots_and_clones_of_batches(alone: ludex.Client) -> None:
         same(twin.step(move), batch)
         same(other.step(move), batch)
         assert np.array_equal(part.step(move[[4, 1]]).obs, batch.obs[[4, 1]])
-    # Parts of a batch go back on their own.
+    # Parts of a batch can be restored separately.
     back = vec.restore([items[5], items[0]], [0, 5])
     assert back.envs is not None
     assert back.envs.tolist() == [0, 5]

@@ -1,6 +1,6 @@
 """A whole table: two bots of this client and one of the program's agents, over real sockets.
 
-One bot's connection is cut again and again, the other's process is killed and started anew.
+One bot's connection is cut repeatedly; the other bot's process is killed and started again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import ludex
 MATCHES = 30
 GAME = "kuhn_poker(players=3)"
 
-# Plays for as long as it is let; each turn is a line, so that the test can kill it in the middle.
+# Plays until it is killed. It prints a line at each turn, so that the test can kill it in a match.
 BOT = """
 import sys, ludex
 def agent(turn):
@@ -31,7 +31,7 @@ ludex.play(sys.argv[1], game=sys.argv[2], agent=agent, queue="table", rated=True
 
 
 class Mortal:
-    """The bot in a process that dies by the turns it is told."""
+    """Runs the bot in processes that are killed after the given numbers of turns."""
 
     def __init__(self, url: str, lives: list[int]) -> None:
         self._command = [sys.executable, "-c", BOT, url, GAME]

@@ -1,4 +1,4 @@
-"""One connection against a server that writes its bytes by hand."""
+"""One connection to a server whose bytes are written by hand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def heard(line: socket.socket) -> tuple[int, bytes]:
 
 @contextmanager
 def serving(talk: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Run ``talk`` with the first connection; its URL. What fails there fails here."""
+    """Run ``talk`` with the first connection and return the URL; its failures fail the test."""
     failed: list[BaseException] = []
 
     def serve() -> None:
@@ -98,7 +98,7 @@ def test_a_message_in_parts_with_a_ping_between() -> None:
         frame(b"goes on without one", CONT),
         frame(b"be", fin=False) + frame(b"gins again"),
         b"\x82\x85maskmaske",
-        b"\x8b\x00",  # an opcode that is none
+        b"\x8b\x00",  # an unknown opcode
         b"\x82\x7f" + b"\x7f" * 8,
     ],
 )

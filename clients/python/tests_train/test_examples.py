@@ -1,4 +1,4 @@
-"""The examples run from beginning to end; how well they learn takes longer than a test may."""
+"""The examples run from start to end; to see how well they learn would take too long here."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ def test_only_who_acts_next_is_shown(url: str) -> None:
 
 
 def test_what_is_wrong_is_said() -> None:
-    for config in ({}, {"game": "tic_tac_toe", "gama": 1}):
-        with pytest.raises(TypeError, match="env_config has game"):
+    for config, fault in (({}, "needs a game"), ({"game": "tic_tac_toe", "gama": 1}, "gama")):
+        with pytest.raises(TypeError, match=f"env_config .*{fault}.* game, params"):
             LudexMultiAgentEnv(config)
 
 

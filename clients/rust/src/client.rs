@@ -1,4 +1,4 @@
-//! The handle on a connection: requests and their replies.
+//! A handle on a connection: requests and their replies.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,33 +18,34 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::session::{Command, Event, Session};
 
-/// Requests that callers may pile up before they have to wait; the server's window is kept besides.
-const PILE: usize = 1_024;
+/// Requests that callers may queue before they have to wait. The server's window limits them further.
+const QUEUE: usize = 1_024;
 
-/// A connection to a server. Clones are handles on the same one; it is closed when the last is dropped.
+/// A connection to a server. Clones are handles on the same connection; it is closed when the last one is dropped.
 ///
-/// A lost connection is made again in the background, and what was asked is asked again under its old number, so that a
-/// request is carried out once. Only when the server has forgotten the session, [`Error::SessionLost`] comes back.
+/// If the connection is lost, the client connects again in the background. It repeats requests without an answer under
+/// their old numbers, so the server carries out each of them once. A request fails with [`Error::SessionLost`] if the
+/// server has forgotten the session.
 #[derive(Clone, Debug)]
 pub struct Client {
     commands: mpsc::Sender<Command>,
     welcome: Arc<Welcome>,
 }
 
-/// The events of a connection, in the order in which they came.
+/// The events of a connection, in the order of their arrival.
 ///
-/// They are kept until they are read; drop this if they are not wanted.
+/// They are kept until they are read. Drop this value if you do not need them.
 #[derive(Debug)]
 pub struct Events(mpsc::UnboundedReceiver<Event>);
 
 impl Events {
-    /// The next event; `None` when the client was closed.
+    /// Waits for the next event; `None` after the client was closed.
     pub async fn next(&mut self) -> Option<Event> {
         self.0.recv().await
     }
 }
 
-/// A reply on its way. Dropping it does not take the request back.
+/// A reply that has not arrived yet. Dropping it does not cancel the request.
 #[derive(Debug)]
 pub struct Reply(oneshot::Receiver<Result<ServerMessage, Error>>);
 
@@ -56,7 +57,7 @@ impl Future for Reply {
     }
 }
 
-/// The reply that the protocol promises, or what it says about the other one.
+/// The expected reply, or [`Error::Unexpected`] for any other.
 macro_rules! expect_reply {
     ($reply:expr, $kind:ident, $name:literal) => {
         match $reply {
@@ -73,13 +74,13 @@ pub(crate) fn unexpected(wanted: &'static str, got: &ServerMessage) -> Error {
 }
 
 impl Client {
-    /// Connects to `ws://host:port` or `wss://host:port` and says hello. Needs a tokio runtime, which carries a task
-    /// for the connection.
+    /// Connects to `ws://host:port` or `wss://host:port` and says hello. Must be called in a tokio runtime, because it
+    /// spawns a task for the connection.
     ///
     /// # Errors
-    /// [`Error::Connect`] when there is no such server, [`Error::Refused`] when the client is not welcome.
+    /// [`Error::Connect`] if no server answers, [`Error::Refused`] if the server refuses the client.
     pub async fn connect(url: &str, options: Options) -> Result<(Client, Events), Error> {
-        let (commands, received) = mpsc::channel(PILE);
+        let (commands, received) = mpsc::channel(QUEUE);
         let (sent, events) = mpsc::unbounded_channel();
         let (session, wire) = Session::connect(url, options, received, sent).await?;
         let welcome = Arc::new(session.welcome().clone());
@@ -87,30 +88,31 @@ impl Client {
         Ok((Client { commands, welcome }, Events(events)))
     }
 
-    /// What the server said when the connection was first made.
+    /// The server's `welcome` to the first connection.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// Sends a request; the reply can be awaited later. Requests go out in the order of these calls.
+    /// Sends a request; the reply can be awaited later. Requests are sent in the order of these calls.
     ///
     /// # Errors
-    /// [`Error::Shut`].
+    /// [`Error::Shut`] if the client is closed.
     pub async fn post(&self, message: ClientMessage) -> Result<Reply, Error> {
         self.post_in(None, message).await
     }
 
-    /// Sends a request, if so many sessions were lost so far: what is meant for one session is not said to another.
+    /// Sends a request that has a meaning only in one session, given as the number of sessions lost before it. In any
+    /// other session the request fails with [`Error::SessionLost`] and is not sent.
     pub(crate) async fn post_in(&self, session: Option<u64>, message: ClientMessage) -> Result<Reply, Error> {
         let (answered, reply) = oneshot::channel();
         self.commands.send(Command::Request(message, answered, session)).await.map_err(|_| Error::Shut)?;
         Ok(Reply(reply))
     }
 
-    /// Sends a request and waits for its reply, which is never an `error`: that is [`Error::Refused`].
+    /// Sends a request and waits for its reply. An `error` reply becomes [`Error::Refused`].
     ///
     /// # Errors
-    /// All but [`Error::Connect`] and [`Error::Agent`].
+    /// All variants except [`Error::Connect`] and [`Error::Agent`].
     pub async fn request(&self, message: ClientMessage) -> Result<ServerMessage, Error> {
         self.post(message).await?.await
     }
@@ -118,20 +120,20 @@ impl Client {
     /// Sends a message that gets no reply: `ack`.
     ///
     /// # Errors
-    /// [`Error::Shut`].
+    /// [`Error::Shut`] if the client is closed.
     pub async fn tell(&self, message: ClientMessage) -> Result<(), Error> {
         self.commands.send(Command::Tell(message)).await.map_err(|_| Error::Shut)
     }
 
-    /// The server's monotonic clock, in milliseconds.
+    /// Asks for the server's monotonic clock, in milliseconds.
     ///
     /// # Errors
-    /// As [`request`](Self::request), like those of all methods below.
+    /// As [`request`](Self::request). The same holds for all methods below.
     pub async fn ping(&self) -> Result<u64, Error> {
         Ok(expect_reply!(self.request(ClientMessage::Ping(Ping {})).await?, Pong, "pong")?.now_ms)
     }
 
-    /// The catalogue, or a part of it.
+    /// Lists the catalogue of games, or the part that passes the filter.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -140,7 +142,7 @@ impl Client {
         Ok(expect_reply!(self.request(request).await?, Games, "games")?.games)
     }
 
-    /// The spec of a game: an id or a whole game string; with `text`, its rules page too.
+    /// Asks for the spec of a game. `game` is an id or a whole game string. With `text`, the spec has the rules page.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -158,7 +160,7 @@ impl Client {
         Ok(Env::new(self.clone(), *opened))
     }
 
-    /// Asks for seats in matches, and returns the join's id. [`Player`](crate::Player) does this and what follows.
+    /// Asks for seats in matches and returns the join's id. [`Player`](crate::Player) does this and then plays.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -166,7 +168,7 @@ impl Client {
         Ok(expect_reply!(self.request(ClientMessage::Join(Box::new(join))).await?, Joined, "joined")?.join)
     }
 
-    /// Takes no new matches of a join; running ones go on.
+    /// Leaves a join: it brings no new matches, and running ones continue.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -174,7 +176,7 @@ impl Client {
         self.done(ClientMessage::Leave(Leave { join: join.to_owned() })).await
     }
 
-    /// Gives up a match.
+    /// Resigns a match.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -182,7 +184,7 @@ impl Client {
         self.done(ClientMessage::Resign(Resign { match_id: match_id.to_owned() })).await
     }
 
-    /// Matches of the server, newest first.
+    /// Lists matches of the server, newest first.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -190,7 +192,7 @@ impl Client {
         Ok(expect_reply!(self.request(ClientMessage::ListMatches(which)).await?, Matches, "matches")?.matches)
     }
 
-    /// Watches a match, which then comes as events.
+    /// Begins to watch a match; its messages arrive as events.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -198,7 +200,7 @@ impl Client {
         self.done(ClientMessage::Spectate(spectate)).await
     }
 
-    /// Watches a match no longer.
+    /// Stops watching a match.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -208,8 +210,8 @@ impl Client {
 
     /// Closes the connection for all handles, and waits until it is closed.
     pub async fn close(self) {
-        let (told, closed) = oneshot::channel();
-        if self.commands.send(Command::Close(told)).await.is_ok() {
+        let (closing, closed) = oneshot::channel();
+        if self.commands.send(Command::Close(closing)).await.is_ok() {
             let _ = closed.await;
         }
     }

@@ -1,4 +1,4 @@
-//! The gym plane: environments under one handle.
+//! The gym plane: environments with one handle.
 
 use std::future::Future;
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// Environments of one game, opened by [`Client::open`]. They live until [`close`](Self::close) or the session's end.
 ///
-/// Methods that take a whole message fill in its handle.
+/// Methods that take a whole message set its field `env` to this handle.
 #[derive(Debug)]
 pub struct Env {
     client: Client,
@@ -45,12 +45,12 @@ impl Env {
     /// Starts episodes: with a seed s, environment i plays the episode of seed s + i.
     ///
     /// # Errors
-    /// As [`Client::request`], like those of all methods here.
+    /// As [`Client::request`]. The same holds for all methods here.
     pub async fn reset(&self, seed: Option<u64>) -> Result<Box<Batch>, Error> {
         self.reset_with(Reset { seed: seed.map(Seed), ..Reset::default() }).await
     }
 
-    /// Starts episodes of some environments, with other opponents.
+    /// Starts episodes of some environments, or with other opponents.
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -58,7 +58,7 @@ impl Env {
         self.batch(ClientMessage::Reset(Reset { env: self.handle, ..reset })).await
     }
 
-    /// Acts in every environment: one id for each (or one for each seat, in games with joint moves), -1 for none.
+    /// Acts in every environment: one id for each (in games with joint moves one for each seat), -1 for no action.
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -74,10 +74,11 @@ impl Env {
         self.batch(ClientMessage::Step(Step { env: self.handle, ..step })).await
     }
 
-    /// Sends a step and returns at once with its batch on the way: several in flight hide the way of the wire.
+    /// Sends a step and returns a future of its batch at once. With several steps in flight, the program does not wait
+    /// for the network.
     ///
     /// # Errors
-    /// [`Error::Shut`]; those of [`Client::request`] come with the batch.
+    /// [`Error::Shut`] if the client is closed. The errors of [`Client::request`] come from the future.
     pub async fn post_step(
         &self,
         actions: &[i32],
@@ -87,7 +88,7 @@ impl Env {
         Ok(async move { expect!(reply.await?, Batch, "batch") })
     }
 
-    /// Looks at one environment as any seat.
+    /// Returns any seat's view of one environment.
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -96,7 +97,7 @@ impl Env {
         expect!(self.client.request(request).await?, Viewed, "viewed")
     }
 
-    /// The states as bytes.
+    /// Returns the states as bytes.
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -105,7 +106,7 @@ impl Env {
         expect!(self.client.request(request).await?, Snapshots, "snapshots")
     }
 
-    /// Sets the states from snapshots, one for each environment.
+    /// Restores the states from snapshots, one for each environment.
     ///
     /// # Errors
     /// As [`Client::request`].
@@ -113,7 +114,7 @@ impl Env {
         self.batch(ClientMessage::Restore(Restore { env: self.handle, envs: None, items })).await
     }
 
-    /// Equal states under a new handle, with the same random stream, or a fresh one.
+    /// Opens a new handle with equal states. Its chance events are the same too, or with `seed` new ones.
     ///
     /// # Errors
     /// As [`Client::request`].

@@ -2,15 +2,16 @@
 
 use ludex_protocol::{EncodeError, ErrorCode, Refusal, Rejected};
 
-/// Why something did not work. Cheap to clone: one lost connection fails everything that waits for it.
+/// Why a call failed. Cheap to clone, because one lost connection fails all requests that wait for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// No connection could be made.
     #[error("{url} cannot be reached: {why}")]
     Connect {
         /// The server.
         url: String,
-        /// What the system or the server said.
+        /// The message of the system or the server.
         why: String,
     },
     /// The server answered a request with an error.
@@ -19,9 +20,9 @@ pub enum Error {
     /// The server closed the connection and the session cannot be resumed.
     #[error("the server closed the connection: {code} {reason}")]
     Closed {
-        /// The WebSocket close code; `ludex_protocol::error::close` names them.
+        /// The WebSocket close code; `ludex_protocol::error::close` lists them.
         code: u16,
-        /// What came with it.
+        /// The text that came with the code.
         reason: String,
     },
     /// The connection was lost and did not come back in time.
@@ -29,39 +30,39 @@ pub enum Error {
     Lost {
         /// The server.
         url: String,
-        /// What happened to the connection.
+        /// How the connection was lost.
         why: String,
-        /// How long was tried.
+        /// How long the client tried to reconnect.
         seconds: u64,
     },
-    /// The connection came back, but the server no longer knew the session: what was asked in it has no answer, and
-    /// its environments are gone.
+    /// The client reconnected, but the server no longer knew the session. Requests that only had a meaning in that
+    /// session failed, and its environments are gone.
     #[error("the server no longer knows the session")]
     SessionLost,
-    /// A message cannot be written: a number in it is not finite.
+    /// A message cannot be encoded, because a number in it is not finite.
     #[error("the message cannot be sent: {0}")]
     Encode(#[from] EncodeError),
-    /// The answer to a request is not understood.
-    #[error("the server's answer is not understood: {0}")]
+    /// The answer to a request cannot be decoded.
+    #[error("the server's answer cannot be read: {0}")]
     Decode(Box<Rejected>),
-    /// The answer to a request is another message than the protocol says.
-    #[error("`{wanted}` was expected, the server answered `{got}`")]
+    /// The answer to a request is not the message that the protocol prescribes.
+    #[error("expected the answer `{wanted}`, but the server sent `{got}`")]
     Unexpected {
-        /// The message that the protocol promises.
+        /// The type of the message that the protocol prescribes.
         wanted: &'static str,
-        /// What came.
+        /// The type of the answer.
         got: String,
     },
     /// The client was closed.
     #[error("the client is closed")]
     Shut,
-    /// The handler of a player failed; its matches were resigned.
+    /// The handler of a player failed, and the player resigned its matches.
     #[error("the agent failed: {0}")]
     Agent(String),
 }
 
 impl Error {
-    /// The protocol's code, when the server refused something.
+    /// The protocol's error code, if the server refused a request.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Error::Refused(message) => Some(message.code),

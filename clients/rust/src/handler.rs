@@ -1,4 +1,4 @@
-//! What a player is asked and what it answers.
+//! The questions to an agent in a match, and its answers.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -10,43 +10,43 @@ use ludex_protocol::record::Notes;
 use ludex_protocol::server::{Event, Legal, MatchEnd, MatchStart, Refused, Resync, SeatView};
 use serde_json::Value;
 
-/// Why a handler has no move.
+/// Why a handler could not return a move.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A turn: everything that the server says about it.
+/// A question for a move: everything that the server says about the turn.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The match, as it began: game, parameters, own seat, who else plays, clock.
+    /// The beginning of the match: game, parameters, own seat, the other agents, clock.
     pub start: Arc<MatchStart>,
-    /// This seat's own turns, from 0.
+    /// The number of this turn, counting only this seat's turns, from 0.
     pub turn: u32,
-    /// Refusals within the turn so far.
+    /// How many moves were refused in this turn.
     pub attempt: u32,
-    /// The legal actions; empty in phases of proposals.
+    /// The legal actions; empty if a proposal is expected.
     pub legal: Legal,
     /// The text of each legal action, in the same order (view `texts`).
     pub names: Option<Vec<String>>,
     /// What the seat sees.
     pub view: SeatView,
-    /// Which of the spec's `proposals` is wanted.
+    /// Which of the spec's `proposals` is expected.
     pub phase: Option<String>,
-    /// After this much of the turn the seat has lost on time; absent: no clock.
+    /// The seat loses on time after this much of the turn; absent: no clock.
     pub budget: Option<Duration>,
     /// Milliseconds in the bank of every seat.
     pub bank_ms: Vec<u64>,
-    /// When the turn came.
+    /// When the turn arrived.
     pub since: Instant,
     /// Why the last attempt of this turn was refused.
     pub refusal: Option<Box<Refused>>,
 }
 
 impl Ask {
-    /// Own seat.
+    /// The agent's own seat.
     pub fn seat(&self) -> u32 {
         self.start.seat.unwrap_or(0)
     }
 
-    /// When the seat has lost on time, as far as this side of the wire can tell.
+    /// When the seat loses on time, measured on the client's side.
     pub fn deadline(&self) -> Option<Instant> {
         self.since.checked_add(self.budget?)
     }
@@ -58,18 +58,18 @@ impl Ask {
     }
 }
 
-/// A move, and what is said beside it.
+/// A move and its notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The move; `None` gives the match up.
+    /// The move; `None` resigns the match.
     pub mv: Option<Move>,
-    /// Kept in the record; `say` is told to the others.
+    /// Notes for the record; the other seats hear `say`.
     pub notes: Option<Notes>,
 }
 
 impl Answer {
     /// A legal action.
-    pub fn action(id: u32) -> Self {
+    pub fn action(id: impl Into<i64>) -> Self {
         Answer { mv: Some(Move::Id(id.into())), notes: None }
     }
 
@@ -83,7 +83,7 @@ impl Answer {
         Answer { mv: Some(Move::Document(document)), notes: None }
     }
 
-    /// Gives the match up.
+    /// Resigns the match.
     pub fn resign() -> Self {
         Answer { mv: None, notes: None }
     }
@@ -94,7 +94,7 @@ impl Answer {
         self
     }
 
-    /// The act that carries it; `None` resigns.
+    /// The message with this answer; `None` resigns.
     pub(crate) fn act(self, match_id: &str, (turn, attempt): (u32, u32)) -> Option<Act> {
         let mut act = Act { match_id: match_id.to_owned(), turn, attempt, notes: self.notes, ..Act::default() };
         match self.mv? {
@@ -106,43 +106,45 @@ impl Answer {
     }
 }
 
-/// A match that is over.
+/// A finished match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Played {
     /// How it began.
     pub start: Arc<MatchStart>,
-    /// How it ended; absent when the server forgot it before it could tell.
+    /// How it ended; absent if the server forgot the match before it could report the end.
     pub end: Option<Box<MatchEnd>>,
 }
 
 impl Played {
-    /// What it returned to this seat.
+    /// The return of the agent's seat.
     pub fn own_return(&self) -> Option<f64> {
         self.end.as_ref()?.returns.get(self.start.seat? as usize).copied()
     }
 }
 
-/// Who plays. A closure from [`Ask`] to a future of an [`Answer`] is one; implement the trait to hear more.
+/// An agent that plays matches. A closure from [`Ask`] to a future of an [`Answer`] is a handler. Implement the trait
+/// to get the other events too.
 ///
-/// Turns of different matches are asked at the same time, each in a task of its own. What computes for long belongs on
-/// a thread (`tokio::task::spawn_blocking`).
+/// Each turn is asked in its own task, and turns of different matches at the same time. Move long computations to a
+/// thread (`tokio::task::spawn_blocking`).
 pub trait Handler: Send + Sync + 'static {
-    /// The move for a turn. After a refusal the same turn is asked again, with the reason.
+    /// Returns the move for a turn. If the move is refused, the same turn is asked again, with the reason.
     ///
     /// # Errors
-    /// What keeps the agent from playing on: all its matches are resigned and [`Player::run`](crate::Player::run) fails.
+    /// Any failure that prevents the agent from playing: the player resigns all its matches, and
+    /// [`Player::run`](crate::Player::run) fails.
     fn turn(&self, ask: Ask) -> impl Future<Output = Result<Answer, Failure>> + Send;
 
-    /// A match begins.
+    /// Called when a match begins.
     fn started(&self, _start: &Arc<MatchStart>) {}
 
-    /// Something happened in a match.
+    /// Called when something happened in a match.
     fn event(&self, _event: &Event) {}
 
-    /// Everything about a match again: forget what the events said.
+    /// Called with the whole of a match, which replaces everything that earlier events said.
     fn resync(&self, _resync: &Resync) {}
 
-    /// A match is over.
+    /// Called when a match is over.
     fn ended(&self, _played: &Played) {}
 }
 

@@ -1,11 +1,23 @@
 //! The Rust client of Ludex, an environment server for games.
 //!
-//! [`Client`] is a connection that survives being cut: requests are numbered, matched with their replies, and sent again
-//! under the same numbers when the connection comes back. [`Env`] is the gym plane: environments that are reset and
-//! stepped. [`play`] and [`Player`] are the match plane: one agent on one seat, asked whenever it is to move. The
-//! messages themselves, with all their fields, are [`protocol`].
+//! - [`Client`] is a connection to a server. Requests are numbered and matched with their replies. If the connection is
+//!   lost, the client connects again and repeats requests without an answer under their old numbers.
+//! - [`play`] and [`Player`] are the match plane: an agent takes seats in matches and is asked when it must move.
+//! - [`Env`] is the gym plane: environments that are reset and stepped.
+//! - [`protocol`] has the messages with all their fields.
 //!
-//! A bot that plays twenty matches against a server's own agent:
+//! # Invariants
+//!
+//! - The client knows no rules: it takes legal actions, views and results from the server as they are.
+//! - A player asks [`Handler::turn`] at most once for each turn and try of a match, and it never sends two different
+//!   acts for one, even if a connection or a session is lost. Only a `resync` that moves the match back starts over.
+//! - Nothing that a server sends makes it panic. A message that it does not know is ignored, or fails the request
+//!   that it answers.
+//! - It depends on `ludex-protocol` and on no other crate of Ludex, and on nothing under the GPL.
+//!
+//! # Join and play
+//!
+//! This bot plays twenty matches against an agent of the server:
 //!
 //! ```no_run
 //! use ludex_client::protocol::client::Join;
@@ -26,7 +38,9 @@
 //! # }
 //! ```
 //!
-//! A thousand environments, stepped together:
+//! # Environments
+//!
+//! These are a thousand environments that are stepped together:
 //!
 //! ```no_run
 //! use ludex_client::protocol::client::{Autoreset, Open};

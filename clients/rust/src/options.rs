@@ -6,25 +6,26 @@ use std::time::Duration;
 use ludex_protocol::Encoding;
 use ludex_protocol::client::AgentId;
 
-/// How a client connects. `Options::default()` is a client without a token and a name, speaking MessagePack.
+/// How a client connects. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The token; never put it into the URL.
+    /// The access token. Never put it into the URL.
     pub token: Option<String>,
-    /// Who plays; needed for matches, not for environments.
+    /// The agent's name; needed for matches, not for environments.
     pub agent: Option<AgentId>,
-    /// How messages are written.
+    /// The encoding of messages.
     pub encoding: Encoding,
-    /// The program, free text such as `mybot/0.1`.
+    /// The name of the program, free text such as `mybot/0.1`.
     pub client: String,
-    /// Take over the seats that the agent's name still holds, when connecting and when a session was lost. A live
-    /// holder of the same name is put out, so leave it off for names that several processes share.
+    /// Whether to take over the seats that the agent's name still holds, on the first connection and after a session
+    /// was lost. This disconnects a live process with the same name, so do not use it for names that several processes
+    /// share.
     pub reclaim: bool,
-    /// How long a lost connection is tried again. Absent: as long as the server keeps the session.
+    /// How long to try to reconnect after a loss. Absent: as long as the server keeps the session.
     pub patience: Option<Duration>,
     /// How long one attempt to connect may take.
     pub timeout: Duration,
-    /// How `wss` connections are secured. Absent: against the roots that browsers trust.
+    /// The TLS settings of `wss` connections. Absent: trust the root certificates that browsers trust.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
@@ -44,19 +45,19 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Plays under this name.
+    /// Sets the agent's name.
     pub fn agent(mut self, name: impl Into<String>) -> Self {
         self.agent = Some(AgentId { name: name.into(), ..AgentId::default() });
         self
     }
 
-    /// Shows this token.
+    /// Sets the access token.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Speaks this encoding.
+    /// Sets the encoding of messages.
     pub fn encoding(mut self, encoding: Encoding) -> Self {
         self.encoding = encoding;
         self

@@ -1,4 +1,4 @@
-//! The match plane as an event loop: joins, answers turns, keeps its word, and ends when the matches have.
+//! The match plane as an event loop: it joins, answers turns, repeats lost acts, and ends with its matches.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::{Future, pending};
@@ -18,22 +18,22 @@ use crate::handler::{Answer, Ask, Failure, Handler, Played};
 use crate::options::Options;
 use crate::session::Event;
 
-/// Pause before something is asked again that the server could not do just now and gave no time for.
+/// Pause before a retry if the server named no time.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// How long resignations are waited for when an agent has failed.
+/// How long to wait for the replies to resignations after an agent has failed.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Ended matches that are remembered, so that an echo does not begin them again.
+/// How many ended matches are remembered, so that a repeated message does not begin one again.
 const ENDED: usize = 1_000;
 
-/// (turn, try): what an act answers. The server takes one act for each, and a player sends one for each.
+/// (turn, try): the question that an act answers. The server accepts one act for each, and a player sends one for each.
 type Key = (u32, u32);
 
 /// Plays the matches of one join.
 ///
-/// The player answers each (turn, try) with one move. When a connection or a whole session is lost under way, it sends
-/// that same move again; the server, which knows moves by (match, turn, try), plays it once.
+/// The player answers each (turn, try) with one move. If the connection or the whole session is lost, it sends the same
+/// move again. The server recognises a move by (match, turn, try) and plays it once.
 #[derive(Debug)]
 pub struct Player<H> {
     client: Client,
@@ -42,22 +42,22 @@ pub struct Player<H> {
     join: Join,
     entry: Entry,
     matches: BTreeMap<String, Table>,
-    /// Matches that were reclaimed and not told yet.
+    /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
-    /// Matches of a lost session that nobody has heard of since.
+    /// Matches of a lost session that the new session does not hold; their fate is not known yet.
     doubtful: BTreeSet<String>,
-    /// Matches that a reclaimed join still brings.
+    /// How many matches a reclaimed join will still bring.
     owed: u32,
-    /// No new matches: finish what runs.
+    /// Whether to take no new matches and only finish the running ones.
     no_more: bool,
     played: Vec<Played>,
     ended: VecDeque<String>,
     work: JoinSet<Done>,
-    /// Sessions that were lost so far.
+    /// How many sessions were lost.
     lost: u64,
 }
 
-/// Where the join stands.
+/// The state of the join.
 #[derive(Debug, PartialEq)]
 enum Entry {
     Out,
@@ -71,17 +71,17 @@ enum Entry {
 #[derive(Debug)]
 struct Table {
     start: Arc<MatchStart>,
-    /// The turn that waits, and when it came.
+    /// The open turn, and when it arrived.
     turn: Option<(Box<Turn>, Instant)>,
-    /// The last key that the agent was asked.
+    /// The key of the last question to the agent.
     asked: Option<Key>,
     /// The last act that was sent.
     act: Option<Act>,
-    /// Whether its reply is still to come.
+    /// Whether that act has no reply yet.
     in_flight: bool,
 }
 
-/// What the player waits for.
+/// A result that the player waited for.
 #[derive(Debug)]
 enum Done {
     Answered(String, Key, Result<Answer, Failure>),
@@ -92,8 +92,9 @@ enum Done {
     /// It is time to join again.
     Rejoin,
     Left,
-    /// Everything that the new session had to tell was told.
-    Told(bool),
+    /// The ping after a new session is answered (true) or failed. All ends of matches that the server kept came before
+    /// it.
+    Settled(bool),
     Resigned,
 }
 
@@ -109,7 +110,7 @@ pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: 
 }
 
 impl<H: Handler> Player<H> {
-    /// A player on a connection that has said under which name it plays, and whose events are its alone.
+    /// Creates a player. The connection must have an agent name, and nobody else may read its events.
     pub fn new(client: Client, events: Events, join: Join, handler: H) -> Self {
         Player {
             client,
@@ -129,13 +130,13 @@ impl<H: Handler> Player<H> {
         }
     }
 
-    /// Plays until `join.count` matches have come to an end (0: without end); in place of matches that the server forgot
-    /// with the session, it joins anew. When `stop` resolves, no new matches are taken and
-    /// the running ones are finished.
+    /// Plays until `join.count` matches have ended (0: for an unlimited number). If the server forgets a match with its
+    /// session, the player joins again for another one. When `stop` resolves, the player takes no new matches and
+    /// finishes the running ones.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the server refuses the join or an act for a reason other than its being late,
-    /// [`Error::Agent`], and those that end the connection.
+    /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
+    /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<Played>, Error> {
         let mut stop = pin!(stop);
         let mut stopped = false;
@@ -177,11 +178,11 @@ impl<H: Handler> Player<H> {
             Entry::Out | Entry::In(_) => self.no_more,
             Entry::Asking | Entry::Leaving => false,
         };
-        (over && running == 0) || (self.join.count > 0 && self.had() >= self.join.count as usize)
+        (over && running == 0) || (self.join.count > 0 && self.ended_count() >= self.join.count as usize)
     }
 
-    /// Matches that came to an end. Those that the server forgot were never played.
-    fn had(&self) -> usize {
+    /// How many matches have ended; a match that the server forgot does not count.
+    fn ended_count(&self) -> usize {
         self.played.iter().filter(|played| played.end.is_some()).count()
     }
 
@@ -197,8 +198,8 @@ impl<H: Handler> Player<H> {
         }
         let mut join = self.join.clone();
         if join.count > 0 {
-            let had = self.had() + self.matches.len() + self.expected.len() + self.owed as usize;
-            join.count = join.count.saturating_sub(u32::try_from(had).unwrap_or(u32::MAX));
+            let begun = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
+            join.count = join.count.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
             if join.count == 0 {
                 return Ok(());
             }
@@ -215,7 +216,7 @@ impl<H: Handler> Player<H> {
         let reply = self.post(ClientMessage::Leave(Leave { join: join.clone() })).await?;
         self.entry = Entry::Leaving;
         self.work.spawn(async move {
-            // A join that the server no longer knows is left all the same.
+            // If the server no longer knows the join, it has been left too.
             let _ = reply.await;
             Done::Left
         });
@@ -227,7 +228,7 @@ impl<H: Handler> Player<H> {
         match reply {
             Ok(message) => {
                 self.entry = Entry::In(expect!(message, Joined, "joined")?.join);
-                // Told to stop while the answer was on its way.
+                // The player may have been told to stop before this answer arrived.
                 if self.no_more { self.leave().await } else { Ok(()) }
             }
             Err(Error::SessionLost) => Ok(()),
@@ -246,8 +247,8 @@ impl<H: Handler> Player<H> {
 
     // ---- sessions -------------------------------------------------------------------------------------------------
 
-    /// A new session: what it holds was reclaimed and is told by a `resync` each; the rest of the old one is gone, or
-    /// has ended unseen, in which case its end comes before the answer to our next request.
+    /// Takes over a new session. A `resync` follows for each match that was reclaimed. The other matches of the old
+    /// session are gone or have ended meanwhile; the end of such a match comes before the answer to our next request.
     async fn adopt(&mut self, welcome: &Welcome) -> Result<(), Error> {
         let seats = welcome.matches.iter().filter(|held| held.seat.is_some());
         let held: BTreeSet<String> = seats.map(|held| held.match_id.clone()).collect();
@@ -260,7 +261,7 @@ impl<H: Handler> Player<H> {
         self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
         if !self.doubtful.is_empty() {
             let reply = self.post(ClientMessage::Ping(Ping {})).await?;
-            self.work.spawn(async move { Done::Told(reply.await.is_ok()) });
+            self.work.spawn(async move { Done::Settled(reply.await.is_ok()) });
         }
         if self.no_more { self.leave().await } else { Ok(()) }
     }
@@ -275,7 +276,7 @@ impl<H: Handler> Player<H> {
             ServerMessage::MatchEnd(end) => self.finish(&end.match_id.clone(), Some(end)),
             ServerMessage::Resync(resync) => self.resync(*resync).await?,
             ServerMessage::Draining(Draining { resume: false, .. }) => self.no_more = true,
-            // What it says concerns a frame that we never sent, or people.
+            // Other messages answer frames that we never send, or are meant for people.
             _ => {}
         }
         Ok(())
@@ -311,7 +312,7 @@ impl<H: Handler> Player<H> {
         if let Some(end) = resync.end {
             self.finish(&id, Some(end));
         } else if let (Some(turn), Some(table)) = (resync.turn, self.matches.get_mut(&id)) {
-            // The match may have gone back. What was asked or sent under the key that waits still holds.
+            // The match may have moved back. A question or an act for the key of the open turn is still valid.
             let key = (turn.turn, turn.attempt);
             table.asked = table.asked.filter(|&asked| asked == key);
             table.turn = table.turn.take().filter(|(old, _)| old.turn == turn.turn);
@@ -320,7 +321,7 @@ impl<H: Handler> Player<H> {
         Ok(())
     }
 
-    /// A turn waits: asks the agent, unless it was asked; sends its act again, if that may be lost.
+    /// Handles an open turn: asks the agent, unless it was asked already; repeats its act if that may be lost.
     async fn turn(&mut self, turn: Box<Turn>, refusal: Option<Box<Refused>>) -> Result<(), Error> {
         let id = turn.match_id.clone();
         let Some(table) = self.matches.get_mut(&id) else { return Ok(()) };
@@ -333,7 +334,7 @@ impl<H: Handler> Player<H> {
         }
         let since = table.turn.take().filter(|(old, _)| old.turn == turn.turn).map_or_else(Instant::now, |(_, at)| at);
         if table.in_flight && table.act.as_ref().is_some_and(|act| act.turn == turn.turn) {
-            // The last attempt was refused; the reply that says why is on its way again.
+            // The last attempt was refused. Its reply, which gives the reason, will be sent again.
             table.turn = Some((turn, since));
             return Ok(());
         }
@@ -370,7 +371,7 @@ impl<H: Handler> Player<H> {
         }
     }
 
-    // ---- what was waited for --------------------------------------------------------------------------------------
+    // ---- results --------------------------------------------------------------------------------------------------
 
     async fn done(&mut self, work: Result<Done, JoinError>) -> Result<(), Error> {
         match work.map_err(|e| Error::Agent(e.to_string()))? {
@@ -386,18 +387,18 @@ impl<H: Handler> Player<H> {
                 self.entry = Entry::Left;
                 Ok(())
             }
-            Done::Told(true) => {
+            Done::Settled(true) => {
                 for id in std::mem::take(&mut self.doubtful) {
                     self.finish(&id, None);
                 }
                 Ok(())
             }
-            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Told(false) | Done::Resigned => Ok(()),
+            Done::Joined(_) | Done::Rejoin | Done::Left | Done::Settled(false) | Done::Resigned => Ok(()),
         }
     }
 
     async fn answered(&mut self, id: &str, key: Key, answer: Result<Answer, Failure>) -> Result<(), Error> {
-        // A turn that is over, by the clock or by a resync, needs no answer.
+        // If a clock or a resync has ended the turn, the answer is not needed.
         let Some(table) = self.matches.get_mut(id).filter(|table| table.asked == Some(key)) else { return Ok(()) };
         match answer.map_err(|failure| Error::Agent(failure.to_string()))?.act(id, key) {
             Some(act) => {
@@ -407,7 +408,7 @@ impl<H: Handler> Player<H> {
             None => {
                 let reply = self.post(ClientMessage::Resign(Resign { match_id: id.to_owned() })).await?;
                 self.work.spawn(async move {
-                    // Nothing is to be done about a match that is over already.
+                    // The reply does not matter: the match may already be over.
                     let _ = reply.await;
                     Done::Resigned
                 });
@@ -444,7 +445,7 @@ impl<H: Handler> Player<H> {
                     None => Ok(()),
                 }
             }
-            // The new session tells what is to be done; what ends the connection is told as an event.
+            // The welcome of a new session handles these; the end of the connection arrives as an event.
             Err(Error::SessionLost | Error::Shut | Error::Lost { .. } | Error::Closed { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -466,7 +467,7 @@ impl<H: Handler> Player<H> {
 
     fn not_acted(&mut self, id: &str, key: Key, error: Refusal) -> Result<(), Error> {
         match error.code {
-            // Too late, or known already: nothing is lost.
+            // The act came too late or was a repetition. Nothing is lost.
             ErrorCode::StaleTurn | ErrorCode::Conflict | ErrorCode::NotYourTurn | ErrorCode::MatchOver => Ok(()),
             ErrorCode::UnknownMatch | ErrorCode::NotYourSeat => {
                 self.finish(id, None);
@@ -487,7 +488,7 @@ impl<H: Handler> Player<H> {
     async fn resign_all(&mut self) {
         let resigning = async {
             for id in self.matches.keys() {
-                // A match that is over cannot be resigned; a connection that is gone neither.
+                // An error means that the match is over or the connection is gone.
                 let _ = self.client.resign(id).await;
             }
         };
@@ -503,7 +504,7 @@ fn pause(error: &Refusal) -> Duration {
     error.after_ms.map_or(AGAIN, |ms| Duration::from_millis(ms.into()))
 }
 
-/// The names of the actions that are legal now, from those of the turn.
+/// Returns the names for a new list of legal actions, taken from the names of the turn.
 fn renamed(before: &Legal, names: Vec<String>, legal: &Legal) -> Vec<String> {
     if before == legal {
         return names;

@@ -1,4 +1,4 @@
-//! The task that owns the connection: numbers requests, matches replies, and makes a lost connection again.
+//! The task that owns the connection: it numbers requests, matches replies, and reconnects after a loss.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -14,38 +14,39 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::wire::{Incoming, Unwelcome, Wire};
 
-/// Silence after which the server is asked for a sign of life, and after the same time again is held for gone.
+/// After this much silence the client sends a ping. After the same time again it treats the server as gone.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Pauses between attempts to connect double from the first of these to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// Ended matches whose last number is still told in a resume.
+/// How many ended matches a resume still lists with their last `seq`.
 const ENDED: usize = 100;
 
-/// What the handles of the client ask of the task.
+/// A command from the client's handles to the task.
 pub(crate) enum Command {
-    /// Send a request, if the session is still the one that it was meant for.
+    /// Send a request, if the session is still the one that it is meant for.
     Request(ClientMessage, Answered, Option<u64>),
     /// Send a message that gets no reply.
     Tell(ClientMessage),
-    /// Say goodbye.
+    /// Close the connection.
     Close(oneshot::Sender<()>),
 }
 
 /// Where the reply to a request goes.
 pub(crate) type Answered = oneshot::Sender<Result<ServerMessage, Error>>;
 
-/// What happens on a connection beside replies.
+/// An event of a connection; replies are not events.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Event {
-    /// The connection was made again. With `resumed`, nothing was lost: events and replies go on where they stopped.
-    /// Without, the old session is gone with its environments; `matches` and `joins` are what was reclaimed.
+    /// The client has reconnected. With `resumed`, nothing was lost: events and replies continue where they stopped.
+    /// Otherwise the old session and its environments are gone; `matches` and `joins` list what was reclaimed.
     Connected(Box<Welcome>),
     /// An event of the server: `queued`, `match_start`, `turn`, `event`, `match_end`, `resync`, `draining`, `error`.
-    /// A `turn` that still waits may come twice.
+    /// A `turn` without an answer may come twice.
     Message(ServerMessage),
-    /// It is over: the connection cannot be made again. Nothing follows.
+    /// The client could not reconnect. This is the last event.
     Gone(Error),
 }
 
@@ -64,27 +65,27 @@ pub(crate) struct Session {
     seen: BTreeMap<String, u64>,
     ended: VecDeque<String>,
     last_id: Id,
-    /// By id, which is the order of asking.
+    /// Requests without a reply, by id; ids follow the order of the calls.
     pending: BTreeMap<Id, Pending>,
-    /// Requests up to this id went out on this connection.
+    /// Requests up to this id were sent on this connection.
     sent: Id,
     in_flight: usize,
-    /// Sessions that were lost.
+    /// How many sessions were lost.
     lost: u64,
     heard: Instant,
 }
 
-/// Why the service of one connection ended.
+/// Why one connection ended.
 enum End {
-    /// The user is done.
+    /// The user closed the client.
     Done(Option<oneshot::Sender<()>>),
     /// The connection is gone.
     Lost(String),
-    /// The server wants us to wait before we come back.
+    /// The server asks the client to wait before it reconnects.
     Later(String),
-    /// The session is over; a new one may be begun.
+    /// The server ended the session because it was idle; a new session may begin.
     Idle,
-    /// It is over.
+    /// The client cannot reconnect.
     Over(Error),
 }
 
@@ -122,19 +123,19 @@ impl Session {
         &self.welcome
     }
 
-    /// Serves until the user is done or the server cannot be reached.
+    /// Runs until the user closes the client or the server cannot be reached.
     pub async fn run(mut self, mut wire: Wire) {
         let error = loop {
             let end = self.serve(&mut wire).await;
             if let End::Done(_) = end {
-                // A server that does not say goodbye is not waited for.
+                // Do not wait long for the server's close frame.
                 let _ = tokio::time::timeout(Duration::from_secs(2), wire.close()).await;
             }
-            // The other side learns that we have let go, before we come back.
+            // The server must see that the old connection is closed before the client reconnects.
             drop(wire);
             let made_again = match end {
-                End::Done(told) => {
-                    let _ = told.map(|told| told.send(()));
+                End::Done(closing) => {
+                    let _ = closing.map(|closing| closing.send(()));
                     break Error::Shut;
                 }
                 End::Over(error) => break error,
@@ -161,7 +162,7 @@ impl Session {
         }
     }
 
-    /// One connection, from `welcome` to its end.
+    /// Serves one connection, from `welcome` to its end.
     async fn serve(&mut self, wire: &mut Wire) -> End {
         loop {
             self.pump(wire);
@@ -182,7 +183,7 @@ impl Session {
             return Some(End::Lost("the server is silent".into()));
         }
         wire.ping();
-        // Seen as heard half-way, so that the next silence is the last.
+        // Set the time back by one SILENCE, so that the next silence ends the connection.
         self.heard = Instant::now() - SILENCE;
         None
     }
@@ -190,12 +191,12 @@ impl Session {
     fn command(&mut self, wire: &mut Wire, command: Option<Command>) -> Option<End> {
         match command {
             None => Some(End::Done(None)),
-            Some(Command::Close(told)) => Some(End::Done(Some(told))),
+            Some(Command::Close(closing)) => Some(End::Done(Some(closing))),
             Some(Command::Tell(message)) => {
                 match self.options.encoding.encode_client(None, &message) {
                     Ok(frame) => wire.send(frame),
-                    // Nobody waits for it; the two messages without a reply hold nothing that cannot be written.
-                    Err(_) => debug_assert!(false, "{message:?} cannot be written"),
+                    // No caller waits for a result. The two messages without a reply can always be encoded.
+                    Err(_) => debug_assert!(false, "{message:?} cannot be encoded"),
                 }
                 None
             }
@@ -217,7 +218,7 @@ impl Session {
         }
     }
 
-    /// Sends what waits, as far as the server's window allows.
+    /// Sends waiting requests, as many as the server's window allows.
     fn pump(&mut self, wire: &mut Wire) {
         let window = self.welcome.limits.window.max(1) as usize;
         let room = window.saturating_sub(self.in_flight);
@@ -239,7 +240,7 @@ impl Session {
             Incoming::Message(None, message) => self.event(message),
             Incoming::Unread(rejected, numbered) => match (rejected.id, numbered) {
                 (Some(re), _) => self.reply(re, Err(Error::Decode(Box::new(rejected)))),
-                // A newer server may say more than we understand; it counts as seen all the same.
+                // A newer server may send events that we do not understand. They count as seen too.
                 (None, Some(numbered)) => self.saw(numbered.match_id, numbered.seq),
                 (None, None) => {}
             },
@@ -261,7 +262,7 @@ impl Session {
     }
 
     fn reply(&mut self, re: Id, answer: Result<ServerMessage, Error>) {
-        // A late reply to something that is answered already is nobody's.
+        // A second reply to the same request is dropped.
         if let Some(pending) = self.pending.remove(&re) {
             self.in_flight = self.in_flight.saturating_sub(1);
             let _ = pending.reply.send(answer);
@@ -279,7 +280,7 @@ impl Session {
         match (news.map(|(id, seq)| (id.clone(), seq)), &message) {
             (Some((id, seq)), _) => {
                 let before = self.seen.get(&id).copied();
-                // Everything comes once but a turn that still waits.
+                // Only a turn without an answer may come twice.
                 if before.is_some_and(|before| seq <= before) && !matches!(message, ServerMessage::Turn(_)) {
                     return;
                 }
@@ -312,7 +313,7 @@ impl Session {
         }
     }
 
-    /// Connects again, for as long as there is hope, and takes up the session where that is possible.
+    /// Reconnects, as long as the patience lasts, and resumes the session if possible.
     async fn reconnect(&mut self, why: &str, first: Duration, resume: bool) -> Result<Wire, Error> {
         let patience = self.options.patience.unwrap_or(Duration::from_millis(self.welcome.limits.grace_ms));
         let began = Instant::now();
@@ -348,7 +349,7 @@ impl Session {
 
     fn take_up(&mut self, welcome: Box<Welcome>) {
         self.heard = Instant::now();
-        // What was not answered goes out again, with its old ids.
+        // Requests without an answer are sent again, with their old ids.
         self.sent = 0;
         self.in_flight = 0;
         if !welcome.resumed {
@@ -375,7 +376,7 @@ fn hello(options: &Options, resume: Option<Resume>) -> Hello {
     }
 }
 
-/// `host:port` and the schemes of pages are understood too.
+/// Completes `host:port`, and replaces `http(s)://` with `ws(s)://`.
 fn address(url: &str) -> String {
     match url.split_once("://") {
         None => format!("ws://{url}"),

@@ -19,16 +19,16 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_asyn
 use crate::error::Error;
 use crate::options::Options;
 
-/// `hello` has an id that requests never have: they begin with 1.
+/// The id of `hello`. Requests begin with 1, so it is unique.
 pub(crate) const HELLO_ID: Id = 0;
 
-/// What a server may nest. Its own limit binds clients, not itself; JSON readers stop at 127.
+/// The deepest nesting that is read. The server's limit binds clients, not the server; JSON readers stop at 127.
 const DEPTH: u32 = 127;
 
-/// A batch with its observations may be large; what a server sends is the server's decision.
+/// The largest message that is read: a batch with observations may be large, and the server decides its size.
 const LARGEST: usize = 1 << 30;
 
-/// Where in a match a frame belongs that was not understood otherwise.
+/// The place in a match of a frame that could not be decoded.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Numbered {
     #[serde(rename = "match")]
@@ -36,14 +36,14 @@ pub(crate) struct Numbered {
     pub seq: u64,
 }
 
-/// What comes from a server.
+/// Something that arrived from the server.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// A message, with its `re` if it is a reply.
     Message(Option<Id>, ServerMessage),
-    /// A message of a newer server, or a wrong one: with its `re`, and its place in a match.
+    /// A message that cannot be decoded, from a newer or a faulty server: with its `re`, and its place in a match.
     Unread(Rejected, Option<Numbered>),
-    /// Nothing for us, but the server lives.
+    /// A frame without a message; it shows that the server is alive.
     Alive,
     /// The server closed the connection.
     Closed { code: u16, reason: String },
@@ -51,7 +51,7 @@ pub(crate) enum Incoming {
     Lost(String),
 }
 
-/// A connection. Reading also writes what is waiting to be written, so that neither side can block the other.
+/// A connection. Reading also writes the queued frames, so that neither side can block the other.
 pub(crate) struct Wire {
     ws: WebSocketStream<MaybeTlsStream<TcpStream>>,
     encoding: Encoding,
@@ -89,7 +89,7 @@ impl Wire {
             Ok((wire, welcome))
         };
         let timely = tokio::time::timeout(options.timeout, attempt).await;
-        timely.unwrap_or_else(|_| Err(Unwelcome::passing(failed("it does not answer".into()))))
+        timely.unwrap_or_else(|_| Err(Unwelcome::passing(failed("the server does not answer".into()))))
     }
 
     async fn connect(url: &str, options: &Options) -> Result<Wire, Unwelcome> {
@@ -100,7 +100,7 @@ impl Wire {
         let connector = match (&options.tls, request.uri().scheme_str()) {
             (Some(config), Some("wss")) => Some(Connector::Rustls(config.clone())),
             (None, Some("wss")) => {
-                // Another provider that the program installed is as good.
+                // If the program has installed another provider, that one is used.
                 let _ = rustls::crypto::ring::default_provider().install_default();
                 None
             }
@@ -113,17 +113,17 @@ impl Wire {
             tungstenite::Error::Http(answer) if answer.status().is_client_error() => Unwelcome::hopeless(failed(&e)),
             _ => Unwelcome::passing(failed(&e)),
         })?;
-        // A server that chose no sub-protocol speaks JSON.
+        // If the server chose no sub-protocol, it uses JSON.
         let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
         let encoding = chosen.and_then(Encoding::from_subprotocol).unwrap_or(Encoding::Json);
         if encoding != options.encoding {
-            let why = format!("it does not speak {}", options.encoding.subprotocol());
+            let why = format!("the server does not support {}", options.encoding.subprotocol());
             return Err(Unwelcome::hopeless(Error::Connect { url: url.to_owned(), why }));
         }
         Ok(Wire { ws, encoding, out: VecDeque::new(), dirty: false })
     }
 
-    /// Reads on to the answer to `hello`.
+    /// Reads until the answer to `hello`.
     async fn welcome(&mut self, url: &str) -> Result<Box<Welcome>, Unwelcome> {
         loop {
             match self.next().await {
@@ -148,26 +148,26 @@ impl Wire {
         }
     }
 
-    /// Queues a frame. It goes out while [`next`](Self::next) runs.
+    /// Queues a frame. It is sent while [`next`](Self::next) runs.
     pub fn send(&mut self, frame: Vec<u8>) {
         let message = match self.encoding {
             Encoding::MsgPack => Message::binary(frame),
-            // What the encoder wrote is UTF-8; should it ever not be, the server says so.
+            // The encoder writes UTF-8. If it ever did not, the server would report it.
             Encoding::Json => Message::text(String::from_utf8_lossy(&frame).into_owned()),
         };
         self.out.push_back(message);
     }
 
-    /// Asks the server for a sign of life.
+    /// Sends a ping, to see whether the server is alive.
     pub fn ping(&mut self) {
         self.out.push_back(Message::Ping(Default::default()));
     }
 
-    /// What comes next. Nothing is lost when the future is dropped.
+    /// Waits for the next thing to arrive. Nothing is lost if the future is dropped.
     pub async fn next(&mut self) -> Incoming {
         poll_fn(|cx| {
             if let Poll::Ready(Err(e)) = self.poll_out(cx) {
-                // What the server said last, such as why it closed, may still be there to be read.
+                // The server's last words, such as the reason of a close, may still wait to be read.
                 if !matches!(e, tungstenite::Error::AlreadyClosed | tungstenite::Error::ConnectionClosed) {
                     return Poll::Ready(Incoming::Lost(e.to_string()));
                 }
@@ -177,7 +177,7 @@ impl Wire {
         .await
     }
 
-    /// Says goodbye, as far as the other side lets us.
+    /// Closes the connection, as far as the server cooperates.
     pub async fn close(&mut self) {
         while poll_fn(|cx| self.poll_out(cx)).await.is_ok() && !self.out.is_empty() {}
         let _ = self.ws.close(None).await;
@@ -206,7 +206,7 @@ impl Wire {
             Some(Ok(Message::Close(Some(frame)))) => {
                 Incoming::Closed { code: frame.code.into(), reason: frame.reason.to_string() }
             }
-            Some(Ok(Message::Close(None))) | None => Incoming::Lost("the other side hung up".into()),
+            Some(Ok(Message::Close(None))) | None => Incoming::Lost("the server closed the connection".into()),
             Some(Ok(_)) => Incoming::Alive,
             Some(Err(e)) => Incoming::Lost(e.to_string()),
         }
@@ -214,7 +214,7 @@ impl Wire {
 
     fn decode(&self, encoding: Encoding, frame: &[u8]) -> Incoming {
         if encoding != self.encoding {
-            return Incoming::Lost("a frame of the other encoding came".into());
+            return Incoming::Lost("the server sent a frame in the other encoding".into());
         }
         match encoding.decode_server(frame, DEPTH) {
             Ok((re, message)) => Incoming::Message(re, message),

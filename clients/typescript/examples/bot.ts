@@ -1,5 +1,5 @@
 // A bot that plays random legal moves: node dist/examples/bot.js [URL]
-import { play } from '../src/index.js'; // 'ludex', outside of this package
+import { play } from '../src/index.js'; // in your own program: from 'ludex'
 
 const { LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT, LUDEX_GAME = 'tic_tac_toe', LUDEX_ENCODING } = process.env;
 const results = await play(process.argv[2] ?? LUDEX_URL ?? 'ws://127.0.0.1:7878', {

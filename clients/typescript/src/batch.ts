@@ -1,19 +1,19 @@
-// What comes back from `reset`, `step` and `restore`: one row per environment, as typed arrays.
+// The results of `reset`, `step` and `restore`: one row per environment, as typed arrays.
 
 import { column, ragged, tensors, type Ragged, type Tensors } from './columns.js';
 import type { Spec, WireBatch, WireColumn, WireFinal, WireTensors } from './messages.js';
 
-/** Values of `to_move` that are no seat. */
+/** Values of `to_move` that are not seats. */
 export const CHANCE = -1;
 export const SIMULTANEOUS = -2;
 export const OVER = -4;
 
-/** Views as `obs` shows them; what was not asked for is absent. */
+/** Views of the seats; a view that was not requested is absent. */
 export interface Views {
   obs?: Tensors;
   /** Perfect-recall tensors. */
   info?: Tensors;
-  /** With `observer: 'all'` R x P entries, row by row; so has `text`. */
+  /** With `observer: 'all'` R x P entries, row by row; the same holds for `text`. */
   struct?: unknown[];
   text?: string[];
 }
@@ -31,11 +31,11 @@ export interface Final extends Views {
 /** R rows, P seats, A actions; section 4 of docs/protocol.md says what each column means. */
 export class Batch implements Views {
   readonly rows: number;
-  /** The environments, when the request named some. */
+  /** The environments, if the request named some. */
   readonly envs?: Uint32Array;
   /** R: seat >= 0, or `CHANCE`, `SIMULTANEOUS`, `OVER`. */
   readonly to_move: Int8Array;
-  /** R: our seat, when we have exactly one. */
+  /** R: our seat, if we have exactly one. */
   readonly seat?: Int8Array;
   /** First axis R, or first axes R and P with `observer: 'all'`. */
   readonly obs?: Tensors;
@@ -46,9 +46,9 @@ export class Batch implements Views {
   readonly mask?: Uint8Array | Ragged;
   /** Outcomes and probabilities of chance nodes, with `chance: 'client'`. */
   readonly chance?: Ragged & { p: Float64Array };
-  /** R x P: since our previous action. */
+  /** R x P: the sums since our previous action. */
   readonly reward: Float32Array;
-  /** R x P: sums over the episode so far (view `returns`). */
+  /** R x P: the sums over the episode so far (view `returns`). */
   readonly returns?: Float64Array;
   readonly terminated: Uint8Array;
   readonly truncated: Uint8Array;
@@ -63,7 +63,7 @@ export class Batch implements Views {
   readonly #spec: Pick<Spec, 'players' | 'actions'>;
   readonly #perRow: number;
 
-  /** @throws LudexError `protocol`, when a column does not fit the others. */
+  /** @throws LudexError `protocol` if a column does not fit the others. */
   constructor(message: WireBatch, spec: Pick<Spec, 'players' | 'actions'>, everySeat: boolean) {
     this.#spec = spec;
     this.#perRow = everySeat ? spec.players : 1;
@@ -86,14 +86,14 @@ export class Batch implements Views {
     if (skipped != null) this.skipped = { at: column(skipped.at, 'u4'), returns: column(skipped.returns, 'f8') };
   }
 
-  /** Whether the episode of `row` has ended, either way. */
+  /** Whether the episode of `row` has terminated or was truncated. */
   over(row: number): boolean {
     return this.terminated[row] === 1 || this.truncated[row] === 1;
   }
 
   /**
-   * Ascending legal ids of a row, whatever the form of the mask: of the seat that `obs` shows, with `observer: 'all'`
-   * of `seat`; at a chance node of ours, the outcomes.
+   * Returns the ascending legal ids of a row, for any form of the mask. They are those of the seat that `obs` shows, or
+   * with `observer: 'all'` those of `seat`. At a chance node of ours they are the outcomes.
    */
   legal(row = 0, seat = 0): number[] {
     const { mask, chance } = this;

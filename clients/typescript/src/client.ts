@@ -10,7 +10,7 @@ import { type ConnectOptions, type ReplyTo, Session } from './session.js';
 
 export type Seed = number | bigint | string;
 
-/** A connection to a server that survives being cut. */
+/** A connection to a server that resumes after it is lost. */
 export class Client {
   readonly #session: Session;
 
@@ -19,9 +19,9 @@ export class Client {
   }
 
   /**
-   * Connects to `url` (`ws://127.0.0.1:7878`, also `wss://` or host and port alone); of several, to the first that
-   * answers.
-   * @throws LudexError `connection_lost` when nobody answers, `unauthorized`, or what else the server refused.
+   * Connects to `url` (`ws://127.0.0.1:7878`, also `wss://`, or only host and port). Of several URLs, it connects to the
+   * first that answers.
+   * @throws LudexError `connection_lost` if no server answers, `unauthorized`, or another error of the server.
    */
   static async connect(url: string | string[], options: ConnectOptions = {}): Promise<Client> {
     const session = new Session(url, options);
@@ -48,8 +48,8 @@ export class Client {
   }
 
   /**
-   * Says what there is to know about a game; `game` may be a whole string, `breakthrough(rows=8,columns=3)`.
-   * @throws LudexError `unknown_game`, `bad_params`; `nearest` has the likeliest.
+   * Returns the description of a game; `game` may be a whole string, `breakthrough(rows=8,columns=3)`.
+   * @throws LudexError `unknown_game`, `bad_params`; `nearest` has the most similar name.
    */
   async describe(game: string, options: { params?: Json; rules_text?: boolean } = {}): Promise<Spec> {
     return (await this.#session.call('describe', { game, ...options }, false)).spec;
@@ -70,16 +70,16 @@ export class Client {
   }
 }
 
-/** What of an environment is to be seen. */
+/** What `Env.view` should return. */
 export interface Look {
   /** The environment's index [0]. */
   i?: number;
-  /** Who looks; absent: the seat to move. */
+  /** The seat whose view it is; absent: the seat to move. */
   seat?: number;
   views?: GymView[];
-  /** Action ids whose texts are wanted. */
+  /** Action ids to be translated to texts. */
   names?: number[];
-  /** Texts whose action ids are wanted. */
+  /** Texts to be translated to action ids. */
   parse?: string[];
 }
 
@@ -97,8 +97,8 @@ type OfEnv = 'reset' | 'step' | 'view' | 'clone' | 'snapshot' | 'restore' | 'clo
 /**
  * `count` environments that are stepped together, indices 0..count; made by `Client.open`.
  *
- * Requests may be made before earlier ones are answered; the server takes them in order. `envs` names some environments
- * where it is an argument; absent means all.
+ * You may make requests before earlier ones are answered; the server handles them in order. An argument `envs` names
+ * some of the environments; absent means all.
  */
 export class Env {
   readonly spec: Spec;
@@ -120,8 +120,8 @@ export class Env {
 
   /**
    * Begins episodes.
-   * @param how `seed`: environment i gets `seed + i`; `seeds`: one for each of `envs`; `seats` replaces the opponents
-   * from now on.
+   * @param how `seed`: environment i gets `seed + i`; `seeds`: one for each of `envs`; `seats` replaces the opponents,
+   * from these episodes on.
    * @throws LudexError `bad_seed`, `unknown_env`, `unknown_agent`, ...
    */
   async reset(
@@ -135,10 +135,11 @@ export class Env {
   /**
    * Makes one move in every environment, or in `envs`.
    *
-   * `moves` has R entries; R x P where a move is joint: the acting seats' columns count, the others are -1. A row of -1
-   * stays as it is. Ids travel as a column; with a text, a document or `null` among them they travel as a list.
-   * @throws LudexError `illegal_action` (`at` is the row; nothing has moved), `env_over`, `bad_shape`, ...
-   * @throws RangeError when an id is no 32-bit integer.
+   * `moves` has R entries, or R x P if moves are joint: the columns of the acting seats count, the others are -1. A row
+   * of -1 leaves its environment unchanged. Ids are sent as a column; if there is a text, a document or `null` among the
+   * moves, they are sent as a list.
+   * @throws LudexError `illegal_action` (`at` is the row; no environment has moved), `env_over`, `bad_shape`, ...
+   * @throws RangeError if an id is not a 32-bit integer.
    */
   async step(moves: ArrayLike<number> | (Move | null)[], envs?: ArrayLike<number>): Promise<Batch> {
     const said = Array.isArray(moves) && moves.some((move) => typeof move !== 'number');
@@ -146,7 +147,7 @@ export class Env {
     return this.#batch(await this.#call('step', { envs: envs && packed(envs, 'u4'), ...fields }));
   }
 
-  /** Shows any seat's view of one environment, and translates between action ids and texts. */
+  /** Returns any seat's view of one environment, and translates between action ids and texts. */
   async view(look: Look = {}): Promise<Seen> {
     const { tensor, struct, text, info, names, parsed } = await this.#call('view', { views: [], ...look });
     const seen: Seen = { struct, text, names, parsed };
@@ -156,7 +157,8 @@ export class Env {
   }
 
   /**
-   * Copies environments into a new handle: equal states, the same chance to come or, with `seed`, a fresh one.
+   * Copies environments into a new handle with equal states. The future chance events are the same too, or, with `seed`,
+   * new ones.
    * @throws LudexError `limit`, `unknown_env`, ...
    */
   async clone(how: { envs?: ArrayLike<number>; seed?: Seed } = {}): Promise<Env> {
@@ -172,7 +174,7 @@ export class Env {
 
   /**
    * Puts snapshots back, one for each environment or of `envs`.
-   * @throws LudexError `bad_snapshot`: not of this game, or no state that can be reached.
+   * @throws LudexError `bad_snapshot`: of another game, or a state that cannot be reached.
    */
   async restore(items: Uint8Array[], envs?: ArrayLike<number>): Promise<Batch> {
     return this.#batch(await this.#call('restore', { items, envs: envs && packed(envs, 'u4') }));
@@ -195,13 +197,15 @@ export class Env {
     return new Batch(message, this.spec, this.#everySeat);
   }
 
-  /** A request refused for its rate goes out again, if no other of this handle could be overtaken by it. */
+  /** A request refused for its rate is sent again, unless it could change places with another of this handle. */
   async #call<K extends OfEnv>(type: K, fields: Omit<Requests[K][0], 'env'>): Promise<ReplyTo<K>> {
     if (this.#closed) throw new LudexError(failure('unknown_env', 'this environment is closed', { fault: 'client' }));
     this.#underWay++;
     try {
       for (;;) {
-        if (this.#lost) throw new LudexError(failure('session_lost', 'the server lost this environment: open again'));
+        if (this.#lost) {
+          throw new LudexError(failure('session_lost', 'the server no longer has this environment: open it again'));
+        }
         try {
           return await this.#session.call(type, { env: this.#env, ...fields } as Requests[K][0]);
         } catch (error) {

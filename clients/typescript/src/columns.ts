@@ -1,7 +1,7 @@
-// Columns and tensors: how arrays travel (section 1 of docs/protocol.md).
+// Columns and tensors: arrays in messages (section 1 of docs/protocol.md).
 //
-// What came packed is not copied where alignment allows, so an array may share memory with others of its message.
-// Typed arrays have the machine's order of bytes: little-endian, as the wire, on all that browsers run on.
+// If the alignment allows it, packed data is not copied, so an array may share memory with others of its message. Typed
+// arrays have the machine's byte order. That is little-endian, as in messages, on all machines with browsers.
 
 import { failure, LudexError } from './errors.js';
 import type { Dtype, WireBytes, WireColumn, WireRagged, WireTensor, WireTensors } from './messages.js';
@@ -31,8 +31,8 @@ export interface Ragged {
 }
 
 /**
- * Decodes a column of `type`; with `length`, one of so many numbers.
- * @throws LudexError `protocol`, when the bytes do not fit.
+ * Decodes a column of `type`; with `length`, the column must have this many numbers.
+ * @throws LudexError `protocol` if the bytes do not fit.
  */
 export function column<K extends keyof Arrays>(value: WireColumn, type: K, length?: number): Arrays[K] {
   const Type = TYPES[type] as unknown as {
@@ -48,11 +48,11 @@ export function column<K extends keyof Arrays>(value: WireColumn, type: K, lengt
     array = new Type(buffer, byteOffset, value.byteLength / Type.BYTES_PER_ELEMENT);
   }
   if (array && (length === undefined || array.length === length)) return array;
-  throw new LudexError(failure('protocol', `a column is not ${length ?? 'numbers'} of ${type}`));
+  throw new LudexError(failure('protocol', `a column does not have ${length ?? 'only'} numbers of type ${type}`));
 }
 
 function tensor({ d, s, b, v }: WireTensor): Tensor {
-  if (!(d in TYPES)) throw new LudexError(failure('protocol', `no type of tensors: ${d}`));
+  if (!(d in TYPES)) throw new LudexError(failure('protocol', `unknown type of a tensor: ${d}`));
   const size = s.reduce((product, n) => product * n, 1);
   return { shape: s, data: column(b ?? v ?? [], d, size) };
 }
@@ -67,13 +67,13 @@ export function ragged({ o, a }: WireRagged): Ragged {
 
 /**
  * Makes a column of integers to send.
- * @throws RangeError when one does not fit `type`; a typed array would wrap it silently.
+ * @throws RangeError if a number does not fit `type`; a typed array would change it silently.
  */
 export function packed<K extends 'u4' | 'i4'>(values: ArrayLike<number>, type: K): Arrays[K] {
   if (values instanceof TYPES[type]) return values as Arrays[K];
   const array = TYPES[type].from(values);
   for (let i = 0; i < array.length; i++) {
-    if (array[i] !== values[i]) throw new RangeError(`${values[i]} at ${i} is no ${type}`);
+    if (array[i] !== values[i]) throw new RangeError(`${values[i]} at ${i} does not fit the type ${type}`);
   }
   return array as Arrays[K];
 }

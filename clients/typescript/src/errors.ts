@@ -1,32 +1,32 @@
 import type { ErrorMessage } from './messages.js';
-import type { MatchResult } from './play.js';
+import type { MatchResult } from './result.js';
 
 /**
- * What the server refused, or a connection that could not be kept.
+ * The server refused a request, or the connection was lost for good.
  *
  * `code` is the protocol's, or one of the client's own: `connection_lost` (no server answered in time), `session_lost`
  * (the server no longer knows this session: its environments are gone), `superseded` (a newer connection took the
- * session or the seat), `protocol` (the server sent what the protocol does not allow).
+ * session or the seat), `protocol` (the server sent something that the protocol does not allow).
  */
 export class LudexError extends Error {
   override readonly name = 'LudexError';
   readonly code: ErrorMessage['code'];
   readonly fault: ErrorMessage['fault'];
-  /** The same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly retry: boolean;
   /** Milliseconds to wait before that. */
   readonly after_ms?: number;
-  /** The field that is wrong, e.g. `params.rows`. */
+  /** The wrong field, e.g. `params.rows`. */
   readonly path?: string;
-  /** The position in the list that is wrong. */
+  /** The position of the wrong entry in a list. */
   readonly at?: number;
-  /** What stood there. */
+  /** The wrong value. */
   readonly got?: unknown;
-  /** What may stand there. */
+  /** Values that would be accepted. */
   readonly allowed?: unknown;
-  /** The allowed word most like it. */
+  /** The accepted word that is most similar. */
   readonly nearest?: string;
-  /** What `play` had finished before it failed. */
+  /** The matches that `play` had finished before it failed. */
   results?: MatchResult[];
 
   constructor(from: Pick<ErrorMessage, 'code' | 'message'> & Partial<ErrorMessage>) {
@@ -43,7 +43,7 @@ export class LudexError extends Error {
   }
 }
 
-/** An error that the client itself reports, in the form of the server's. */
+/** Makes an error of the client itself, in the form of the server's errors. */
 export function failure(code: ErrorMessage['code'], message: string, more: Partial<ErrorMessage> = {}): ErrorMessage {
   return { type: 'error', code, message, fault: 'server', retry: false, ...more };
 }

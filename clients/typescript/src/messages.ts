@@ -1,17 +1,17 @@
-// The messages of docs/protocol.md as types, in both encodings, with the page's names. A test holds them to the golden
-// frames.
+// The messages of docs/protocol.md as types, in both encodings, with the names of the page. A test compares them with
+// the golden frames.
 
 /** Free documents: parameters, schemas, proposals. */
 export type Json = Record<string, unknown>;
 
-/** A column on the wire: packed little-endian bytes in MessagePack, a flat list in JSON. */
+/** A column in a message: packed little-endian bytes in MessagePack, a flat list in JSON. */
 export type WireColumn = Uint8Array | number[];
-/** A column as a client sends it; each encoding packs it in its way. */
+/** A column as a client passes it; each encoding packs it in its own way. */
 export type SentColumn = Uint32Array | Int32Array | number[];
-/** Bytes on the wire: as they are in MessagePack, base64 in JSON. */
+/** Bytes in a message: unchanged in MessagePack, base64 in JSON. */
 export type WireBytes = Uint8Array | string;
 export type Dtype = 'u1' | 'i1' | 'i2' | 'i4' | 'f4';
-/** A tensor on the wire: `b` in MessagePack, `v` in JSON. */
+/** A tensor in a message: `b` in MessagePack, `v` in JSON. */
 export interface WireTensor { d: Dtype; s: number[]; b?: Uint8Array; v?: number[] }
 export type WireTensors = Record<string, WireTensor>;
 export interface WireRagged { o: WireColumn; a: WireColumn }
@@ -77,7 +77,7 @@ export interface TensorSpec {
   parts: { name: string; at: number; len: number }[];
 }
 
-/** What there is to know about a game, section 3. */
+/** The description of a game, section 3. */
 export interface Spec {
   game: string;
   title: string;
@@ -86,10 +86,10 @@ export interface Spec {
   /** The canonical game string. */
   string: string;
   rules: number;
-  /** Equal hash: policies and records carry over. */
+  /** Policies and records carry over between games with equal hashes. */
   hash: string;
   players: number;
-  /** Least and greatest number of seats over all parameters. */
+  /** The smallest and the largest number of seats over all parameters. */
   player_range: [number, number];
   /** Names of the seats. */
   seats: string[];
@@ -101,7 +101,7 @@ export interface Spec {
   min_return: number;
   max_return: number;
   max_length: number;
-  /** How many actions there are: ids are below it. */
+  /** The number of actions; ids are below it. */
   actions: number;
   max_chance: number;
   legal: 'ids' | 'ranges';
@@ -118,7 +118,7 @@ export interface Spec {
   params_schema: unknown;
   presets: Record<string, { params: Json; note: string }>;
   anchors: { level: number; bot: number; agent: string; rating?: number; low?: number; high?: number }[];
-  /** The rules page (Markdown), when asked for. */
+  /** The rules page (Markdown), if it was requested. */
   text?: string;
 }
 
@@ -139,19 +139,20 @@ export interface Open {
   params?: Json;
   /** How many environments [1]. */
   count?: number;
-  /** Who plays each seat: `"agent"` (we) or an agent of the server, such as `"mcts sims=500"`. Absent: all are ours. */
+  /** The player of each seat: `"agent"` (this client) or an agent of the server, such as `"mcts sims=500"`. Absent: we
+   * play all seats. */
   seats?: string[];
   rotate?: 'none' | 'cycle' | 'random';
   chance?: 'server' | 'client';
   autoreset?: 'next_step' | 'same_step' | 'disabled';
-  /** What batches show [tensor]. */
+  /** The views in batches [tensor]. */
   views?: GymView[];
   layout?: string;
   mask?: 'u1' | 'bits' | 'ids' | 'none';
-  /** Whose views batches carry. */
+  /** Whose views are in batches. */
   observer?: 'acting' | 'all';
   on_illegal?: 'refuse' | 'lose';
-  /** Truncates episodes after so many moves. */
+  /** Truncates an episode after this many moves. */
   max_steps?: number;
   /** Keep episode records. */
   record?: boolean;
@@ -161,7 +162,7 @@ export interface Open {
 export interface Join {
   game?: string;
   params?: Json;
-  /** Who meets: those whose queues are equal. */
+  /** The queue; only clients in the same queue meet. */
   queue?: string;
   /** Agents of the server for the other seats: one for all, or in seat order. */
   against?: string[];
@@ -170,7 +171,7 @@ export interface Join {
   slots?: number;
   /** Matches in all [1]; 0: until `leave`. */
   count?: number;
-  /** What turns show [struct, texts]. */
+  /** The views in turns [struct, texts]. */
   views?: MatchView[];
   layout?: string;
   rated?: boolean;
@@ -264,7 +265,7 @@ export interface WireFinal extends WireViews {
   returns: WireColumn;
   length: WireColumn;
 }
-/** `batch` as it travels; `Batch` is what becomes of it. */
+/** The message `batch`, from which a `Batch` is made. */
 export interface WireBatch extends Reply, WireViews {
   type: 'batch';
   env: number;

@@ -4,91 +4,74 @@ import { tensors, type Tensors } from './columns.js';
 import { failure, LudexError } from './errors.js';
 import type {
   AgentKind, Clock, ErrorMessage, EventMessage, Issue, Join, Json, MatchEnd, MatchStart, MatchView, Move, Notes,
-  Outcome, Reason, Refused, Requests, Resync, SeatView, TurnMessage, Welcome,
+  Refused, Requests, Resync, SeatView, TurnMessage, Welcome,
 } from './messages.js';
+import type { MatchResult } from './result.js';
 import { type ConnectOptions, type Owner, Session } from './session.js';
 
-// Errors of an act that only say that its time is over; none of them costs a try.
+// Errors of an act that came too late; none of them costs a try.
 const LATE = ['stale_turn', 'conflict', 'not_your_turn', 'match_over'];
 const GONE = ['unknown_match', 'not_your_seat'];
-// How many ended matches are remembered, so that a late repetition of their end is recognised.
+// How many ended matches are remembered, so that a repeated end of a match is recognised.
 const REMEMBERED = 1_000;
 
-/** Why the last attempt at a turn was refused; the state is as it was. */
+/** Why the last attempt at a turn was refused; the state has not changed. */
 export interface Refusal {
   code: Refused['code'];
   message: string;
-  /** Refusals that are left before the match's policy decides. */
+  /** How many tries are left before the policy of the match decides. */
   tries_left: number;
-  /** What is wrong with a proposal. */
+  /** The faults of a proposal. */
   issues: Issue[];
 }
 
-/** What an agent knows when it is asked for a move. */
+/** Everything that an agent gets when it is asked for a move. */
 export interface Turn {
   match: string;
   game: string;
-  /** Ours. */
+  /** Our seat. */
   seat: number;
-  /** This seat's own turns so far. */
+  /** The number of this turn, counting only this seat's turns, from 0. */
   turn: number;
-  /** Refusals within this turn. */
+  /** How many moves were refused in this turn. */
   try: number;
   /** Ascending ids. */
   legal: number[];
-  /** The text of each, with the view `texts`. */
+  /** The texts of `legal`, with the view `texts`. */
   names?: string[];
-  /** The views that were asked for. */
+  /** The requested views. */
   view: { struct?: unknown; text?: string; tensor?: Tensors; info?: Tensors };
-  /** After so many milliseconds the seat has lost on time; absent: no limit. */
+  /** The seat loses on time after this many milliseconds; absent: no limit. */
   budget_ms?: number;
-  /** What is left on every seat's bank. */
+  /** The time left in every seat's bank. */
   bank_ms: number[];
-  /** The kind of proposal that is wanted, in games that have them. */
+  /** The kind of proposal that is expected, in games with proposals. */
   phase?: string;
-  /** The match's public record: `seats`, `clock`, `params`, ... */
+  /** The public facts of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;
-  /** Why the last attempt was refused; absent when that answer was lost with a connection. */
+  /** Why the last attempt was refused; absent if that answer was lost with a connection. */
   refusal?: Refusal;
-  /** For the agent to fill: sent with the move. */
+  /** Filled by the agent and sent with the move. */
   notes: Notes;
-  /** Aborted when an answer is no longer wanted. */
+  /** Aborted if an answer is no longer needed. */
   signal: AbortSignal;
-}
-
-/** How a match ended. */
-export interface MatchResult {
-  match: string;
-  game: string;
-  /** Ours. */
-  seat: number;
-  /** Names of the agents. */
-  seats: string[];
-  /** For each seat; empty when the server no longer knew the match. */
-  returns: number[];
-  outcome: Outcome[];
-  reason: Reason | 'unknown_match' | 'not_your_seat';
-  /** The seat that forfeited, if one did. */
-  at_fault?: number;
-  rated: boolean;
-  /** Path of the episode over HTTP. */
-  record?: string;
 }
 
 export interface PlayOptions extends ConnectOptions {
   /**
    * Called with each turn; returns an action id, a text as people write the move, or a document. After a refusal it is
-   * called again. Matches are asked about side by side, each one turn at a time. What it throws ends `play`.
+   * called again. It may be called for several matches at the same time, for one turn of each. An error that it throws
+   * ends `play`.
    */
   agent(turn: Turn): Move | Promise<Move>;
   /** Id of the game, or its whole string with parameters; not needed with a ticket. */
   game?: string;
   params?: Json;
-  /** Agents of the server for the other seats, one for all or in seat order; absent: whoever waits in the queue. */
+  /** Agents of the server for the other seats, one for all or in seat order; absent: other clients from the queue. */
   against?: string | string[];
   /** How many matches [1]; 0: until the server stops for good or `signal` says so. */
   games?: number;
-  /** How many at a time [1]. */
+  /** How many matches at a time [1]. */
   slots?: number;
   seat?: number;
   queue?: string;
@@ -97,23 +80,26 @@ export interface PlayOptions extends ConnectOptions {
   views?: MatchView[];
   layout?: string;
   ticket?: string;
-  /** What ratings are kept under [a fresh one]. */
+  /** The name under which ratings are kept [a new one]. */
   name?: string;
   version?: string;
   kind?: AgentKind;
-  /** First take over, and finish, the seats that `name` still holds of a process that died; they count as games. */
+  /**
+   * First take over and finish the matches in which `name` still holds seats, from a process that died; they count as
+   * games.
+   */
   reclaim?: boolean;
-  /** Called with every message of the matches and the lobby but turns. */
+  /** Called with every message of the matches and the lobby except turns. */
   on_event?(message: EventMessage): void;
-  /** Stops playing, when aborted; matches that run are left. */
+  /** If it is aborted, playing stops and running matches are left. */
   signal?: AbortSignal;
 }
 
 /**
- * Plays matches and returns their results, in the order in which they ended. A lost connection is resumed inside; the
- * agent is never asked twice for the same attempt.
- * @throws LudexError what the server refused, or `connection_lost`; `results` has the matches that were over.
- * @throws TypeError the agent returned no move.
+ * Plays matches and returns their results, in the order in which they ended. A lost connection is resumed automatically;
+ * the agent is never asked twice for the same attempt.
+ * @throws LudexError an error of the server, or `connection_lost`; `results` has the finished matches.
+ * @throws TypeError the agent returned something that is not a move.
  */
 export function play(url: string | string[], options: PlayOptions): Promise<MatchResult[]> {
   return new Promise((resolve, reject) => new Player(url, options, resolve, reject));
@@ -123,15 +109,15 @@ type Key = [turn: number, attempt: number];
 const later = (a: Key, b: Key) => a[0] > b[0] || (a[0] === b[0] && a[1] > b[1]);
 const same = (a: Key, b: Key) => a[0] === b[0] && a[1] === b[1];
 
-/** What is known of one running match. */
+/** The client's knowledge of one running match. */
 class Match {
   /** The last `turn` message. */
   frame?: TurnMessage;
-  /** The last key that the agent was asked for. */
+  /** The key of the last question to the agent. */
   asked: Key = [-1, 0];
-  /** While the agent thinks about it. */
+  /** Set while the agent thinks about this question. */
   thinking?: AbortController;
-  /** The key of an act without its answer. */
+  /** The key of an act without an answer. */
   acting?: Key;
 
   constructor(public start?: MatchStart) {}
@@ -151,10 +137,10 @@ class Player implements Owner {
   readonly #ended = new Set<string>();
   readonly #games: number;
   #join: 'none' | 'asked' | 'joined' = 'none';
-  /** Matches that a join of a former connection still has to bring. */
+  /** How many matches a join of an earlier connection will still bring. */
   #owed = 0;
   #noMore = false;
-  /** Matches that were running and that the new session does not hold. */
+  /** Running matches that the new session does not hold. */
   #doubtful = new Set<string>();
   #over = false;
 
@@ -193,7 +179,7 @@ class Player implements Owner {
     settle();
   }
 
-  /** Does what the state of affairs calls for: joins, or ends. */
+  /** Does what is due: joins, or ends. */
   #enter(): void {
     if (this.#over) return;
     const { length } = this.#results;
@@ -225,7 +211,7 @@ class Player implements Owner {
     this.#fail(error);
   }
 
-  /** Takes over what a new session holds; each held match is told whole by a resync. */
+  /** Takes over the matches of a new session; a resync tells the whole of each. */
   welcomed(welcome: Welcome): void {
     if (welcome.resumed) return;
     const held = new Set((welcome.matches ?? []).map(({ match }) => match));
@@ -235,12 +221,12 @@ class Player implements Owner {
     }
     const joins = welcome.joins ?? [];
     this.#owed = joins.reduce((sum, { left }) => sum + (left ?? 0), 0);
-    // A join that was under way is answered as lost after this.
+    // A join without an answer fails with session_lost after this.
     if (this.#join === 'joined') this.#join = 'none';
     if (joins.length > 0 && this.#games === 0) this.#join = 'joined';
     this.#doubtful = doubtful;
     if (doubtful.size > 0) {
-      // What ended unseen is told, if the server has kept it, before the answer to the next request.
+      // If the server has kept the end of such a match, it sends it before the answer to the next request.
       this.#session.post('ping', {}, (reply) => {
         if (reply.type !== 'error') for (const match of doubtful) this.#finish(match, { reason: 'unknown_match' });
       });
@@ -255,14 +241,14 @@ class Player implements Owner {
     try {
       this.#event(message);
     } catch (error) {
-      // What `on_event` throws ends it, as what the agent throws.
+      // An error that `on_event` throws ends `play`, like one of the agent.
       this.#fail(error);
     }
   }
 
   #event(message: EventMessage): void {
     if (message.type === 'queued' || message.type === 'draining') {
-      // Without a resume there will be nothing after the matches that still run.
+      // If the server will not resume, no matches follow those that still run.
       if (message.type === 'draining') this.#noMore = message.resume === false;
       this.options.on_event?.(message);
       return this.#enter();
@@ -274,7 +260,7 @@ class Player implements Owner {
     const { seen } = this.#session;
     const fresh = !(seq <= (seen[match] ?? -1));
     if (fresh) seen[match] = seq;
-    // A turn that waits comes again under its old number.
+    // A turn without an answer may come again with its old number.
     if (type === 'turn') return this.#turn(message);
     if (!fresh) return;
     this.options.on_event?.(message);
@@ -282,7 +268,7 @@ class Player implements Owner {
     if (type === 'match_end') this.#finish(match, message);
   }
 
-  /** Forgets what was known of a match, but not that the agent thinks about its turn or has answered it. */
+  /** Replaces the knowledge of a match, but remembers that the agent thinks about its turn or has answered it. */
   #resync(message: Resync): void {
     const { match, seq, start, turn, end } = message;
     this.#session.seen[match] = seq;
@@ -359,7 +345,7 @@ class Player implements Owner {
       if (GONE.includes(reply.code)) this.#finish(act.match, { reason: reply.code as MatchResult['reason'] });
       else this.#fail(new LudexError(reply));
     };
-    // Not bound to the session: (match, turn, try) tells the server what it knows already.
+    // Not bound to the session: the server recognises a repeated act by (match, turn, try).
     this.#session.post('act', act, answered, false);
   }
 
@@ -403,7 +389,7 @@ class Player implements Owner {
   }
 }
 
-/** Legal ids, written out where the game lists them as inclusive ranges. */
+/** Returns legal ids one by one; a game may list them as inclusive ranges. */
 function ids(legal: (number | [number, number])[]): number[] {
   return legal.flatMap((entry) => {
     if (typeof entry === 'number') return [entry];
@@ -423,5 +409,5 @@ function said(move: Move): { action: number } | { text: string } | { proposal: J
   if (typeof move === 'number' && Number.isSafeInteger(move)) return { action: move };
   if (typeof move === 'string') return { text: move };
   if (typeof move === 'object' && move !== null) return { proposal: move };
-  throw new TypeError(`the agent returned ${move}; a move is an action id, a text or a document`);
+  throw new TypeError(`the agent returned ${move}, but a move is an action id, a text or a document`);
 }

@@ -1,7 +1,7 @@
 // A session: requests and replies over connections that may be lost and resumed (section 7 of docs/protocol.md).
 //
-// A lost connection is made again. `hello` names the session, its key and the last event seen of every match, and the
-// requests that were not answered go out again under their old ids; the server carries out none of them twice.
+// After a lost connection the client connects again. Its `hello` names the session, its key and the last event seen of
+// every match. Requests without an answer are sent again with their old ids; the server carries out none of them twice.
 
 import { failure, LudexError } from './errors.js';
 import type {
@@ -18,8 +18,8 @@ const LONGEST_PAUSE_MS = 2_000;
 const TICK_MS = 10_000;
 const QUIET_TICKS = 3;
 
-// Close codes after which nothing can be resumed, and what becomes of each. 4005 (idle) ends a session too, but one
-// with nothing at stake: a new one takes its place.
+// Close codes after which the session cannot be resumed, and the error code for each. 4005 (idle) ends a session too,
+// but one without matches or environments, so a new session replaces it.
 const FATAL: Record<number, ErrorMessage['code']> = { 4000: 'protocol', 4001: 'unauthorized', 4002: 'superseded' };
 const RATE = 4004;
 const IDLE = 4005;
@@ -30,20 +30,20 @@ export interface ConnectOptions {
   /** [msgpack] */
   encoding?: Encoding;
   /**
-   * Milliseconds to go on trying when a connection is lost; by default as long as the server keeps the session, and 5 s
-   * for the first one.
+   * How many milliseconds to try to connect. By default 5 s for the first connection, and as long as the server keeps
+   * the session after a loss.
    */
   patience_ms?: number;
 }
 
-/** What a session tells its owner. Everything is told in the order in which it came. */
+/** The owner of a session gets its events, in the order of their arrival. */
 export interface Owner {
   agent?: AgentId;
   reclaim?: boolean;
-  /** A connection was made; without `welcome.resumed` it begins a new session. */
+  /** Called after a connection was made; without `welcome.resumed` it begins a new session. */
   welcomed?(welcome: Welcome): void;
   event?(message: EventMessage): void;
-  /** It is over for good. */
+  /** Called when the session has ended for good. */
   failed?(error: LudexError): void;
 }
 
@@ -57,11 +57,11 @@ interface Waiting {
 }
 
 export class Session {
-  /** The last one. */
+  /** The last `welcome`. */
   welcome?: Welcome;
   /** Match -> the last `seq` seen. */
   readonly seen: Record<string, number> = {};
-  /** Handles that are open, and whose they are: after a restart the server may give a number again. */
+  /** Open handles and their owners: after a restart the server may use the same number for another handle. */
   readonly envs = new Map<number, object>();
   readonly #urls: string[];
   readonly #encoding: Encoding;
@@ -70,7 +70,7 @@ export class Session {
   #nextId = HELLO_ID + 1;
   #resumable = false;
   #over?: ErrorMessage;
-  /** Ends what a connection is waiting for, when the session ends. */
+  /** Ends the current wait of a connection when the session ends. */
   #wake = () => {};
   #restMs = 0;
   #quiet = 0;
@@ -83,19 +83,19 @@ export class Session {
 
   /**
    * Connects.
-   * @throws LudexError `connection_lost` when nobody answers, else what the server refused.
+   * @throws LudexError `connection_lost` if no server answers, or an error of the server.
    */
   async open(): Promise<void> {
     await this.#connect(this.options.patience_ms ?? FIRST_MS);
-    // A bot in a queue may wait for long, and nothing else would tell it that the other end is gone.
+    // A bot in a queue may wait for a long time, and only this tells it that the server is gone.
     if (this.owner.agent) this.#clock = setInterval(() => this.#watch(), TICK_MS);
   }
 
   /**
    * Sends a request; `answer` gets its reply or `error`, in order with all events.
    *
-   * A `bound` request means something in this session only: should the server have forgotten the session, its answer is
-   * the error `session_lost`. Others go out again.
+   * A `bound` request has a meaning only in this session. If the server has forgotten the session, the request fails
+   * with `session_lost`; others are sent again.
    */
   post<K extends Kind>(
     type: K, fields: Requests[K][0], answer: (reply: ReplyTo<K> | ErrorMessage) => void, bound = true,
@@ -120,7 +120,7 @@ export class Session {
     });
   }
 
-  /** Frees what is open on the server and ends the session; what waits is answered with an error. */
+  /** Frees the environments on the server and ends the session; waiting requests fail. */
   close(): void {
     for (const env of this.envs.keys()) this.post('close', { env }, () => {});
     this.#end(failure('connection_lost', 'the session was closed', { fault: 'client' }));
@@ -167,7 +167,7 @@ export class Session {
     }
   }
 
-  /** Opens a connection and says hello; returns why that failed, if it did. */
+  /** Opens a connection and says hello; if that fails, returns the error. */
   #hello(url: string): Promise<ErrorMessage | undefined> {
     return new Promise((resolve) => {
       const fail = (error: ErrorMessage) => {
@@ -206,7 +206,7 @@ export class Session {
 
   #again(pauseMs: number): void {
     this.#restMs = 0;
-    // How it ends is told to the owner and to those who wait.
+    // The owner and the waiting requests learn how it ends.
     const connect = () => this.#connect(this.#patienceMs);
     this.#pause(pauseMs).then(connect).catch(() => {});
   }
@@ -215,7 +215,7 @@ export class Session {
     const { welcome, owner } = this;
     const hello: Hello = { protocol: [1], client: CLIENT, token: this.options.token, agent: owner.agent };
     if (welcome && this.#resumable) hello.resume = { session: welcome.session, key: welcome.key, seen: this.seen };
-    // Should the session be forgotten, the name brings its seats back.
+    // If the server has forgotten the session, the name brings its seats back.
     if (owner.reclaim || (welcome && owner.agent)) hello.reclaim = true;
     return { type: 'hello', id: HELLO_ID, ...hello };
   }
@@ -224,7 +224,8 @@ export class Session {
     this.welcome = welcome;
     this.#resumable = true;
     this.#quiet = 0;
-    // A session outlives its server, environments do not, and what was asked of one must not reach its successor.
+    // A session outlives a restart of the server, but environments do not. A request for a lost environment must not
+    // reach a new one with the same number.
     const gone = [...this.envs.keys()].filter((env) => !welcome.resumed || !welcome.envs?.includes(env));
     for (const env of gone) this.envs.delete(env);
     const lost: Waiting[] = [];
@@ -238,7 +239,7 @@ export class Session {
       }
     }
     this.owner.welcomed?.(welcome);
-    const error = failure('session_lost', 'the server no longer has what this was asked of: open again');
+    const error = failure('session_lost', 'the server no longer has this session or environment: open it again');
     for (const { answer } of lost) answer(error);
   }
 
@@ -252,9 +253,9 @@ export class Session {
     });
   }
 
-  /** Asks for a sign of life after long silence, and gives the connection up without one. */
+  /** After a long silence, sends a ping; if there is no answer, drops the connection. */
   #watch(): void {
-    // Ticks are counted and not time: an agent that keeps the thread busy is no silence of the server.
+    // Ticks are counted instead of time, because an agent may keep the thread busy while the server is not silent.
     this.#quiet++;
     if (!this.#line) return;
     if (this.#quiet === QUIET_TICKS) this.post('ping', {}, () => {});
@@ -270,7 +271,7 @@ export class Session {
     this.#quiet = 0;
     if (message.type === 'error') this.#restMs = Math.max(this.#restMs, message.after_ms ?? 0);
     if (message.re != null) {
-      // A reply to nothing under way was given before.
+      // A second reply to the same request is dropped.
       const waiting = this.#waiting.get(message.re);
       this.#waiting.delete(message.re);
       waiting?.answer(message);

@@ -1,4 +1,4 @@
-// One WebSocket that carries messages in one of the two encodings.
+// One WebSocket, with messages in one of the two encodings.
 
 import { decode, encode } from '@msgpack/msgpack';
 
@@ -9,7 +9,7 @@ import type { ClientMessage, ServerMessage } from './messages.js';
 export type Encoding = 'msgpack' | 'json';
 export type Packed = string | Uint8Array<ArrayBuffer>;
 
-/** Writes a message; fields that are `undefined` are left out, typed arrays become columns, `Uint8Array`s bytes. */
+/** Encodes a message; `undefined` fields are left out, typed arrays become columns, `Uint8Array`s become bytes. */
 export function pack(message: ClientMessage, encoding: Encoding): Packed {
   if (encoding === 'msgpack') return encode(message, { ignoreUndefined: true });
   return JSON.stringify(message, (_, value: unknown) => {
@@ -19,15 +19,15 @@ export function pack(message: ClientMessage, encoding: Encoding): Packed {
 }
 
 /**
- * Reads a message.
- * @throws LudexError `protocol`, when it is none.
+ * Decodes a message.
+ * @throws LudexError `protocol` if it is not a valid message.
  */
 export function unpack(data: string | ArrayBuffer | Uint8Array): ServerMessage {
   let message: unknown;
   try {
     message = typeof data === 'string' ? JSON.parse(data) : decode(data);
   } catch (error) {
-    throw new LudexError(failure('protocol', `the server sent what cannot be read: ${error}`));
+    throw new LudexError(failure('protocol', `the server sent a message that cannot be read: ${error}`));
   }
   if (typeof (message as ServerMessage | null)?.type === 'string') return message as ServerMessage;
   throw new LudexError(failure('protocol', 'the server sent a message without a type'));
@@ -35,7 +35,7 @@ export function unpack(data: string | ArrayBuffer | Uint8Array): ServerMessage {
 
 /**
  * Turns `host:port`, `http(s)://` and `ws(s)://` into the URL of a WebSocket.
- * @throws LudexError `bad_field`, if it is no URL of a server.
+ * @throws LudexError `bad_field` if it is not the URL of a server.
  */
 export function normalUrl(text: string): string {
   try {
@@ -43,20 +43,20 @@ export function normalUrl(text: string): string {
     url.protocol = url.protocol.replace(/^http/, 'ws');
     if (/^wss?:$/.test(url.protocol) && url.hostname) return url.href.replace(/#.*/, '');
   } catch {
-    // Said below.
+    // Reported below.
   }
-  const why = `${text} is no URL of a server`;
+  const why = `${text} is not the URL of a server`;
   throw new LudexError(failure('bad_field', why, { fault: 'client', path: 'url', got: text }));
 }
 
 export interface Listener {
   opened(): void;
   received(message: ServerMessage): void;
-  /** The connection has ended; said once, and nothing after it. An error says that what came cannot be understood. */
+  /** The connection has ended. Called once, as the last call. `error` is set if a message could not be decoded. */
   lost(code: number, reason: string, error?: LudexError): void;
 }
 
-/** How to open a socket: with the WebSocket of browsers and of Node >= 22, else with that of the package `ws`. */
+/** Returns a function that opens a socket: the global WebSocket (browsers, Node >= 22), or that of the package `ws`. */
 async function opener(): Promise<(url: string, protocol: string) => WebSocket> {
   if (typeof WebSocket !== 'undefined') return (url, protocol) => new WebSocket(url, protocol);
   const { WebSocket: Socket } = await import('ws');
@@ -93,8 +93,8 @@ export class Line {
       }
       this.#listener?.received(message);
     };
-    // A close, with its code, follows every error of an open connection; in Node 22 none follows a failed attempt.
-    let why = 'the line was cut';
+    // After an error of an open connection, a close event with a code follows. In Node 22 none follows a failed attempt.
+    let why = 'the connection broke';
     socket.onerror = (event) => {
       why = (event as ErrorEvent).message || why;
       if (!open) this.#end(1006, why);
@@ -108,18 +108,18 @@ export class Line {
     listener?.lost(code, reason, error);
   }
 
-  /** Sends a message; on a connection that has ended it does nothing. */
+  /** Sends a message; does nothing if the connection has ended. */
   send(packed: Packed): void {
     if (this.#socket?.readyState === 1) this.#socket.send(packed);
   }
 
-  /** Lets go of the connection without waiting for its end; the listener hears nothing more. */
+  /** Closes the connection without waiting for its end; the listener is not called again. */
   cut(): void {
     const socket = this.#socket;
     this.#listener = undefined;
     this.#socket = undefined;
     if (!socket) return;
-    // To close what is not open yet is an error too, said within `close` by Node 22.
+    // Closing a socket that is not open yet is an error; Node 22 reports it within `close`.
     socket.onopen = socket.onmessage = socket.onerror = socket.onclose = () => {};
     socket.close();
   }

@@ -1,4 +1,4 @@
-// The same code in a browser: Chromium loads a page that plays and steps with a real server, and reports.
+// The same code in a browser: Chromium loads a page that plays a match, steps environments, and reports the results.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

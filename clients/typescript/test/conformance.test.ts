@@ -1,4 +1,4 @@
-// The program's own check of clients, on the example: a cut at every message, resync, restarts, refusals, slow replies.
+// Runs `ludex check-client` on the example: a cut at every message, resync, restarts, refusals, slow replies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

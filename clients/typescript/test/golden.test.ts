@@ -17,7 +17,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const lines = readFileSync(here('../../../../tests/data/frames/frames.jsonl'), 'utf8').trim().split('\n');
 const frames = lines.map((line) => JSON.parse(line) as Frame);
 
-/** A server's frame as both encodings bring it. */
+/** A server's frame, decoded from both encodings. */
 function both<T>(name: string): [T, T] {
   const frame = frames.find((entry) => entry.name === name)!;
   return [unpack(Buffer.from(frame.msgpack, 'hex')), unpack(JSON.stringify(frame.json))] as [T, T];
@@ -73,7 +73,7 @@ test('the other frames that the client reads', () => {
 });
 
 test('every golden frame has its type', () => {
-  // The compiler knows a field that the types lack, and a type that is too narrow.
+  // The compiler reports fields that the types lack, and types that are too narrow.
   const checks = frames.map(({ name, from, json }) => {
     const type = from === 'client' ? 'ClientMessage' : 'ServerMessage';
     return `export const ${from}_${name}: ${type} = ${JSON.stringify(json)};`;

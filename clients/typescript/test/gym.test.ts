@@ -7,7 +7,7 @@ import { type Batch, CHANCE, Client, type Encoding, type Env, LudexError, OVER, 
 import { Proxy } from './proxy.js';
 import { Server, withoutServer } from './server.js';
 
-/** Asserts that two answers have the same arrays of the same types; a zero has no sign here, as in JSON. */
+/** Asserts that two answers have equal arrays of the same types; 0 equals -0, as in JSON. */
 function assertSame(left: unknown, right: unknown, message = 'equal'): void {
   const [a, b] = [left, right].map((answer) =>
     JSON.stringify(answer, (_, value: unknown) =>
@@ -15,7 +15,7 @@ function assertSame(left: unknown, right: unknown, message = 'equal'): void {
   ) as [string, string];
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
-  // Only where they begin to differ: a whole batch is long.
+  // Show only the first difference, because a whole batch is long.
   if (a !== b) assert.equal(a.slice(Math.max(0, at - 200), at + 50), b.slice(Math.max(0, at - 200), at + 50), message);
 }
 
@@ -36,7 +36,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     await server.stop();
   });
 
-  /** A legal move for every row that looks drawn and is the same in every run. */
+  /** Returns a legal move for every row, pseudo-random but equal in every run. */
   function moves(batch: Batch, step: number): Int32Array {
     return Int32Array.from({ length: batch.rows }, (_, row) => {
       const legal = batch.legal(row);
@@ -45,7 +45,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
     });
   }
 
-  /** The same requests in both encodings; asserts that everything that comes back is equal. */
+  /** Makes the same requests in both encodings, and asserts that the answers are equal. */
   async function inBoth<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const [binary, text] = [await work(clients.msgpack), await work(clients.json)];
     assertSame(binary, text);
@@ -231,7 +231,7 @@ describe('the gym plane', { skip: withoutServer, timeout: 60_000 }, () => {
           const proxy = await Proxy.start(server.url, { from, message, when });
           const encoding = message % 2 ? 'msgpack' : 'json';
           assertSame(await run(proxy.url, encoding), expected, `cut ${when} message ${message} from the ${from}`);
-          // The last message that passes is cut after the work is done.
+          // The cut after the last message comes when the work is done.
           assert(proxy.cuts === 1 || message === 7);
           proxy.stop();
         }

@@ -74,7 +74,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     assert.equal(asked, 3);
   });
 
-  test('two bots meet in the queue, and matches are thought about side by side', async () => {
+  test('two bots meet in the queue, and think about matches at the same time', async () => {
     let together = 0;
     let most = 0;
     const bot = (name: string) =>
@@ -149,7 +149,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
       }
     }
 
-    /** Plays a match over a line that is cut once; false when it was over before. */
+    /** Plays a match over a connection that is cut once; false if the match ended before the cut. */
     async function survives(plan: Cut, encoding: 'msgpack' | 'json'): Promise<boolean> {
       const proxy = await Proxy.start(server.url, plan);
       const asked: string[] = [];
@@ -162,7 +162,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
       proxy.stop();
       assert.deepEqual(results.map(({ reason }) => reason), ['finished'], `cut ${plan.when} ${plan.message}`);
       assert.equal(new Set(asked).size, asked.length, `asked ${asked}`);
-      // The same act may go out again, but no other for the same turn and try.
+      // The same act may be sent again, but not another one for the same turn and try.
       const acts = proxy.said
         .map((body) => (encoding === 'json' ? JSON.parse(body.toString()) : decode(body)) as Record<string, unknown>)
         .filter(({ type }) => type === 'act');
@@ -172,7 +172,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
     }
   });
 
-  test('cuts while several matches are thought about', async () => {
+  test('cuts while the agent thinks about several matches', async () => {
     const proxy = await Proxy.start(server.url);
     const asked: string[] = [];
     const results = await play(proxy.url, {

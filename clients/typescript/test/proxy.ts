@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Which message not to let pass, or to let pass as the last. */
+/** The message at which the connection is cut: before or after it passes. */
 export interface Cut {
   from: 'client' | 'server';
   /** Counted from 1 over all connections. */
@@ -50,13 +50,13 @@ export class Proxy {
     return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
   }
 
-  /** Cuts whatever is connected now. */
+  /** Cuts all current connections. */
   cut(): void {
     this.cuts++;
     for (const socket of this.#open) socket.destroy();
   }
 
-  /** Lets nothing more pass on what is connected now, and says nothing about it. */
+  /** Silently stops all traffic of the current connections. */
   freeze(): void {
     for (const socket of this.#open) socket.pause();
   }
@@ -83,7 +83,7 @@ export class Proxy {
         if (!isMessage) continue;
         this.passed[from]++;
         if (from === 'client') this.said.push(unmasked(part));
-        // What was written goes out before the end.
+        // Send the bytes that were written before closing.
         if (this.#cutsHere(from, 'after')) return void target.end(() => this.cut());
       }
     });
@@ -96,13 +96,13 @@ export class Proxy {
   }
 }
 
-/** Where the body of a frame begins: two bytes, a longer length, a mask. */
+/** Returns where the body of a frame begins: after two bytes, a longer length, a mask. */
 function bodyStart(frame: Buffer): number {
   const length = frame[1]! & 0x7f;
   return 2 + (length === 126 ? 2 : length === 127 ? 8 : 0) + (frame[1]! & 0x80 ? 4 : 0);
 }
 
-/** Where the first frame of a buffer ends; 0 when that cannot be told yet. */
+/** Returns where the first frame of a buffer ends; 0 if that is not known yet. */
 function frameEnd(buffer: Buffer): number {
   if (buffer.length < 2 || buffer.length < bodyStart(buffer)) return 0;
   const length = buffer[1]! & 0x7f;

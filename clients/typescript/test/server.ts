@@ -29,7 +29,7 @@ export class Server {
     return server;
   }
 
-  /** Starts the program; after `kill` again, where it was: `new URL(server.url).host`. */
+  /** Starts the program. After `kill`, start it again at the same address: `new URL(server.url).host`. */
   async run(listen: string): Promise<void> {
     const args = ['serve', '--listen', listen, '--data', this.#data, '--json'];
     this.#process = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -37,7 +37,7 @@ export class Server {
     this.url = JSON.parse(line).url;
   }
 
-  /** Ends it as a crash does. */
+  /** Kills the program, like a crash. */
   async kill(): Promise<void> {
     this.#process!.kill('SIGKILL');
     await once(this.#process!, 'exit');

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ludex_agents::{Agent, AgentError, AgentSpec, Kind};
+use ludex_agents::{Agent, AgentClass, AgentSpec};
 use ludex_env::GameRef;
+use ludex_protocol::Refusal;
 use ludex_protocol::record::{AgentKind, RecordSeat};
 
 /// An agent that takes seats.
@@ -22,7 +23,7 @@ impl Seated {
     ///
     /// # Errors
     /// As [`AgentSpec::parse`] and [`AgentSpec::build`].
-    pub fn new(text: &str, game: &GameRef) -> Result<Self, AgentError> {
+    pub fn new(text: &str, game: &GameRef) -> Result<Self, Refusal> {
         let spec = AgentSpec::parse(text)?;
         let agent = spec.build(game)?;
         Ok(Seated { name: spec.to_string(), spec, agent })
@@ -30,9 +31,9 @@ impl Seated {
 
     /// The seat as records tell it.
     pub(crate) fn record_seat(&self) -> RecordSeat {
-        let kind = match self.spec.kind() {
-            Kind::Person => AgentKind::Human,
-            Kind::Model => AgentKind::Llm,
+        let kind = match self.spec.class() {
+            AgentClass::Person => AgentKind::Human,
+            AgentClass::Model => AgentKind::Llm,
             _ => AgentKind::Bot,
         };
         RecordSeat { name: self.name.clone(), spec: Some(self.spec.to_string()), version: None, kind }

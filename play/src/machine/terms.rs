@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, ErrorKind};
 use ludex_env::draw::Key;
@@ -141,21 +141,10 @@ impl From<Result<Answer, AgentError>> for Did {
                 return Did::Failed { reason, message: error.to_string() };
             }
         };
-        let chosen = match answer.mv {
-            ludex_agents::Move::Id(a) => Move::Id(i64::from(a)),
-            ludex_agents::Move::Text(t) => Move::Text(t),
-            ludex_agents::Move::Said(v) => Move::Document(v),
-            ludex_agents::Move::Resign => return Did::Resign,
-        };
-        let notes = (!answer.notes.is_empty()).then(|| Box::new(notes_of(answer.notes)));
+        let Some(chosen) = answer.mv else { return Did::Resign };
+        let notes = (!answer.notes.is_empty()).then(|| Box::new(answer.notes));
         Did::Move { chosen, notes }
     }
-}
-
-/// The notes of an agent. Notes under known names with other types stay as they are.
-pub(crate) fn notes_of(notes: Map<String, Value>) -> Notes {
-    let known = serde_json::from_value(Value::Object(notes.clone()));
-    known.unwrap_or(Notes { more: notes, ..Notes::default() })
 }
 
 /// What goes out, in order of effect.

@@ -125,7 +125,8 @@ impl File<'_> {
         let price = |field: &str| self.number(fields, &of, field);
         let source = match (text("spec")?, text("file")?) {
             (Some(spec), None) => {
-                let spec = AgentSpec::parse(spec).map_err(|e| wrong(fields.get("spec"), &format!("spec: {e}")))?;
+                let spec =
+                    AgentSpec::parse(spec).map_err(|e| wrong(fields.get("spec"), &format!("spec: {}", e.message)))?;
                 Source::Spec(spec)
             }
             (None, Some(name)) => {

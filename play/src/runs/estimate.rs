@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
-use ludex_agents::{Agent, AgentError, AgentSpec, Answer, Kind};
+use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
 use ludex_env::{Ask, GameRef};
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
 use rayon::prelude::*;
@@ -129,7 +129,7 @@ pub fn of(plan: &Plan, tables: &[Table], known: &Known, like: Option<&str>, jobs
 }
 
 fn is_model(plan: &Plan, who: usize) -> bool {
-    AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.kind() == Kind::Model)
+    AgentSpec::parse(&plan.agents[who].spec).is_ok_and(|spec| spec.class() == AgentClass::Model)
 }
 
 /// What each part takes if language models play as `like` does: a few blocks of each pairing that comes up are played, and
@@ -204,9 +204,9 @@ fn try_block(small: &Plan, table: &Table, meters: &BTreeMap<usize, StandIn>, blo
             .map(|who| {
                 let player = table.players.get(who).with_context(|| format!("agent {who} is not at this table"))?;
                 let candidate = small.agents[*who].candidate;
-                let agent: Arc<dyn Agent> = match meters.get(who) {
-                    Some(stand_in) => Arc::new(Metered { stand_in: stand_in.clone(), seen: seen.clone() }),
-                    None if candidate => Arc::new(Counted { agent: player.agent.clone(), seen: seen.clone() }),
+                let agent = match meters.get(who) {
+                    Some(stand_in) => stand_in.metered(seen.clone()),
+                    None if candidate => counted(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),
                 };
                 Ok(Seated { agent, ..player.clone() })
@@ -253,50 +253,36 @@ fn stand_in(
     Ok(StandIn { agent, spec: spec_in(plan, part, who)?, game: game.clone(), measured: known.get(&who).cloned() })
 }
 
-/// A stand-in whose questions are measured as the model's would be.
-struct Metered {
-    stand_in: StandIn,
-    seen: Arc<Mutex<Cost>>,
-}
-
-impl Agent for Metered {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        let StandIn { spec, game, measured, .. } = &self.stand_in;
-        let answer = measured.as_ref().map(|m| m.tokens_out);
-        let Forecast { calls, tokens_in, tokens_out } = llm::forecast(spec, game, ask, answer)?;
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.moves += 1.0;
-        seen.calls += calls;
-        seen.tokens_in += tokens_in;
-        seen.tokens_out += tokens_out;
-        match (spec.number("price_in"), spec.number("price_out")) {
-            (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
-            _ => seen.unpriced += calls,
-        }
-        // Where nothing was measured: half a second, and sixty tokens a second.
-        seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
-        drop(seen);
-        self.stand_in.agent.act(ask, deadline)
+impl StandIn {
+    /// The stand-in's agent, whose questions are measured as the model's would be.
+    fn metered(&self, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
+        let StandIn { agent, spec, game, measured } = self.clone();
+        let act = move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
+            let answer = measured.as_ref().map(|m| m.tokens_out);
+            let Forecast { calls, tokens_in, tokens_out } = llm::forecast(&spec, &game, ask, answer)?;
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.moves += 1.0;
+            seen.calls += calls;
+            seen.tokens_in += tokens_in;
+            seen.tokens_out += tokens_out;
+            match (spec.number("price_in"), spec.number("price_out")) {
+                (Some(read), Some(written)) => seen.usd += (tokens_in * read + tokens_out * written) / 1e6,
+                _ => seen.unpriced += calls,
+            }
+            // Where nothing was measured: half a second, and sixty tokens a second.
+            seen.waiting += measured.as_ref().map_or(0.5 * calls + tokens_out / 60.0, |m| m.seconds * calls);
+            drop(seen);
+            agent.act(ask, deadline)
+        };
+        // The prompts that are measured may tell the last moves.
+        Arc::new(wrap(agent, act).reading_past())
     }
 }
 
 /// A candidate that plays itself, and is counted.
-struct Counted {
-    agent: Arc<dyn Agent>,
-    seen: Arc<Mutex<Cost>>,
-}
-
-impl Agent for Counted {
-    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
-        self.agent.act(ask, deadline)
-    }
-
-    fn peeks(&self) -> bool {
-        self.agent.peeks()
-    }
-
-    fn reproducible(&self) -> bool {
-        self.agent.reproducible()
-    }
+fn counted(agent: Arc<dyn Agent>, seen: Arc<Mutex<Cost>>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).moves += 1.0;
+        agent.act(ask, deadline)
+    }))
 }

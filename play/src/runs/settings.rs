@@ -126,7 +126,7 @@ impl Settings {
             // Models that are opponents are told something too.
             for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
                 let spec = spec_in(plan, at, who)?;
-                if spec.kind() == ludex_agents::Kind::Model {
+                if spec.class() == ludex_agents::AgentClass::Model {
                     let digest = llm::prompt_digest(&spec, &part.game)?;
                     prompts.insert(format!("{} of {}", part.part.id, plan.agents[who].name), digest);
                 }

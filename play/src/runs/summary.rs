@@ -137,7 +137,7 @@ fn measured(run: &str, part: &Part, name: &str, games: &[Verified]) -> BTreeMap<
     let samples: Vec<Sample> = here
         .flat_map(|game| {
             let seats = game.record().header.seats.iter().enumerate().filter(|(_, seat)| seat.name == name);
-            seats.map(move |(seat, _)| Sample { game, seat })
+            seats.map(move |(seat, _)| Sample { game: game.result(), seat })
         })
         .collect();
     let asked = METRICS.iter().filter(|metric| part.metrics.iter().any(|id| id == metric.id));

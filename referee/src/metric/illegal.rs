@@ -1,10 +1,10 @@
-//! Illegal-move rate: how often the rules said no.
+//! Illegal-move rate: how often an attempt was refused.
 
 use super::{Measure, Metric, Sample};
 use crate::rating::table::wilson;
 
 /// `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that was answered by `accepted` or
-/// `refused`; moves that the policy forced are none.
+/// `refused`; a move that the policy forced is not an attempt.
 ///
 /// Unit: share of attempts, 0 to 1. Source: `tries` of `docs/protocol.md`.
 pub const ILLEGAL_RATE: Metric = Metric {
@@ -12,17 +12,14 @@ pub const ILLEGAL_RATE: Metric = Metric {
     title: "Illegal moves",
     unit: "share of attempts",
     digits: 3,
-    formula: "refused attempts / (refused + accepted attempts); forced moves are no attempts; Wilson interval",
+    formula: "refused attempts / (refused + accepted attempts); forced moves are not attempts; Wilson interval",
     source: "tries, docs/protocol.md",
     of: illegal_rate,
 };
 
 fn illegal_rate(samples: &[Sample]) -> Option<Measure> {
-    let (mut refused, mut accepted) = (0, 0);
-    for turn in samples.iter().flat_map(Sample::turns) {
-        refused += turn.tries.len() as u64;
-        accepted += u64::from(!turn.forced && (turn.action.is_some() || turn.said.is_some()));
-    }
+    let refused: u64 = samples.iter().map(|s| s.own().refused).sum();
+    let accepted: u64 = samples.iter().map(|s| s.own().times.count()).sum();
     let n = refused + accepted;
     let i = wilson(refused as f64, n as f64)?;
     Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n })

@@ -16,7 +16,5 @@ pub const MEAN_RETURN: Metric = Metric {
 };
 
 fn mean_return(samples: &[Sample]) -> Option<Measure> {
-    let returns: Vec<f64> =
-        samples.iter().filter_map(|s| s.game.record().footer.returns.get(s.seat).copied()).collect();
-    mean(&returns)
+    mean(&samples.iter().filter_map(|s| s.own().payoff).collect())
 }

@@ -2,7 +2,6 @@
 
 use super::{Measure, Metric, Sample};
 use crate::rating::table::Tally;
-use crate::scale::played;
 
 /// `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a comparison.
 ///
@@ -21,8 +20,8 @@ fn score_rate(samples: &[Sample]) -> Option<Measure> {
     let mut tally = Tally::default();
     for sample in samples {
         // Every seat a player of its own, so that a game against oneself counts from both sides.
-        let seats = sample.game.record().header.seats.len();
-        for duel in played(sample.game, (0..seats).collect(), None).duels() {
+        let seats = (0..sample.game.seats.len()).collect();
+        for duel in sample.game.played(seats, None).duels() {
             if duel.a == sample.seat {
                 tally.add(duel.score);
             } else if duel.b == sample.seat {

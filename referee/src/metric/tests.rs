@@ -1,13 +1,13 @@
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, Reason, Record, Try};
+use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
 
 use super::*;
 use crate::read::Source;
 use crate::testing::{break_off, parts, play, seal};
 use crate::verify::Verifier;
 
-fn verified(record: Record) -> Verified {
-    Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap()
+fn verified(record: Record) -> GameResult {
+    Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
 }
 
 fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
@@ -72,6 +72,8 @@ fn forced_moves_are_neither_attempts_nor_thought() {
 
 #[test]
 fn a_mean_has_an_interval_from_two_on() {
+    let mean = |values: &[f64]| mean(&values.iter().copied().collect());
+    assert_eq!(mean(&[]), None);
     assert_eq!(mean(&[4.0]).unwrap(), Measure { value: 4.0, low: None, high: None, n: 1 });
     let two = mean(&[1.0, 3.0]).unwrap();
     // s = sqrt(2), so that the half width is 1.96.

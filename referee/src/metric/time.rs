@@ -1,6 +1,7 @@
-//! Time per move: how long the agent thinks.
+//! Time per move: how long the agent takes.
 
 use super::{Measure, Metric, Sample, mean};
+use crate::moments::Moments;
 
 /// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out.
 ///
@@ -16,6 +17,7 @@ pub const TIME_PER_MOVE: Metric = Metric {
 };
 
 fn time_per_move(samples: &[Sample]) -> Option<Measure> {
-    let own = samples.iter().flat_map(Sample::turns).filter(|m| !m.forced && (m.action.is_some() || m.said.is_some()));
-    mean(&own.map(|m| m.ms as f64).collect::<Vec<_>>())
+    let mut times = Moments::default();
+    samples.iter().for_each(|s| times.add(&s.own().times));
+    mean(&times)
 }

@@ -7,20 +7,21 @@
 //! P(a wins) = pi_a / D    P(draw) = nu sqrt(pi_a pi_b) / D    P(b wins) = pi_b / D    D = pi_a + pi_b + nu sqrt(pi_a pi_b)
 //! ```
 //!
-//! Davidson and not Rao-Kupper, because here a player's points (a draw is half a point) are all that his rating depends
-//! on, and because the likelihood is concave. `nu` is estimated with the strengths; `nu / (2 + nu)` is the share of
-//! draws between equals.
+//! Davidson's model, not Rao-Kupper's, because with it a player's rating depends on its points only (a draw is half a
+//! point), and because the likelihood is concave. `nu` is estimated together with the strengths; `nu / (2 + nu)` is the
+//! share of draws between equals.
 //!
-//! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` makes a point of rating mean what
-//! it means in Elo whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`.
-//! Without it, a game full of draws would have its ratings doubled.
+//! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` gives a point the same meaning
+//! as in Elo, whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`. Without
+//! it, the ratings of a game full of draws would be doubled.
 //!
-//! **Prior.** Each free player has half a win and half a loss more than he scored, spread over his opponents as his
-//! games are. So whoever won or lost everything has a finite rating; with one opponent this is Jeffreys' prior.
+//! **Prior.** Each player whose rating is not fixed gets half a win and half a loss more than it scored, spread over
+//! its opponents in proportion to its games. So a player that won or lost everything has a finite rating. With one
+//! opponent this is Jeffreys' prior.
 //!
-//! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are drawn anew
-//! from Gamma(1/2) (so that a player who won everything, whose games are all alike, has an interval too: with one
-//! opponent it is Jeffreys' interval), and `nu` keeps its estimate.
+//! **Intervals.** Percentile bootstrap over pairs. In each resample the prior's half win and half loss are drawn again
+//! from Gamma(1/2), so that a player whose games all ended alike has an interval too; with one opponent it is Jeffreys'
+//! interval. `nu` keeps its estimate.
 
 use ludex_env::Stream;
 use rayon::prelude::*;
@@ -31,7 +32,7 @@ use super::table::Interval;
 /// Settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Anchored {
-    /// Players whose rating is a constant, and which; in Elo points.
+    /// Players whose rating is a constant, with the constant in Elo points.
     pub fixed: Vec<(usize, f64)>,
     /// How many times the games are resampled for the intervals; 0 for none.
     pub resamples: usize,
@@ -55,8 +56,8 @@ pub struct Rating {
     pub interval: Option<Interval>,
     /// Whether the rating was given, not estimated.
     pub fixed: bool,
-    /// Whether a chain of games leads to a fixed player. Otherwise the rating is relative: the mean of all players that
-    /// are so connected is 0.
+    /// Whether a chain of games leads to a fixed player. Otherwise the rating is relative: the mean over all connected
+    /// players is 0.
     pub anchored: bool,
 }
 
@@ -138,7 +139,7 @@ struct Edge {
     wins: f64,
     draws: f64,
     losses: f64,
-    /// Of all games of `a`, and of `b`, which share is on this edge. Zero for a fixed player: he needs no prior.
+    /// Which share of all games of `a`, and of `b`, is on this edge. Zero for a fixed player, which needs no prior.
     share: (f64, f64),
 }
 
@@ -149,7 +150,7 @@ struct Problem {
     edges: Vec<Edge>,
     /// What is resampled: a pair, or a game that belongs to none, as (edge, score of `a`).
     units: Vec<Vec<(usize, f64)>>,
-    /// Which connected group a player belongs to; `None` if he met nobody and is not fixed.
+    /// Which connected group a player belongs to; `None` if it met nobody and is not fixed.
     group: Vec<Option<usize>>,
     /// Whether a group has a fixed player.
     held: Vec<bool>,
@@ -300,8 +301,8 @@ impl Problem {
         theta
     }
 
-    /// Solves `H step = gradient`, H the negative second derivative. A tiny ridge makes it regular for groups that only
-    /// differences hold; it does not change where the gradient is zero.
+    /// Solves `H step = gradient`, H the negative second derivative. In a group without a fixed player only differences
+    /// matter, so `H` is singular: a tiny ridge makes it regular. It does not change where the gradient is zero.
     fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Vec<f64> {
         let mut g = vec![0.0; n];
         let mut h = vec![vec![0.0; n]; n];
@@ -338,8 +339,8 @@ impl Problem {
     }
 }
 
-/// Connected groups of players, and whether each holds a fixed one. All fixed players are one group: their distances
-/// are known.
+/// Connected groups of players, and whether each has a fixed player. All fixed players are one group, because their
+/// distances are known.
 fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<bool>) {
     let mut links = vec![Vec::new(); fixed.len()];
     for e in edges {

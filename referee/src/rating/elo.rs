@@ -17,15 +17,16 @@ impl Default for Elo {
     }
 }
 
-/// What a player is expected to score against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, 1978).
+/// The expected score of a player against another: `1 / (1 + 10^((rb - ra) / 400))` (A. Elo, *The Rating of
+/// Chessplayers*, 1978).
 pub fn expected(ra: f64, rb: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf((rb - ra) / 400.0))
 }
 
 /// The rating of each of `players` after all games, in Elo points.
 ///
-/// In a game of `n` seats every pair of seats is a game of its own with K divided by `n - 1`, all judged by the
-/// ratings before the game.
+/// In a game of `n` seats every pair of seats is a game of its own with K divided by `n - 1`; all pairs use the ratings
+/// before the game.
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.

@@ -46,8 +46,8 @@ impl Tally {
 
     /// Share of the points, a draw being half a point, with its Wilson interval; `None` without games.
     ///
-    /// The interval treats every game as one trial with probability `value`, which is exact without draws and too wide
-    /// with them (a draw varies less than a win or a loss).
+    /// The interval treats every game as one trial with probability `value`. This is exact without draws; with draws
+    /// the interval is too wide, because a draw varies less than a win or a loss.
     pub fn score(&self) -> Option<Interval> {
         wilson(self.wins as f64 + 0.5 * self.draws as f64, self.games() as f64)
     }

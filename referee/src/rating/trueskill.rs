@@ -19,7 +19,7 @@ pub struct Skill {
 /// tau 25/300, draw probability 0.10.
 ///
 /// Seats of one team are rated as a team; a team's score is that of its first seat. After a forfeit among three or more
-/// the other seats count as level. Games in which a player meets himself, and games of one seat, change nothing.
+/// seats, the other seats count as equal. Games in which a player meets itself, and games of one seat, change nothing.
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
@@ -53,7 +53,7 @@ pub fn trueskill(players: usize, games: &[Played]) -> Vec<Skill> {
             .zip(&teams)
             .map(|(r, t)| (&r[..], MultiTeamOutcome::new(teams.iter().filter(|o| o.score > t.score).count() + 1)))
             .collect();
-        // Without weights of our own there is nothing that can be refused.
+        // It refuses only wrong weights, and none are given.
         let Ok(after) = trueskill_multi_team(&ranked, &config, None) else { continue };
         for (team, after) in teams.iter().zip(after) {
             for (&seat, skill) in team.seats.iter().zip(after) {

@@ -29,11 +29,12 @@ pub(super) fn page(report: &Report) -> String {
         cells => Value::from(Serde(cells)),
         metrics,
     };
-    // The template is part of the program and a test renders it: an error here is one of ours, shown instead of a page.
+    // The template is part of the program and a test renders it. If it fails all the same, the error is shown instead
+    // of the page.
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
 }
 
-/// A number for people: a true minus sign, never `-0`; an en dash where there is none.
+/// A number for people: a true minus sign, never `-0`; an en dash if there is no number.
 fn number(value: Option<f64>, digits: usize) -> String {
     match value {
         Some(v) if v.is_finite() => {

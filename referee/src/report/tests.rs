@@ -3,7 +3,7 @@ use ludex_protocol::record::{Reason, Record};
 use super::*;
 use crate::read::Source;
 use crate::testing::{break_off, parts, play, seal};
-use crate::verify::Verifier;
+use crate::verify::{Verified, Verifier};
 
 fn verified(records: Vec<Record>) -> Vec<Verified> {
     let verifier = Verifier::new();
@@ -118,7 +118,7 @@ fn discards_stand_by_agent() {
 
 #[test]
 fn an_empty_report_is_a_page_too() {
-    let report = Report::build(&[], Vec::new(), Options::default(), About::default());
+    let report = Report::build::<GameResult>(&[], Vec::new(), Options::default(), About::default());
     assert!(report.to_html().contains("nothing to rate"));
     assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
 }

@@ -3,7 +3,7 @@ use ludex_protocol::record::{Reason, Record};
 use super::*;
 use crate::read::Source;
 use crate::testing::{break_off, parts, play, seal};
-use crate::verify::Verifier;
+use crate::verify::{Verified, Verifier};
 
 fn verified(records: impl IntoIterator<Item = Record>) -> Vec<Verified> {
     let verifier = Verifier::new();

@@ -1,5 +1,5 @@
-//! Which matches a suite wants next, as a function of those that are done: a run that was interrupted goes on by asking
-//! again, and a level that is looked for by halving is found the same way whoever asks.
+//! Which matches a suite wants next, as a function of those that are done. A run that was interrupted continues by
+//! asking again, and the bisection of a ladder gives the same level to everybody who has the results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,10 +9,10 @@ use ludex_protocol::record::{Outcome, Reason, Record};
 use super::verdict::{Climb, passed};
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
-use crate::rating::table::Tally;
+use crate::rating::{self, gain, table::Tally};
 use crate::schedule::Seeds;
 
-/// Matches on one seed (with `order = "halves"`: one match), as far as they are not done.
+/// The matches on one seed (with `order = "halves"`: one match) that are not done yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The part.
@@ -35,18 +35,18 @@ pub struct Due {
     pub seats: Vec<usize>,
 }
 
-/// What names a match in its run: `PART.A-B.INDEX.TURN`.
+/// The name of a match in its run: `PART.A-B.INDEX.TURN`.
 pub fn key(part: &str, pairing: &[usize], index: u64, turn: usize) -> String {
     format!("{}.{turn}", block_key(part, pairing, index))
 }
 
-/// What names a block in its run: `PART.A-B.INDEX`.
+/// The name of a block in its run: `PART.A-B.INDEX`.
 pub fn block_key(part: &str, pairing: &[usize], index: u64) -> String {
     let who: Vec<String> = pairing.iter().map(usize::to_string).collect();
     format!("{part}.{}.{index}", who.join("-"))
 }
 
-/// Where a match stands in its run.
+/// The place of a match in its run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The part's id.
@@ -60,7 +60,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place that a [`key`] names; `None` for any other text.
+    /// The place that a [`key`] names; `None` if the text is not a key.
     pub fn parse(key: &str) -> Option<Place> {
         let [part, pairing, index, turn] = key.split('.').collect::<Vec<_>>()[..] else { return None };
         let pairing: Result<Vec<usize>, _> = pairing.split('-').map(str::parse).collect();
@@ -76,7 +76,7 @@ pub enum Done {
     Points(f64),
     /// Ended by an illegal move, where that does not count.
     Invalid,
-    /// Spoiled by the infrastructure as often as the policy allows.
+    /// Infrastructure failures ended it as often as the policy allows.
     Discarded,
 }
 
@@ -95,7 +95,7 @@ struct Cell {
 
 /// A part with the agents in it.
 pub struct PlannedPart {
-    /// As it stands in the suite.
+    /// The part as the suite has it.
     pub part: Part,
     /// Its game.
     pub game: GameRef,
@@ -114,7 +114,7 @@ pub struct Entrant {
     pub name: String,
     /// How it is written.
     pub spec: String,
-    /// The variant of the candidate, if it is one: the part's index and the variant's.
+    /// If it is a variant of a candidate: the indices of the part and of the variant.
     pub variant: Option<[usize; 2]>,
     /// Whether it is under evaluation.
     pub candidate: bool,
@@ -126,19 +126,19 @@ pub struct Plan {
     pub suite: Suite,
     /// Its parts.
     pub parts: Vec<PlannedPart>,
-    /// Everybody who plays: the candidates, their variants, the opponents.
+    /// All agents that play: the candidates, their variants, the opponents.
     pub agents: Vec<Entrant>,
 }
 
 impl Plan {
-    /// The plan of a suite for candidates, as (name, spec). `scale` makes it smaller (or larger): every number of blocks is
-    /// multiplied with it, and at least 1.
+    /// The plan of a suite for candidates, as (name, spec). `scale` makes it smaller (or larger): every number of
+    /// blocks is multiplied by it, but never falls below 1.
     ///
     /// # Errors
     /// A part that cannot be played by these candidates.
     pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64) -> Result<Plan, SuiteError> {
         if candidates.is_empty() {
-            return Err(SuiteError("there is nobody to evaluate".into()));
+            return Err(SuiteError("no candidate to evaluate".into()));
         }
         let entrant = |(name, spec): &(String, String)| Entrant {
             name: name.clone(),
@@ -192,7 +192,7 @@ impl Plan {
                 }
             }
             Schedule::Climb | Schedule::Bisect => {
-                // The bots of a level share its blocks in contiguous pieces, so that each seed is played by one of them.
+                // The bots of a level share its blocks in contiguous pieces, so that one of them plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
                 game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
                 for (&level, bots) in &levels {
@@ -225,8 +225,8 @@ impl Plan {
         })
     }
 
-    /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has its
-    /// second, so that whatever stands when a run is stopped is balanced. Empty when the suite is done.
+    /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has
+    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite is done.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(u64, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
@@ -238,7 +238,7 @@ impl Plan {
         due.into_iter().map(|(_, block)| block).collect()
     }
 
-    /// How many matches the suite has at most: with a ladder to be halved, if it takes the longest way.
+    /// The largest number of matches that the suite may need; for a ladder with bisection, that of the longest path.
     pub fn matches_at_most(&self) -> u64 {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }
@@ -250,7 +250,7 @@ impl Plan {
         Some((part, pairing.try_into().ok()?, index, turn))
     }
 
-    /// What a record says of its match, as the part counts it.
+    /// The result of a record's match, as the part counts it.
     pub fn done(&self, part: usize, turn: usize, record: &Record) -> Done {
         let part = &self.parts[part];
         match record.footer.reason {
@@ -291,7 +291,7 @@ impl PlannedPart {
         out
     }
 
-    /// How many matches are planned for a pairing, should it be played.
+    /// How many matches are planned for a pairing, if it is played.
     pub fn planned(&self, pairing: [usize; 2]) -> u64 {
         self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
     }
@@ -311,7 +311,7 @@ impl PlannedPart {
         out
     }
 
-    /// The levels of the ladder, ascending; none without one.
+    /// The levels of the ladder, ascending; empty without a ladder.
     pub fn levels(&self) -> Vec<u32> {
         let mut levels: Vec<u32> = self.cells.iter().filter_map(|c| c.level).collect();
         levels.sort_unstable();
@@ -319,7 +319,7 @@ impl PlannedPart {
         levels
     }
 
-    /// What candidate `a` did against a level, if all of it is done.
+    /// The result of candidate `a` against a level, if all its matches are done.
     pub fn against_level(&self, a: usize, level: u32, done: &Results) -> Option<Tally> {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.level == Some(level) && c.pairing[0] == a) {
@@ -334,7 +334,7 @@ impl PlannedPart {
         Some(tally)
     }
 
-    /// How far candidate `a` came on the ladder.
+    /// How far candidate `a` got on the ladder.
     pub fn climb(&self, a: usize, done: &Results) -> Climb {
         let levels = self.levels();
         if self.part.schedule == Schedule::Climb {
@@ -362,7 +362,7 @@ impl PlannedPart {
         levels.get(high).map_or(Climb::Topped, |&level| Climb::Stopped(level))
     }
 
-    /// The cells that matches are due in.
+    /// The cells in which matches are due.
     fn due<'a>(&'a self, done: &'a Results) -> impl Iterator<Item = &'a Cell> {
         let open: HashMap<usize, Climb> = match self.part.schedule {
             Schedule::Climb | Schedule::Bisect => self.candidates.iter().map(|&a| (a, self.climb(a, done))).collect(),
@@ -387,13 +387,13 @@ impl PlannedPart {
         })
     }
 
-    /// Every match of a cell that may have been played, replays too.
+    /// Every match of a cell that may have been played, including replays.
     fn known(&self, cell: &Cell) -> Vec<(u64, usize)> {
         let factor = if self.invalid == Invalid::Replay { u64::from(self.replay_factor) } else { 1 };
         (0..factor).flat_map(|again| self.again(cell, again)).collect()
     }
 
-    /// The matches of a cell in replay `again` (0: as planned): numbers go on behind those of the plan.
+    /// The matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
         let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
         let offset = again * cell.blocks.end * turns * u64::from(self.part.cycles);
@@ -404,7 +404,7 @@ impl PlannedPart {
     fn blocks<'a>(&'a self, at: usize, cell: &'a Cell, done: &'a Results) -> impl Iterator<Item = (u64, Block)> + 'a {
         let known = |index, turn| done.get(&key(&self.part.id, &cell.pairing, index, turn));
         let mut due: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-        // What is planned, then one more match for each that did not count, as long as there may be more.
+        // The planned matches, then one more for each that did not count, until the limit is reached.
         let mut wanted = self.again(cell, 0);
         let mut again = 1;
         loop {
@@ -440,7 +440,7 @@ impl PlannedPart {
         let of = |cell: &Cell| self.again(cell, 0).len() as u64;
         match self.part.schedule {
             Schedule::Bisect => {
-                // Halving looks at no more levels than this.
+                // Bisection plays at most this many levels.
                 let levels = self.levels();
                 let looks = u64::from(levels.len().next_power_of_two().trailing_zeros()).max(1);
                 let most = |level| self.cells.iter().filter(|c| c.level == Some(level)).map(of).sum::<u64>();
@@ -451,10 +451,10 @@ impl PlannedPart {
     }
 }
 
-/// What the first side got in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that forfeited lost.
+/// The points of the first side in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that forfeited lost.
 pub fn points(seating: &[bool], record: &Record) -> f64 {
     if seating.iter().all(|&first| first) {
-        // An agent against itself: the first seat, which stands for the one who begins.
+        // An agent plays itself: the points of the first seat, which begins.
         return match record.footer.outcome.first() {
             Some(Outcome::Win) => 1.0,
             Some(Outcome::Loss) => 0.0,
@@ -464,18 +464,11 @@ pub fn points(seating: &[bool], record: &Record) -> f64 {
     if let Some(at_fault) = record.footer.at_fault {
         return if seating.get(at_fault as usize) == Some(&true) { 0.0 } else { 1.0 };
     }
-    let mean = |who: bool| {
-        let own = seating.iter().zip(&record.footer.returns).filter(|(first, _)| **first == who).map(|(_, r)| r);
-        own.clone().sum::<f64>() / own.count().max(1) as f64
-    };
-    match mean(true) - mean(false) {
-        gain if gain > 1e-9 => 1.0,
-        gain if gain < -1e-9 => 0.0,
-        _ => 0.5,
-    }
+    rating::points(gain(seating, &record.footer.returns)[0])
 }
 
-/// Where the seeds of a part come from: the run's secret, else the suite's number; the part has seeds of its own.
+/// Where the seeds of a part come from: the run's secret, or without one the suite's seed. Each part has seeds of its
+/// own.
 pub fn seeds(suite: &str, seed: u64, part: &str, secret: Option<&[u8]>) -> Seeds {
     match secret {
         Some(secret) => Seeds::Secret([secret, b":", part.as_bytes()].concat()),

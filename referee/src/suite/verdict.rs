@@ -1,24 +1,25 @@
-//! What the results of a suite say: wins, draws and losses, and how far a candidate came on a ladder.
+//! What the results of a suite say: how far a candidate got on a ladder.
 
 use serde::Serialize;
 
 use super::plan::{PlannedPart, Results};
 use crate::rating::table::{Interval, Tally, wilson};
 
-/// How far a candidate came on a ladder.
+/// How far a candidate got on a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Climb {
-    /// This level is to be played.
+    /// This level must be played next.
     Open(u32),
     /// This is the first level that it did not pass.
     Stopped(u32),
     /// It passed the top.
     Topped,
-    /// Nothing of this level counts, since every match of it was spoiled: how far it came cannot be told.
+    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
     Unknown(u32),
 }
 
-/// Whether a level is passed: at least half of the decided matches are won. Draws do not count; who only draws passes.
+/// Whether a level is passed: at least half of the decided matches are won. Draws do not count, so a candidate that
+/// only draws passes.
 pub fn passed(tally: &Tally) -> bool {
     tally.wins >= tally.losses
 }
@@ -30,22 +31,22 @@ pub struct Level {
     pub level: u32,
     /// Whether it passed the top.
     pub topped: bool,
-    /// How far it came at that level, per cent: `100 * 2 * wins / (wins + losses)`, 100 being enough to pass; with a top that can
-    /// only be drawn `100 * draws / matches`. Absent where it topped, or nothing was decided.
+    /// Progress at that level, in per cent: `100 * 2 * wins / (wins + losses)`, where 100 is enough to pass; at a top
+    /// level that can only be drawn, `100 * draws / matches`. Absent if it passed the top, or if no match was decided.
     pub progress: Option<Interval>,
-    /// What it did there.
+    /// Its result there.
     pub tally: Tally,
 }
 
-/// The level of candidate `a` in a part, if it is found. Source: BotzoneBench's rule (first level not passed, progress in it);
-/// the interval is Wilson's of the share it is made of.
+/// The level of candidate `a` in a part, once it is found. Source: BotzoneBench's rule (first level not passed,
+/// progress in it). The interval is Wilson's, of the share that the progress is made of.
 pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
     let top = part.levels().last().copied()?;
     match part.climb(a, done) {
         Climb::Open(_) | Climb::Unknown(_) => None,
         Climb::Topped => {
             let tally = part.against_level(a, top, done).unwrap_or_default();
-            // Who draws only some of its matches with a top that cannot be beaten is not above it.
+            // A candidate that loses to a top that cannot be beaten is not above it.
             let full = !part.part.drawn || tally.losses == 0;
             let progress = if full { None } else { drawn(&tally) };
             Some(Level { level: top + u32::from(full), topped: full, progress, tally })

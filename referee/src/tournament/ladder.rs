@@ -1,13 +1,13 @@
 //! Ladders: newcomers challenge their way up.
 //!
-//! The newcomers do not wait for each other more than they must: places below one that is still climbing are settled, and
-//! the next may begin to climb there. What comes out is the same as if each had waited for the one before.
+//! A newcomer does not wait longer than it must: the places below an entrant that is still climbing are settled, and
+//! the next may begin to climb there. The result is the same as if each had waited for the one before.
 
 use super::{Block, Finished, Results, Tournament};
 
-/// A ladder as far as it has come.
+/// The state of a ladder.
 pub(super) struct Course {
-    /// The table, highest first; who has not come in yet is missing.
+    /// The table, highest first; entrants that have not come in yet are missing.
     pub table: Vec<usize>,
     /// Every meeting that is over.
     pub finished: Vec<Finished>,
@@ -21,12 +21,12 @@ pub(super) fn course(tournament: &Tournament, results: &Results) -> Course {
     let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
     order.sort_by_key(|&e| tournament.drawn[e]);
     let mut course = Course { table: Vec::new(), finished: Vec::new(), due: Vec::new() };
-    // The places from here on down are settled.
+    // The places from here down are settled.
     let mut settled = 0;
     for newcomer in order {
         let mut place = course.table.len();
         if settled == place && place > 0 {
-            // The one before has not passed anybody yet.
+            // The entrant before has not passed anybody yet.
             break;
         }
         course.table.push(newcomer);

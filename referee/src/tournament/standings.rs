@@ -13,45 +13,45 @@ use crate::rating::table::Tally;
 pub struct Standing {
     /// The entrant.
     pub entrant: usize,
-    /// Its place from 1, shared where nothing tells entrants apart; none for who is out.
+    /// Its place from 1. Entrants that nothing tells apart share a place; entrants that are out have none.
     pub rank: Option<usize>,
     /// Points: 1 for a win, 1/2 for a draw, against each other seat of each match, and those of byes.
     pub points: f64,
     /// What orders entrants with equally many points ([`Format::tie_break`]).
     pub tie_break: Option<f64>,
-    /// Wins, draws and losses behind the points; of who is out, all that were played.
+    /// Wins, draws and losses behind the points; if the entrant is out, of all matches that it played.
     #[serde(flatten)]
     pub tally: Tally,
     /// Rounds without an opponent.
     pub byes: u64,
     /// Matches that its own failure ended.
     pub failures: u64,
-    /// Matches that count for nobody because somebody is out: never played, or played before.
+    /// Matches that do not count because an entrant is out: never played, or played before.
     pub walkovers: u64,
     /// Why it is out, if it is.
     pub out: Option<String>,
 }
 
-/// What counts, by format.
+/// What counts in the tournament's format.
 struct Counted<'a> {
     finished: Vec<&'a Finished>,
     byes: Vec<u64>,
     /// Points of byes.
     given: Vec<f64>,
     walkovers: Vec<u64>,
-    /// In a ladder, the place is the rank.
+    /// In a ladder, the place on it; this is the rank.
     places: Option<BTreeMap<usize, usize>>,
 }
 
 impl Tournament {
-    /// The table as it stands: best first, then those who are out.
+    /// The table now: best first, then those who are out.
     pub fn standings(&self, results: &Results) -> Vec<Standing> {
         let out = self.out(results);
         let counted = self.counted(results, &out);
         let mut lines: Vec<Standing> = (0..self.settings.entrants)
             .map(|entrant| {
                 let why = out.get(&entrant).cloned();
-                // Who is out sees what it did, though it counts for nobody.
+                // An entrant that is out sees what it did, although it does not count.
                 let tally = match &why {
                     Some(_) => tally(results.finished.values(), entrant),
                     None => tally(counted.finished.iter().copied(), entrant),
@@ -133,7 +133,7 @@ impl Tournament {
     }
 
     /// Sonneborn-Berger: the points of those it beat, half of the points of those it drew with. Buchholz: the points of
-    /// those it met, with a bye as a meeting with one who has as many points as itself.
+    /// those it met; a bye counts as a meeting with an entrant that has as many points as itself.
     fn tie_break(&self, counted: &Counted, points: &[f64], entrant: usize) -> Option<f64> {
         let met = counted.finished.iter().filter(|f| f.pairing.contains(&entrant));
         match self.settings.format {
@@ -148,7 +148,7 @@ impl Tournament {
                 Some(worth.sum())
             }
             Format::Swiss { .. } => {
-                // Blocks of one meeting count it once each, for everybody alike.
+                // Each block of a meeting counts the opponent once, for all entrants alike.
                 let others = met.flat_map(|f| &f.pairing).filter(|&&e| e != entrant).map(|&e| points[e]);
                 let byes = (counted.byes[entrant] * self.settings.blocks) as f64 * points[entrant];
                 Some(others.sum::<f64>() + byes)

@@ -1,26 +1,26 @@
-//! Swiss: round by round, those with equally many points.
+//! Swiss: round by round, entrants with equally many points.
 
 use std::collections::BTreeSet;
 
 use super::{Block, Finished, Results, Tournament};
 
-/// So few are paired by trying everything.
+/// Up to this many entrants are paired by trying everything.
 const FEW: usize = 10;
 
 /// A round that was paired.
 pub(super) struct Round {
     /// The meetings, highest first; each with its finished blocks.
     pub meetings: Vec<([usize; 2], Vec<Finished>)>,
-    /// Who had no opponent.
+    /// The entrant without an opponent.
     pub bye: Option<usize>,
 }
 
-/// A swiss as far as it has come.
+/// The state of a swiss.
 pub(super) struct Course {
     pub rounds: Vec<Round>,
-    /// Of each entrant, byes counted.
+    /// Points of each entrant, with those of byes.
     pub points: Vec<f64>,
-    /// What the last round still lacks.
+    /// The blocks that the last round still needs.
     pub due: Vec<Block>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) ->
     let mut byes = vec![0; n];
     let mut course = Course { rounds: Vec::new(), points: vec![0.0; n], due: Vec::new() };
     for round in 0..rounds {
-        // Strikes count from the round after, so that a round's pairings stand once they are made.
+        // Strikes count from the next round on, so that the pairings of a round do not change once they are made.
         let before = course.rounds.iter().flat_map(|r| &r.meetings).flat_map(|(_, finished)| finished);
         let out = tournament.out_by(results, before);
         let mut order: Vec<usize> = (0..n).filter(|e| !out.contains_key(e)).collect();
@@ -57,7 +57,7 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) ->
             course.points[b].total_cmp(&course.points[a]).then(drawn)
         });
         let bye = (order.len() % 2 == 1).then(|| {
-            // The lowest of those who had fewest.
+            // The lowest of those that had the fewest byes.
             let fewest = order.iter().map(|&e| byes[e]).min();
             let at = order.iter().rposition(|&e| Some(byes[e]) == fewest).unwrap_or_default();
             order.remove(at)
@@ -93,13 +93,13 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) ->
     course
 }
 
-/// Pairs an even number, highest first: each with the next below that it has not met, as far as that leaves the fewest
-/// rematches.
+/// Pairs an even number of entrants, highest first: each with the next below that it has not met, provided that the
+/// number of rematches stays the smallest possible.
 fn pairs(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     if order.len() <= FEW { fewest(order, met).0 } else { nearest(order, met) }
 }
 
-/// The pairs with the fewest rematches, and how many those are: by trying everything.
+/// The pairs with the fewest rematches, found by trying everything, and the number of rematches.
 fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
     let Some((&a, below)) = order.split_first() else { return (Vec::new(), 0) };
     let mut best: Option<(Vec<[usize; 2]>, usize)> = None;
@@ -121,11 +121,12 @@ fn fewest(order: &[usize], met: &Met) -> (Vec<[usize; 2]>, usize) {
     best.unwrap_or_default()
 }
 
-/// Each with the nearest below that it has not met; who is left over changes partners with others.
+/// Pairs each entrant with the nearest below that it has not met. Entrants that are left over swap partners with
+/// others.
 ///
-/// No two meet twice as long as there were fewer rounds than half of the entrants: of n, each has at least n / 2 whom it
-/// has not met. Two who are left over and have met have n such others between them, but the others are (n - 2) / 2
-/// pairs; so in one pair, at least, there is one for each of the two.
+/// If there were fewer rounds than half of the n entrants, no two entrants meet twice. Proof: each entrant has at least
+/// n / 2 others that it has not met. Take two that are left over and have met. Together they have at least n such
+/// others, all of them in the (n - 2) / 2 pairs. So at least one pair holds a new opponent for each of the two.
 fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     let mut free = order.to_vec();
     let mut pairs = Vec::new();
@@ -139,7 +140,7 @@ fn nearest(order: &[usize], met: &Met) -> Vec<[usize; 2]> {
     }
     for two in left.chunks_exact(2) {
         let [u, v] = [two[0], two[1]];
-        // The last pairs are nearest to those who are left over.
+        // The last pairs are nearest to the entrants that are left over.
         let found = pairs.iter().enumerate().rev().find_map(|(k, &[x, y])| {
             let fits = |x, y| met.strangers(u, x) && met.strangers(v, y);
             if fits(x, y) { Some((k, [x, y])) } else { fits(y, x).then_some((k, [y, x])) }

@@ -11,9 +11,9 @@ use super::{Fault, FaultKind};
 pub(super) struct Ending {
     /// Sum of rewards, per seat.
     pub returns: Vec<f64>,
-    /// Moves played: a joint move is one, chance none.
+    /// Moves played: a joint move is one, chance is not counted.
     pub moves: u32,
-    /// The seat whose last turn holds refused attempts and no move.
+    /// The seat whose last turn has refused attempts but no move.
     pub unanswered: Option<Seat>,
 }
 
@@ -28,7 +28,7 @@ struct Replay<'a> {
     unanswered: Option<Seat>,
 }
 
-/// Plays all events; the position must then fit the reason for which the episode ended.
+/// Plays all events. The last position must fit the reason why the episode ended.
 pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Option<u64>) -> Result<Ending, Fault> {
     let mut replay = Replay {
         record,
@@ -45,7 +45,7 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
     }
     let over = replay.state.turn() == Turn::Over;
     let wrong = match reason {
-        Reason::Finished if !over => "it is called finished, but by the rules it goes on",
+        Reason::Finished if !over => "it is called finished, but by the rules it is not over",
         Reason::Finished => "",
         _ if over && reason.counts() => "by the rules the episode was finished, but another reason is given",
         _ => "",
@@ -57,10 +57,10 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
 }
 
 impl Replay<'_> {
-    /// Plays the event at `at`, or the joint move that begins there; where the next one is.
+    /// Plays the event at `at`, or the joint move that begins there. Gives the place of the next one.
     fn take(&mut self, at: usize) -> Result<usize, Fault> {
         if self.unanswered.is_some() {
-            return Err(Fault::at(at, FaultKind::Move, "an event after a turn without a move"));
+            return Err(Fault::at(at, FaultKind::Move, "an event follows a turn without a move"));
         }
         match (self.state.turn(), &self.record.events[at]) {
             (Turn::Chance, RecordEvent::Chance(c)) => self.chance(at, c.action),
@@ -95,7 +95,7 @@ impl Replay<'_> {
 
     fn single(&mut self, at: usize, seat: Seat, m: &MoveRecord) -> Result<usize, Fault> {
         if m.more {
-            return Err(Fault::at(at, FaultKind::Move, "marked as part of a joint move, but one seat moves here"));
+            return Err(Fault::at(at, FaultKind::Move, "marked as part of a joint move, but only one seat moves here"));
         }
         self.check(at, seat, m)?;
         let played = match (m.action, &m.said) {
@@ -128,7 +128,7 @@ impl Replay<'_> {
                     return Err(Fault::at(next, FaultKind::Move, format!("seat {seat}: {action} is not legal here")));
                 }
                 None => {
-                    // Other seats' parts may follow; that nothing else does is checked below.
+                    // The parts of other seats may follow; it is checked below that nothing else does.
                     self.no_move(next, seat, m, true)?;
                     lacking = lacking.or(Some((seat, next)));
                 }
@@ -136,7 +136,7 @@ impl Replay<'_> {
             next += 1;
         }
         if let Some((seat, due)) = lacking {
-            // Good only as the end of an episode that was broken off while some seats had answered.
+            // Allowed only at the end of an episode that was broken off when some seats had answered.
             if self.broken_off() && next == self.record.events.len() {
                 return Ok(next);
             }
@@ -145,7 +145,7 @@ impl Replay<'_> {
         }
         let more = |k: usize| matches!(&self.record.events[k], RecordEvent::Move(m) if m.more);
         if let Some(k) = (at..next).find(|&k| more(k) != (k + 1 < next)) {
-            return Err(Fault::at(k, FaultKind::Move, "in a joint move, `more` stands on every part but the last"));
+            return Err(Fault::at(k, FaultKind::Move, "in a joint move, every part but the last has `more`"));
         }
         match self.state.play_together(&joint) {
             Ok(()) => {
@@ -161,13 +161,11 @@ impl Replay<'_> {
         self.reason != Reason::Finished
     }
 
-    /// A turn that holds refused attempts and no move is good only as the end of an episode that was broken off.
+    /// A turn with refused attempts and no move is allowed only at the end of an episode that was broken off.
     fn no_move(&mut self, at: usize, seat: Seat, m: &MoveRecord, last: bool) -> Result<usize, Fault> {
         let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
         if m.action.is_some() || m.said.is_some() {
-            return wrong(format!(
-                "seat {seat} moves with an id and in words at once, or in words where none are heard"
-            ));
+            return wrong(format!("seat {seat} moves with an id and in words at once, or in words in a joint move"));
         }
         if !self.broken_off() || !last {
             return wrong(format!("seat {seat} makes no move"));
@@ -201,10 +199,10 @@ impl Replay<'_> {
         let tries = rule.tries.max(1) as usize;
         if m.forced {
             let policy = rule.policy != IllegalPolicy::Forfeit && m.tries.len() == tries;
-            // A match may skip moves that leave no choice.
+            // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && legal_list(&*self.state, seat).len() == 1;
             if !policy && !skipped {
-                return wrong(format!("a move was forced on seat {seat} without cause"));
+                return wrong(format!("a move was forced on seat {seat} without a cause"));
             }
             if rule.policy == IllegalPolicy::Default && m.action != Some(self.state.default_action(seat)) {
                 return wrong(format!("the move forced on seat {seat} is not the game's default"));

@@ -320,3 +320,40 @@ fn many_at_once_keep_their_order_and_count_once() {
     assert!(messages[0].starts_with("f:8: m_7_a_b: the digest is"), "{messages:?}");
     assert!(messages[1].starts_with("f:16: m_0_a_b: the same episode as f:1"), "{messages:?}");
 }
+
+#[test]
+fn a_stream_has_the_verdicts_of_the_whole() {
+    let mut lines: Vec<String> =
+        (0..2500).map(|k| play("tic_tac_toe", &["a", "b"], k % 2400).to_line().unwrap()).collect();
+    lines[7] = lines[7].replace("\"ms\":", "\"ms\":1");
+    lines[1500].truncate(40);
+    lines.insert(3, play("kuhn_poker", &["a", "b"], 1).to_line().unwrap());
+    lines.insert(9, String::new());
+    let text = lines.join("\n");
+    let whole = crate::read::read_lines("f", text.as_bytes());
+    let (good, untrue) = Verifier::new().verify_all(&whole.found);
+    let mut expected = [whole.refused, untrue].concat();
+    expected.sort_by_key(|r| r.source.line);
+    let (mut results, mut refused) = (Vec::new(), Vec::new());
+    let lines = || crate::read::raw_lines("f", text.as_bytes());
+    Verifier::new().verify_stream(
+        lines(),
+        |_, _| true,
+        |judged| match judged {
+            Ok(result) => results.push(result),
+            Err(why) => refused.push(why),
+        },
+    );
+    assert_eq!(refused, expected);
+    assert!(refused.len() == 102 && refused.iter().any(|r| r.message.starts_with("the same episode as f:")));
+    let digests = |of: &mut dyn Iterator<Item = &str>| of.map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(digests(&mut results.iter().map(|r| &*r.digest)), digests(&mut good.iter().map(Verified::digest)));
+    // What is not wanted is neither counted nor refused; lines that are not records always are.
+    let mut counts = [0, 0];
+    Verifier::new().verify_stream(
+        lines(),
+        |game, _| game == "kuhn_poker",
+        |judged| counts[usize::from(judged.is_err())] += 1,
+    );
+    assert_eq!(counts, [1, 1]);
+}

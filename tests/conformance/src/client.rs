@@ -1,7 +1,7 @@
-//! `check-client`: a server of its own that leads a foreign client through scripts.
+//! `ludex check-client`: a server of its own that leads a client through scripts.
 //!
-//! Every script starts the client anew and plays it one match of tic_tac_toe by the real rules. What disturbs the match
-//! is a `Trouble`; what a client may not do is watched by the `host` in every script alike.
+//! Every script starts the client again and plays one match of tic_tac_toe with it, by the real rules. A `Trouble` disturbs
+//! the match. In every script alike, the `host` watches that the client does nothing it may not do.
 
 mod host;
 mod program;
@@ -21,7 +21,7 @@ use self::program::Program;
 use self::script::Script;
 use super::Check;
 
-/// Scripts that run at the same time: most of the time is the clients' own start.
+/// Scripts that run at the same time: most of the time is spent starting clients.
 const AT_ONCE: usize = 4;
 
 /// What is checked and how.
@@ -29,25 +29,25 @@ const AT_ONCE: usize = 4;
 pub struct Plan {
     /// The command line of the client; `{url}` in it is replaced.
     pub command: Vec<String>,
-    /// What the client claims to be.
+    /// The level that the client claims.
     pub level: Level,
-    /// How long anything may take: starting, coming back, answering.
+    /// How long each action of the client may take: starting, reconnecting, answering.
     pub patience: Duration,
     /// Only scripts whose names contain this.
     pub only: Option<String>,
 }
 
-/// Leads the client through every script of its level, and tells each result in the order of the scripts.
+/// Leads the client through every script of its level. `tell` is called with each result, in the order of the scripts.
 ///
 /// # Errors
-/// When the command cannot be started, there is no port on loopback, or no script of the name.
+/// A command that cannot be started, no free port on loopback, or a name that no script contains.
 pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
     let scripts = script::SCRIPTS.iter().filter(|script| script.level <= plan.level).filter(wanted);
     let scripts: Vec<&Script> = scripts.collect();
     anyhow::ensure!(
         !scripts.is_empty(),
-        "no check of this level is called like {:?}",
+        "no check of this level has a name that contains {:?}",
         plan.only.as_deref().unwrap_or("")
     );
     let mut results = futures_util::stream::iter(scripts.into_iter().map(|script| async move {

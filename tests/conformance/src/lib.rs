@@ -1,7 +1,34 @@
 //! The protocol kit: checks for clients and for servers that others wrote.
 //!
-//! [`client`] plays the server in scripts that a client must come through; [`server`] is a client that tries whether a
-//! server keeps the protocol. Each check is one line.
+//! [`server::check`] is a client that checks whether a server keeps the protocol. [`client::check`] is a server that leads a
+//! client through scripts. Each check is one line of the report: a section of `docs/protocol.md`, a sentence, and the fault
+//! if there is one.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use ludex_conformance::server::{Plan, check};
+//!
+//! # async fn example() -> anyhow::Result<()> {
+//! let plan = Plan {
+//!     url: "ws://127.0.0.1:7878".to_owned(),
+//!     token: None,
+//!     agent: None,
+//!     patience: Duration::from_secs(10),
+//!     only: None,
+//! };
+//! let checks = check(&plan, |check| println!("{check}")).await?;
+//! assert!(checks.iter().all(|check| check.fault.is_none()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Invariants
+//!
+//! - The kit knows its subject only from outside: the address of a server, the command line of a client. It never imports
+//!   `ludex-server`, so it cannot share the server's mistakes.
+//! - A fault names the section that is broken, what was done, and what should have been done.
+//! - What cannot be checked here (a scope that is not granted, a game that is not there) is skipped and says why; it never
+//!   passes.
 
 #![forbid(unsafe_code)]
 
@@ -22,10 +49,10 @@ pub struct Check {
     pub section: u32,
     /// What was checked.
     pub check: String,
-    /// What is wrong; absent: nothing.
+    /// What is wrong; `None` if the check passed or was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// Why nothing could be checked; absent: it was checked.
+    /// Why it was skipped; `None` if it was checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }

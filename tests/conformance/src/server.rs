@@ -1,7 +1,7 @@
-//! `conformance`: a client that tries whether a server keeps protocol 1, seen from outside.
+//! `ludex conformance`: a client that checks from outside whether a server keeps protocol 1.
 //!
-//! It knows nothing of the server but its address: the games, their sizes and their limits are what the server says. A
-//! `Law` is one line of the report; each theme has a list of them beside the code that tries them.
+//! It knows only the server's address: games, sizes and limits are what the server says. A `Law` is one line of the report.
+//! Each theme has a list of laws beside the code that checks them.
 
 mod bench;
 mod catalogue;
@@ -30,20 +30,20 @@ pub struct Plan {
     pub url: String,
     /// The token to show.
     pub token: Option<String>,
-    /// The name to play under; absent: the token's own, or `conformance` without a token.
+    /// The name to play under; absent: the token's name, or `conformance` without a token.
     pub agent: Option<String>,
-    /// How long anything may take.
+    /// How long each answer may take.
     pub patience: Duration,
     /// Only laws whose names contain this.
     pub only: Option<String>,
 }
 
-/// Why a law was not found kept.
+/// Why a law did not pass.
 #[derive(Debug)]
 enum Stop {
     /// The server breaks it.
     Fault(Fault),
-    /// It cannot be tried here.
+    /// It cannot be checked here.
     Skip(String),
 }
 
@@ -70,7 +70,7 @@ fn short(value: &impl std::fmt::Debug) -> String {
 }
 
 impl Stop {
-    /// Says in which game it was found.
+    /// Adds the game in which it was found.
     fn of(self, game: &str) -> Stop {
         match self {
             Stop::Fault(fault) => Stop::Fault(Fault { did: format!("{game}: {}", fault.did), ..fault }),
@@ -83,7 +83,7 @@ impl Stop {
 struct Law {
     section: u32,
     name: &'static str,
-    /// What the token must grant.
+    /// The scope that the token must grant.
     needs: Option<Scope>,
     tried: Trial,
 }
@@ -98,14 +98,18 @@ const fn law(section: u32, name: &'static str, needs: Option<Scope>, tried: Tria
 const THEMES: &[&[Law]] =
     &[handshake::LAWS, envelope::LAWS, hostile::LAWS, golden::LAWS, catalogue::LAWS, gym::LAWS, matches::LAWS];
 
-/// Tries every law, and tells each result in the order of the laws.
+/// Checks every law. `tell` is called with each result, in the order of the laws.
 ///
 /// # Errors
-/// When there is no WebSocket at the address, or no law of the name.
+/// An address without a WebSocket, or a name that no law contains.
 pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |law: &&Law| plan.only.as_ref().is_none_or(|only| law.name.contains(only));
     let laws: Vec<&Law> = THEMES.iter().copied().flatten().filter(wanted).collect();
-    anyhow::ensure!(!laws.is_empty(), "no check is called like {:?}", plan.only.as_deref().unwrap_or_default());
+    anyhow::ensure!(
+        !laws.is_empty(),
+        "no check has a name that contains {:?}",
+        plan.only.as_deref().unwrap_or_default()
+    );
     let bench = Bench::new(plan).await?;
     let mut checks = Vec::new();
     for law in laws {

@@ -9,7 +9,7 @@ fn unpacked(path: &Path) -> BTreeMap<String, Vec<u8>> {
     ludex_play::bundle::read(path).unwrap()
 }
 
-/// Packs files as somebody else would who changed some.
+/// Packs files as a forger would.
 fn packed(path: &Path, files: &BTreeMap<String, Vec<u8>>) {
     let gzip = flate2::write::GzEncoder::new(std::fs::File::create(path).unwrap(), flate2::Compression::fast());
     let mut tar = tar::Builder::new(gzip);
@@ -22,7 +22,7 @@ fn packed(path: &Path, files: &BTreeMap<String, Vec<u8>>) {
     tar.into_inner().unwrap().finish().unwrap();
 }
 
-/// What `verify` finds wrong.
+/// The faults that `verify` finds.
 fn wrong(at: &Path, what: &str) -> Vec<String> {
     let ran = ludex(at, &["verify", what, "--json"]);
     assert_eq!(ran.code, 1, "{}", ran.out);
@@ -67,7 +67,7 @@ fn a_bundle_is_checked_with_nothing_but_itself() {
     for name in ["run.json", "suite.toml", "episodes.jsonl", "calls.jsonl", "log.jsonl"] {
         assert_eq!(files[name], std::fs::read(run.join(name)).unwrap(), "{name}");
     }
-    // Unpacked it is a run again, which all commands read; as it is, too.
+    // Unpacked, it is a run again. All commands read it packed and unpacked.
     let folder = alone.path().join("unpacked");
     std::fs::create_dir(&folder).unwrap();
     files.iter().for_each(|(name, bytes)| std::fs::write(folder.join(name), bytes).unwrap());
@@ -150,7 +150,7 @@ fn calls_belong_to_matches() {
     {
         assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
     }
-    // What a killed run leaves is no fault: a cut line, and calls of a match that has not ended.
+    // What a killed run leaves is allowed: a cut line, and calls of a match that has not ended.
     let fresh = one();
     change(fresh.path(), "log.jsonl", |text| text.lines().next().unwrap().to_owned() + "\n");
     change(fresh.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 50].to_owned());

@@ -9,7 +9,7 @@ fn a_run_is_equal_to_itself() {
     let same = ludex(at.path(), &["compare", "one", "one", "--json"]).json();
     assert_eq!((&same["all"]["pairs"], &same["unpaired"]), (&json!(12), &json!([0, 0])));
     assert_eq!((&same["all"]["score"]["value"], &same["all"]["mcnemar"]["p"]), (&json!(0.0), &json!(1.0)));
-    // Where nothing differs there is no interval to tell.
+    // If nothing differs, there is no interval.
     assert_eq!(same["all"]["score"]["low"], Value::Null);
     assert_eq!(same["games"].as_array().unwrap().len(), 2);
 }
@@ -22,7 +22,7 @@ fn differences_are_those_of_the_records() {
     Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 4 }.write(&data);
     let got = ludex(at.path(), &["compare", "two", "one", "--json"]).json();
     assert_eq!(got["agents"], json!(["model-b (two)", "model-a (one)"]));
-    // Two has a seed more, and one a part more.
+    // Run two has one more seed, and run one has one more part.
     assert_eq!((&got["all"]["pairs"], &got["all"]["blocks"], &got["unpaired"]), (&json!(6), &json!(3), &json!([2, 6])));
     let score = |run: &str, model: &str| {
         let records = lines(&data.join("runs").join(run), "episodes.jsonl");
@@ -69,11 +69,11 @@ fn two_agents_of_one_run() {
     let err = ludex(at.path(), &["compare", "one"]).fails();
     assert!(err.contains("--agent") && err.contains("model-a, random"), "{err}");
     let err = ludex(at.path(), &["compare", "one", "--agent", "model-a", "--agent", "nobody"]).fails();
-    assert!(err.contains("\"nobody\" is no agent of one"), "{err}");
-    // They have only met each other: that is no comparison on equal terms.
+    assert!(err.contains("\"nobody\" is not an agent of one"), "{err}");
+    // They have only met each other, so there are no matches to compare on equal terms.
     let err = ludex(at.path(), &["compare", "one", "--agent", "random", "--agent", "model-a"]).fails();
     assert!(err.contains("random has played no match that counts"), "{err}");
-    // What is not true does not count.
+    // Records that do not verify do not count.
     change(at.path(), "episodes.jsonl", |text| text.replacen("\"win\",\"loss\"", "\"loss\",\"win\"", 1));
     let ran = ludex(at.path(), &["compare", "one", "one", "--json"]);
     assert!(ran.err.contains("left out: ") && ran.err.contains("outcome loss/win"), "{}", ran.err);
@@ -83,11 +83,11 @@ fn two_agents_of_one_run() {
 #[test]
 fn without_pairs_it_says_so() {
     let at = one();
-    // The same games in other parts: nothing is on equal terms.
+    // The same games in other parts: there are no pairs.
     let parts = &[("x", "tic_tac_toe", "random"), ("y", "kuhn_poker", "anchor level=1")];
     Run { name: "two", models: &[("model-b", "random")], parts, seeds: 3 }.write(&at.path().join("ludex-data"));
     let text = ludex(at.path(), &["compare", "one", "two"]).well();
-    assert!(text.contains("nothing pairs") && text.contains("UNPAIRED"), "{text}");
+    assert!(text.contains("there are no pairs") && text.contains("UNPAIRED"), "{text}");
     assert!(text.contains("left out without a partner: 12 of the first, 12 of the second"), "{text}");
 }
 

@@ -57,7 +57,7 @@ fn episodes_are_the_records() {
     let run = at.path().join("ludex-data/runs/one");
     let records = lines(&run, "episodes.jsonl");
     assert_eq!(parsed(&ludex(at.path(), &["export", "one"]).well()), records);
-    // A folder names a run too, and one game of it may be meant.
+    // A run may also be given by its folder, and --game chooses one of its games.
     let some = ludex(at.path(), &["export", "ludex-data/runs/one", "--game", "kuhn_poker", "--out", "k.jsonl"]).well();
     assert_eq!(some, "");
     let kuhn: Vec<Value> = records.iter().filter(|r| r["game"] == "kuhn_poker").cloned().collect();
@@ -86,7 +86,7 @@ fn a_decision_has_prompt_answer_and_verdict() {
         assert_eq!(d["level"], if d["part"] == "kuhn" { json!(1) } else { Value::Null });
         assert!(d["output"].as_str().unwrap().ends_with(&format!("Answer: {}", d["move"].as_str().unwrap())), "{d}");
         assert_eq!(d["response"], d["move"]);
-        // The first answer of every match was refused, and is not the one that stands here.
+        // The first answer of every match was refused, so this is a later one.
         let refused: Value = serde_json::from_str(d["refused"].as_str().unwrap()).unwrap();
         let first = d["decision"] == 0;
         assert_eq!(refused.as_array().unwrap().len(), usize::from(first), "{d}");
@@ -141,7 +141,7 @@ fn games_of_stones_are_written_as_sgf() {
     let result = go.split("RE[").nth(1).unwrap().split(']').next().unwrap();
     assert!(result.ends_with(".5") && (result.starts_with("B+") || result.starts_with("W+")), "{result}");
     let err = ludex(at.path(), &["export", "stones", "--format", "pgn"]).fails();
-    assert!(err.contains("no verified game of chess in stones"), "{err}");
+    assert!(err.contains("stones has no verified game of chess"), "{err}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Ran {
         self.out
     }
 
-    /// Standard output as the one document that it must be.
+    /// Standard output, which must be one document.
     #[track_caller]
     fn json(self) -> Value {
         serde_json::from_str(&self.well()).expect("JSON")
@@ -62,7 +62,7 @@ fn write(at: &Path, name: &str, model: &str, plays: &str) {
     Run { name, models: &[(model, plays)], parts: PARTS, seeds: 3 }.write(&at.join("ludex-data"));
 }
 
-/// The record of a line as if the infrastructure had failed at the end.
+/// The record of a line, changed as if the infrastructure had failed at the end.
 fn failed(line: &str) -> String {
     let mut parts = Parts::parse(line).expect("a record");
     parts.footer["reason"] = "infra_error".into();

@@ -23,11 +23,11 @@ fn a_transcript_tells_moves_prompts_and_refusals() {
     assert!(bots > 0, "moves of bots are told as what was seen");
     assert!(text.contains("refused: \"nowhere\": ") && text.contains("\nattempt 2\n"), "{text}");
     assert!(text.contains("1.20 s, 100 tokens in and 7 out, $0.0005"), "{text}");
-    // The end tells what followed the last decision, not the whole match again.
+    // The end shows what followed the last decision, not the whole match again.
     let kuhn = ludex(at.path(), &["transcript", "one", "--episode", "one.kuhn.0-2.0.1"]).well();
     let end = kuhn.split("\n-- end").nth(1).unwrap();
     assert!(end.contains("p1 (model-a): ") && !end.contains("chance: "), "{end}");
-    // One may be asked for alone.
+    // One match can be shown alone.
     let id = records[0]["episode"].as_str().unwrap();
     let alone = ludex(at.path(), &["transcript", "one", "--episode", id]).well();
     assert!(text.starts_with(alone.trim_end()), "{alone}");
@@ -40,7 +40,7 @@ fn a_transcript_shows_what_the_mover_saw() {
     let at = one();
     let text = ludex(at.path(), &["transcript", "one", "--game", "kuhn_poker"]).well();
     assert!(!text.contains("tic_tac_toe"));
-    // The own card is named, the other's is not.
+    // The player's own card is named, the opponent's is not.
     for part in text.split("\n-- move ").skip(1) {
         let part = part.split("\n-- end").next().unwrap();
         let (mine, theirs) = if part.contains(": p0 (model-a)") { ("p0", "p1") } else { ("p1", "p0") };
@@ -107,11 +107,11 @@ fn what_is_missing_is_said() {
     assert!(err.contains("--data"), "{err}");
     let err = ludex(at.path(), &["transcript", "one", "--episode", "x"]).fails();
     assert!(err.contains("it has 12 matches"), "{err}");
-    // A match that was broken off has calls alone; a cut line is nothing.
+    // A match that was interrupted has only calls; a cut line is ignored.
     change(at.path(), "episodes.jsonl", |text| text[..text.trim_end().rfind('\n').unwrap() + 100].to_owned());
     let broken = "one.kuhn.0-2.2.1";
     let err = ludex(at.path(), &["transcript", "one", "--episode", broken]).fails();
-    assert!(err.contains("has calls and no result yet"), "{err}");
+    assert!(err.contains("has calls but no result yet"), "{err}");
     let rest = ludex(at.path(), &["transcript", "one"]).well();
     assert!(!rest.contains(broken));
 }

@@ -1,4 +1,4 @@
-//! `ludex llm-stub`, as clients meet it that know nothing of this project: plain HTTP.
+//! `ludex llm-stub`, as any client of such an endpoint sees it: plain HTTP.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ pub(super) struct Stub {
     child: Child,
 }
 
-/// What came back.
+/// The reply.
 struct Reply {
     status: u16,
     head: String,
@@ -28,7 +28,7 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.body))
     }
 
-    /// The document of an answer that must be good.
+    /// The document of an answer, which must be a success.
     fn well(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.body);
         self.json()
@@ -165,7 +165,7 @@ fn the_agent_answers_in_every_form() {
         (&json!("answer"), &json!(winning))
     );
 
-    // An agent that keeps to what the question says plays as it would anywhere; ids out of order are no fault.
+    // The agent plays from the question as it would anywhere; ids out of order are allowed.
     assert_eq!(view.parse(0, &legal_list(&*state, 0), &winning), Some(2));
 }
 
@@ -212,7 +212,7 @@ fn the_same_question_gets_the_same_answer() {
     }
     let other = Stub::start(&["--seed", "6"]);
     assert_ne!(forth, (0..20).map(|k| ask(&other, k)).collect::<Vec<_>>());
-    // The agent's luck too is the question's.
+    // The agent's randomness also depends on the question alone.
     let state = ludex_env::load("connect_four").unwrap().start();
     let ask = |stub: &Stub, k| text(&stub.chat(&body(&format!("{k}"), metadata(&*state, 0, "move"))).well()).to_owned();
     let forth: Vec<String> = (0..8).map(|k| ask(&one, k)).collect();

@@ -1,4 +1,4 @@
-//! Agents with names: `ludex agents add`, `remove` and the list, and what is said to a file that is wrong.
+//! Agents with names: `ludex agents add`, `remove` and the list, and the errors for a faulty file.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn add(at: &Path, more: &[&str]) -> Ran {
     ludex(at, &[&["agents", "add"], more].concat())
 }
 
-/// Writes `agents.toml` and says what is wrong with it.
+/// Writes `agents.toml` and returns the error that it causes.
 fn fault(at: &Path, text: &str) -> String {
     let path = at.join("agents.toml");
     fs::write(&path, text).unwrap();
@@ -48,7 +48,7 @@ fn a_name_is_given_listed_and_taken_away() {
     );
     assert_eq!((&named[1]["spec"], &named[1]["price_in"]), (&json!("mcts sims=50"), &Value::Null));
 
-    // What is there is replaced by request alone.
+    // An existing agent is replaced only on request.
     let refused = add(at, &["searcher", "--spec", "random"]);
     assert!(refused.code == 2 && refused.err.contains("--replace"), "{}", refused.err);
     add(at, &["searcher", "--spec", "random", "--replace"]).well();
@@ -70,7 +70,7 @@ fn names_are_checked_as_agents_are() {
     let text = ludex(here.path(), &["agents", "check", "searcher", "--game", "tic_tac_toe"]).well();
     assert_eq!(text, "passed  searcher\n");
     let without = ludex(here.path(), &["agents", "check", "searcher"]);
-    assert!(without.code == 2 && without.err.contains("--game is needed"), "{}", without.err);
+    assert!(without.code == 2 && without.err.contains("--game is missing"), "{}", without.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr"]);
     assert!(nobody.code == 2 && nobody.err.contains("did you mean searcher?"), "{}", nobody.err);
     let nobody = ludex(here.path(), &["agents", "check", "searchr", "--game", "tic_tac_toe"]);
@@ -256,10 +256,10 @@ fn what_is_wrong_in_the_file_is_told_with_its_line() {
     }
     assert!(fault(here.path(), "agents = 7").contains("line 1: agents: tables [agents.NAME] are needed"));
     assert!(fault(here.path(), "[agents]\ntwo = \"random\"").contains("line 2: agents.two: a table is needed"));
-    // Twice the same name says what to do.
+    // The error for a repeated name says what to do.
     let twice = fault(here.path(), &format!("{one}{one}"));
     assert!(twice.contains("rename or remove one"), "{twice}");
-    // A command that meets such a file leaves it alone.
+    // A command does not change a faulty file.
     fs::create_dir(here.path().join("ludex-data")).unwrap();
     fs::write(here.path().join("ludex-data/agents.toml"), "[agents.two\n").unwrap();
     let ran = add(here.path(), &["x", "--spec", "random"]);

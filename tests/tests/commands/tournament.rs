@@ -1,4 +1,4 @@
-//! `ludex tournament`: bots that fail, runs that are interrupted, formats, and what is said to what makes no tournament.
+//! `ludex tournament`: bots that fail, runs that are interrupted, formats, and the errors for impossible tournaments.
 
 use std::fs;
 use std::path::Path;
@@ -100,7 +100,7 @@ file = \"broken.py\"
     }
     assert_eq!((&named(&table, "solid")["losses"], &named(&table, "chance")["rank"]), (&json!(0), &json!(4)));
 
-    // For people, by the same line: nothing is tried or played again.
+    // The same command again, for people: nothing is tried or played again.
     let lines = records(at);
     let text = ludex(at, &args).well();
     assert_eq!(records(at), lines);
@@ -122,7 +122,7 @@ fn whatever_a_kill_leaves_the_table_is_the_same() {
         let lines = records(at);
         assert_eq!(whole["over"], true);
         for kept in [0, 1, lines.len() / 2, lines.len() - 1] {
-            // So many matches were done, and the next was being written.
+            // This many matches were done, and the next was being written.
             let mut text: String = lines[..kept].iter().map(|line| format!("{line}\n")).collect();
             text.push_str(&lines[kept][..lines[kept].len() / 2]);
             fs::write(at.join("ludex-data/runs/cup/episodes.jsonl"), text).unwrap();
@@ -149,7 +149,7 @@ fn a_tournament_that_is_killed_goes_on() {
         .spawn()
         .unwrap();
     let episodes = two.path().join("ludex-data/runs/cup/episodes.jsonl");
-    // In the middle, if it gets there; if it is over sooner, the table is the same all the same.
+    // Killed in the middle, if the run is not over before that; the table is the same in both cases.
     while child.try_wait().unwrap().is_none() && fs::read(&episodes).map_or(0, |bytes| bytes.len()) < 20_000 {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -203,14 +203,14 @@ fn what_makes_no_tournament_is_said() {
     };
     fails(&tournament("ladder", &["--rounds", "3"]), "--rounds is for --format swiss");
     let of = |game, file| ["tournament", "--agents", file, "--game", game, "--format", "ladder"];
-    fails(&of("hanabi", "agents.toml"), "there is nobody to beat");
+    fails(&of("hanabi", "agents.toml"), "so a tournament makes no sense");
     fails(&of("tic_tac_toe", "nobody.toml"), "nobody.toml cannot be read");
     fails(&of("tic_tac_to", "agents.toml"), "did you mean tic_tac_toe?");
     fs::write(at.join("one.toml"), "[agents.alone]\nspec = \"random\"\n").unwrap();
     fails(&of("tic_tac_toe", "one.toml"), "at least as many entrants, not 1");
     let ran = ludex(at, &tournament("ladder", &["--run", "Cup 1"]));
     assert_eq!(ran.code, 2, "--run is given twice");
-    // A run goes on as it was begun.
+    // A run continues with the settings it began with.
     ludex(at, &tournament("ladder", &[])).well();
     let err = ludex(at, &tournament("ladder", &["--seed", "1"])).err;
     assert!(err.contains("begun with other settings") && err.contains("--run with another name"), "{err}");

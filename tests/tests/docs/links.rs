@@ -42,7 +42,7 @@ fn anchors(text: &str) -> Vec<String> {
 }
 
 /// Whether `target`, a link on `page` (relative to `root`), leads to a file and a heading of it. Addresses of other
-/// hosts are taken on trust.
+/// hosts are not checked.
 pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if target.starts_with("https://") {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn resolve(root: &Path, page: &Path, target: &str) -> Result<(), String> {
     if !path.exists() {
         return Err("there is no such file".into());
     }
-    // The book holds nothing from outside of its folder.
+    // The book contains nothing from outside its folder.
     let book = root.join("docs").canonicalize().unwrap();
     if page.starts_with("docs") && !path.canonicalize().unwrap().starts_with(book) {
         return Err("a page of the book cannot link to a file outside of docs/".into());

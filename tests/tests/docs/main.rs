@@ -1,6 +1,6 @@
 //! The book is whole: its generated pages are current, every page has its place in the summary, every link leads somewhere.
 //!
-//! `LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs` writes the generated pages anew.
+//! `tests/run --bless` writes the generated pages again.
 
 mod links;
 mod pages;
@@ -35,27 +35,33 @@ fn files(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn generated_pages_are_current() {
-    let docs = root().join("docs");
-    let summary = read(&docs.join("SUMMARY.md"));
-    let mut pages = pages::all();
-    pages.push(("SUMMARY.md".to_owned(), pages::with_games(&summary)));
+fn generated_files_are_current() {
+    let root = root();
+    let summary = "docs/SUMMARY.md";
+    let mut made = pages::all();
+    made.push((summary.to_owned(), pages::with_games(&read(&root.join(summary)))));
     let regenerate = std::env::var_os("LUDEX_REGENERATE").is_some();
     let mut stale = Vec::new();
-    for (name, text) in &pages {
+    for (name, text) in &made {
         if regenerate {
-            std::fs::write(docs.join(name), text).unwrap();
+            std::fs::write(root.join(name), text).unwrap();
         }
-        if std::fs::read_to_string(docs.join(name)).ok().as_ref() != Some(text) {
+        if std::fs::read_to_string(root.join(name)).ok().as_ref() != Some(text) {
             stale.push(name.as_str());
         }
     }
     // A game that is gone leaves no page behind.
     let known: BTreeSet<String> =
-        pages.iter().filter_map(|(n, _)| Some(n.strip_prefix("games/")?.to_owned())).collect();
-    let left = files(&docs.join("games"));
-    stale.extend(left.difference(&known).map(String::as_str));
-    assert!(stale.is_empty(), "{}: run this test with LUDEX_REGENERATE=1", stale.join(", "));
+        made.iter().filter_map(|(n, _)| Some(n.strip_prefix("docs/games/")?.to_owned())).collect();
+    let left = files(&root.join("docs/games"));
+    for name in left.difference(&known) {
+        if regenerate {
+            std::fs::remove_file(root.join("docs/games").join(name)).unwrap();
+        } else {
+            stale.push(name);
+        }
+    }
+    assert!(stale.is_empty(), "{}: run tests/run --bless and review the difference", stale.join(", "));
 }
 
 #[test]

@@ -2,16 +2,32 @@
 
 use std::fmt::Write as _;
 
-use ludex_agents::{ArgDef, ArgKind, Kind};
+use ludex_agents::{AgentClass, ArgDef, ArgKind};
 use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
-const NOTE: &str = "<!-- Generated: LUDEX_REGENERATE=1 cargo test -p ludex-tests --test docs -->";
-/// All generated pages: path below `docs/` and text.
+const NOTE: &str = "<!-- Generated: tests/run --bless -->";
+
+/// All generated files but the summary: path below the root and text.
 pub fn all() -> Vec<(String, String)> {
-    let games = ludex_env::games().iter().map(|e| (format!("games/{}.md", e.id), game(e)));
-    [("games/README.md".to_owned(), index()), ("agents.md".to_owned(), agents())].into_iter().chain(games).collect()
+    let fixed = [
+        ("docs/games/README.md", index()),
+        ("docs/agents.md", agents()),
+        ("clients/python/src/ludex/catalogue.py", catalogue()),
+    ];
+    let fixed = fixed.map(|(path, text)| (path.to_owned(), text));
+    let games = ludex_env::games().iter().map(|e| (format!("docs/games/{}.md", e.id), game(e)));
+    fixed.into_iter().chain(games).collect()
+}
+
+/// The games that the Python client registers with Gymnasium, with their rules versions.
+fn catalogue() -> String {
+    let games: String = ludex_env::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
+    format!(
+        "\"\"\"The games and their rules versions when this file was written; a test fails if it is outdated.\n\n\
+         Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
+    )
 }
 
 /// The summary with one line for each game, below that of all games.
@@ -112,17 +128,17 @@ fn agents() -> String {
         "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
          `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}. \
          [Language models](language-models.md) have a page of their own.\n",
-        ludex_agents::roster::SEED.name,
-        ludex_agents::roster::SEED.doc
+        ludex_agents::SEED.name,
+        ludex_agents::SEED.doc
     );
-    for e in ludex_agents::list() {
+    for e in ludex_agents::Roster::builtin().iter() {
         let _ = write!(page, "\n## {}\n\n{}.\n", e.name, upper(e.doc));
-        match e.kind {
-            Kind::Builtin | Kind::Anchor => {}
-            Kind::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
-            Kind::External | Kind::Model => {
+        match e.class {
+            AgentClass::Person => page.push_str("\nOnly at a terminal: a server seats it for nobody.\n"),
+            AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
+            _ => {}
         }
         if e.args.is_empty() {
             continue;
@@ -150,7 +166,7 @@ fn value(kind: ArgKind) -> String {
         ArgKind::Int { min, max } => format!("whole number, {min} to {max}"),
         ArgKind::Number { min, max } => format!("number, {min} to {max}"),
         ArgKind::Flag => "`true` or `false`".to_owned(),
-        ArgKind::Text => "text".to_owned(),
+        _ => "text".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::{PROGRAM, ludex};
 
 const BOT: &str = env!("CARGO_BIN_EXE_bot");
 
-/// Mistakes that are looked for at the same time: nearly all of their time is waiting.
+/// Mistakes that are looked for at the same time: they spend nearly all their time waiting.
 const AT_ONCE: usize = 5;
 
 async fn check(words: &[&str]) -> (Option<i32>, String) {
@@ -36,64 +36,41 @@ async fn the_rust_client_passes() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
-/// Who reclaims nothing joins anew when its session is forgotten, and plays that match to its end.
+/// A client that reclaims nothing joins again when its session is forgotten, and plays that match to its end.
 #[tokio::test]
 async fn the_rust_client_passes_without_reclaiming() {
     passes(&JOIN).await;
 }
 
-/// The mistake, the level at which it shows, the script that shows it, and a part of the line that names it.
-const MISTAKES: [(&str, &str, &str, &str); 15] = [
-    (
-        "ignores_try",
-        "bot",
-        "acts again when refused",
-        "FAULT section 5: acts again when refused: acted twice for turn 1, try 0",
-    ),
-    ("stops_when_refused", "bot", "acts again when refused", "FAULT section 5: acts again when refused: was silent"),
-    ("acts_twice", "bot", "plays a match", "FAULT section 5: plays a match: acted twice for turn 0, try 0: in request"),
-    ("no_token", "bot", "token", "FAULT section 2: shows its token: showed no token"),
-    (
-        "strict",
-        "bot",
-        "does not know",
-        "FAULT section 1: passes over what it does not know: ended (exit status: 1: this is not known)",
-    ),
-    ("plays_nonsense", "bot", "plays a match", "FAULT section 5: plays a match: was refused to the end, at last 99"),
-    ("bad_field", "bot", "plays a match", "FAULT section 1: plays a match: sent {"),
-    ("same_id", "bot", "plays a match", "sent another message under the id of request 10"),
-    ("bad_exit", "bot", "plays a match", "FAULT section 5: plays a match: ended (exit status: 1) after its match"),
-    ("no_resume", "resumable", "after a resync", "FAULT section 7: goes on after a resync: came back without `resume`"),
-    (
-        "ignores_resync_turn",
-        "resumable",
-        "after a resync",
-        "FAULT section 7: goes on after a resync: was silent for 3 s; expected an `act` for turn 1, try 0",
-    ),
-    (
-        "gives_up",
-        "resumable",
-        "a lost act",
-        "FAULT section 7: sends a lost act again: ended (exit status: 1: the connection is lost)",
-    ),
-    ("sees_too_much", "resumable", "every message", "claimed to have seen seq"),
-    ("forgets_requests", "resumable", "a lost act", "FAULT section 7: sends a lost act again: was silent"),
-    (
-        "moves_again",
-        "resumable",
-        "a lost act",
-        "FAULT section 7: sends a lost act again: sent request 14 (`act`) but not request 13 (`act`) again",
-    ),
+/// A mistake of the bot, the check that finds it with its section, and the beginning of what the check says it did.
+const MISTAKES: [(&str, u32, &str, &str); 15] = [
+    ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
+    ("stops_when_refused", 5, "acts again when refused", "was silent"),
+    ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
+    ("no_token", 2, "shows its token", "showed no token"),
+    ("strict", 1, "ignores what it does not know", "ended (exit status: 1: this is not known)"),
+    ("plays_nonsense", 5, "plays a match", "was refused at every try, the last time 99"),
+    ("bad_field", 1, "plays a match", "sent {"),
+    ("same_id", 1, "plays a match", "sent another message under the id of request 10"),
+    ("bad_exit", 5, "plays a match", "ended (exit status: 1) after its match"),
+    ("no_resume", 7, "continues after a resync", "came back without `resume`"),
+    ("ignores_resync_turn", 7, "continues after a resync", "was silent for 3 s; expected an `act` for turn 1, try 0"),
+    ("gives_up", 7, "sends a lost act again", "ended (exit status: 1: the connection is lost)"),
+    ("sees_too_much", 7, "comes back after a cut at every message", "claimed to have seen seq"),
+    ("forgets_requests", 7, "sends a lost act again", "was silent"),
+    ("moves_again", 7, "sends a lost act again", "sent request 14 (`act`) but not request 13 (`act`) again"),
 ];
 
 #[tokio::test]
 async fn every_mistake_is_named() {
-    let checks = MISTAKES.map(|(mistake, level, only, line)| async move {
-        // The patience is waited for by those that name a silence alone.
-        let patience = if line.contains("was silent") { "3" } else { "15" };
-        let words = ["--level", level, "--only", only, "--patience", patience, "--", BOT, mistake, "{url}"];
+    let checks = MISTAKES.map(|(mistake, section, name, did)| async move {
+        // Checks of resuming are not made at the level of a bot.
+        let level = if section == 7 { "resumable" } else { "bot" };
+        // Only the mistakes of falling silent wait for the end of the patience.
+        let patience = if did.starts_with("was silent") { "3" } else { "15" };
+        let words = ["--level", level, "--only", name, "--patience", patience, "--", BOT, mistake, "{url}"];
         let (code, out) = check(&words).await;
-        assert!(out.contains(line), "{mistake}:\n{out}");
+        assert!(out.contains(&format!("FAULT section {section}: {name}: {did}")), "{mistake}:\n{out}");
         assert_eq!(code, Some(1), "{mistake}:\n{out}");
     });
     stream::iter(checks).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
@@ -123,11 +100,11 @@ async fn one_document_for_programs_and_2_for_no_program() {
     }
 }
 
-/// Where a tool is missing, its example is not checked, and the output says so.
+/// If a tool is missing, its example is not checked, and the output says so.
 fn has(tool: &str) -> bool {
     let found = std::process::Command::new(tool).arg("--version").output().is_ok_and(|out| out.status.success());
     if !found {
-        eprintln!("SKIPPED: there is no {tool} here");
+        eprintln!("SKIPPED: {tool} is missing");
     }
     found
 }
@@ -140,7 +117,7 @@ async fn the_example_in_javascript_passes() {
     }
 }
 
-/// Java compiles a source at every start; that it can be started so is tried once, and the scripts run what was compiled.
+/// Java compiles a source at every start. That is tried once; the scripts run the compiled classes.
 #[tokio::test]
 async fn the_example_in_java_passes() {
     if !has("java") {

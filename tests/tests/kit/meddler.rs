@@ -1,4 +1,4 @@
-//! Somebody between a client and a server who changes what the server says.
+//! A meddler between a client and a server, who changes what the server says.
 
 use std::net::SocketAddr;
 
@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 /// Deeper than any message of the tests.
 const DEPTH: u32 = 127;
 
-/// What becomes of a message of the server's; the list is what the meddler keeps in mind of this connection.
+/// Changes a message of the server. The list is the meddler's memory for this connection.
 pub type Bend = fn(&mut Vec<Value>, Value) -> Vec<Value>;
 
 /// A meddler on a port of its own; it ends when it is dropped.
@@ -86,14 +86,14 @@ async fn carry(mut client: TcpStream, server: SocketAddr, bend: Bend) {
             }
         }
     };
-    // Whichever side ends first ends both.
+    // The side that ends first ends both.
     tokio::select! {
         () = up => {}
         () = down => {}
     }
 }
 
-/// The frames that go on in the place of one.
+/// The frames that are passed on instead of one.
 fn bent(encoding: Encoding, frame: Message, bend: Bend, mind: &mut Vec<Value>) -> Vec<Message> {
     let json = match &frame {
         Message::Text(text) => text.as_bytes().to_vec(),

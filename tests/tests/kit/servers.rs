@@ -1,4 +1,4 @@
-//! `ludex conformance` against our own server, and against one behind somebody who changes one thing.
+//! `ludex conformance` against our own server, and against one behind a meddler who changes one thing.
 
 use ludex_server::auth::{NewToken, Scopes, add, default_names};
 use ludex_tests::Server;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::ludex;
 use super::meddler::{Bend, Meddler};
 
-/// Everything that is checked here: lines of the report.
+/// How many lines the report has.
 const LINES: usize = 64;
 
-/// Lines that cannot be checked without what the line says.
+/// Lines that are skipped, with what they need.
 fn skipped(out: &str) -> Vec<&str> {
     out.lines().filter(|line| line.starts_with("skipped ")).collect()
 }
@@ -44,7 +44,7 @@ async fn our_own_server_passes_with_tokens() {
     assert_eq!(code, Some(0), "{out}{err}");
     assert_eq!(skipped(&out), [""; 0]);
 
-    // What a token does not grant is not checked, and not called right.
+    // Checks that need more than the token grants are skipped, not passed.
     let (code, out, _) = check(&tokens[1], &["--only", "shapes"]).await;
     assert_eq!(code, Some(0));
     assert_eq!(skipped(&out).len(), 1, "{out}");
@@ -237,7 +237,7 @@ const MUTATIONS: [(Bend, &str, &str); 18] = [
     (commits_to_nothing, "a record that verifies", "SHA-256 over salt"),
     (
         resyncs_without_the_turn,
-        "tells everything in a resync",
+        "sends everything in a resync",
         "`turn` of the resync, beside what was sent before: None",
     ),
     (accepts_twice, "one move for each turn", "with {\"type\":\"accepted\""),
@@ -258,7 +258,7 @@ async fn every_change_is_named() {
         }
     }
     assert!(unnamed.is_empty(), "{}", unnamed.join("\n"));
-    // Who changes nothing is not noticed.
+    // A meddler who changes nothing is not noticed.
     let meddler = Meddler::before(server.address, |_, message| vec![message]).await;
     let (code, out, err) = ludex(&["conformance", &meddler.address.to_string(), "--only", "match"]).await;
     assert_eq!(code, Some(0), "{out}{err}");

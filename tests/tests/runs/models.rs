@@ -165,7 +165,9 @@ fn an_endpoint_that_goes_down_costs_nothing() {
     let falling = Stub::start(&place, &["--agent", "random", "--down-after", "60"]);
     let down = place.evaluate(&model(&falling.url), "r", &[]);
     assert!(
-        down.fails().contains("stopped, since one match after the other failed; nothing of them counts"),
+        down.fails().contains(
+            "stopped, because one match after another failed by the infrastructure. These matches do not count"
+        ),
         "{}",
         down.err
     );
@@ -225,9 +227,9 @@ fn what_is_wrong_with_an_endpoint_is_said_before_anything_is_played() {
     assert!(!named.ok);
 }
 
-/// How calls are made may change while a run goes on; what is asked may not.
+/// The way calls are made may change during a run; the questions may not.
 #[test]
-fn a_run_goes_on_with_another_limit_and_not_with_another_prompt() {
+fn a_run_continues_with_another_limit_but_not_with_another_prompt() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "random"]);
     place.evaluate(&stub.model("m", ""), "r", &["--budget", "games=4"]).json();

@@ -1,4 +1,4 @@
-//! What each file of recorded games is compared by.
+//! How each file of recorded games is compared.
 
 use super::texts::*;
 use super::{Case, Text};

@@ -18,10 +18,10 @@ use serde_json::{Map, Value};
 
 use cases::CASES;
 
-/// A string of OpenSpiel's made from what our views show.
+/// Makes one of OpenSpiel's strings from our views.
 pub type Text = fn(&dyn DynState, usize) -> String;
 
-/// What a file can be compared with.
+/// How a file is compared.
 pub struct Case {
     name: &'static str,
     /// `observation_strings`, by seat.
@@ -38,8 +38,8 @@ pub struct Case {
 const LATER: &[&str] =
     &["checkers", "dark_chess", "goofspiel", "hex", "matrix_pd", "matrix_rps", "phantom_ttt", "tiny_hanabi"];
 
-/// The game of a trajectory, and how many of its steps it has behind it. What is shared out is drawn there in one step,
-/// from a table or a generator of its own: where the game takes an `instance`, it is made of the text of that step.
+/// The game of a trajectory, and how many of its steps the start covers. There, hands and pools are drawn in one step, from a
+/// table or a generator of its own. If our game takes an `instance`, it is made from the text of that step.
 fn begun(game: &GameRef, t: &Value) -> (GameRef, usize) {
     if game.spec().params_schema["properties"].get("instance").is_none() {
         return (game.clone(), 0);
@@ -155,7 +155,7 @@ impl Replay<'_> {
         self.same(field, ours, theirs);
     }
 
-    /// One step: what may happen, what it is called, what it pays.
+    /// One step: the legal actions, their names, the rewards.
     fn step(&mut self, step: &Value) {
         self.position(&step["before"]);
         self.note(step);
@@ -286,7 +286,7 @@ fn replay(case: &Case) {
     }
 }
 
-/// The facts of the game: each is the same there, or named as different.
+/// The facts of the game: each is the same there, or is named as different.
 fn meta(case: &Case, game: &GameRef, meta: &Value, seen: &mut BTreeSet<String>) {
     let spec = game.spec();
     let mut agree = |field: &str, same: bool, ours: &dyn std::fmt::Debug| {

@@ -58,7 +58,7 @@ pub fn pig_state(s: &dyn DynState, seat: usize) -> String {
     text.rsplit_once('\n').map(|(theirs, _)| format!("{theirs}\n")).unwrap_or_default()
 }
 
-/// Who is to move in Leduc poker, or moved last: -1 is chance.
+/// The player to move in Leduc poker, or who moved last; -1 is chance.
 pub fn leduc_player(s: &dyn DynState) -> i64 {
     let v = view(s, 0);
     if s.turn() != Turn::Over {
@@ -268,7 +268,7 @@ pub fn dou_dizhu_observation(s: &dyn DynState, seat: usize) -> String {
     let played = numbers(&v["plays"]).into_iter().flat_map(|p| cards(&p["cards"]));
     let face_up = v["face_up"]["card"].as_i64();
     let first = face_up.and_then(|_| v["face_up"]["position"].as_i64()).map(|p| p % 3);
-    // Who bid last counts as the landlord; nobody is seat -3.
+    // The last bidder counts as the landlord; -3 means nobody.
     let bids = cards(&v["bids"]);
     let last = (0..).zip(&bids).filter(|(_, b)| **b > 0).last();
     let landlord = first.zip(last).map_or(-3, |(first, (k, _)): (i64, (i64, _))| (first + k) % 3);
@@ -289,7 +289,7 @@ pub fn hanabi_text(s: &dyn DynState, seat: usize, hidden: bool) -> String {
     let word = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
     let n = s.spec().players as usize;
     let minimal = hidden && s.spec().params["observation_type"] == "minimal";
-    // Somebody is to move there after the end as well, unless a card had to be dealt.
+    // There, a player is to move even after the end, unless a card had to be dealt.
     let after_end = (s.turn() == Turn::Over && v["deck"] == 0).then(|| all(&v["moves"]).len() % n);
     let next = v["to_move"].as_u64().map(|p| p as usize).or(after_end);
     let fireworks: String = "RYGWB".chars().zip(all(&v["fireworks"])).map(|(c, h)| format!("{c}{h} ")).collect();
@@ -356,7 +356,7 @@ pub fn negotiation_state(s: &dyn DynState, _seat: usize) -> String {
     let v = view(s, 0);
     let list = |field: &str| v[field].as_array().cloned().unwrap_or_default();
     let (proposals, utterances, agreed) = (list("proposals"), list("utterances"), v["agreed"] == true);
-    // After the end: who would be next; an agreement counts as a move where nothing follows it.
+    // After the end: the player who would be next. An agreement counts as a move if nothing follows it.
     let silent = s.spec().params["enable_utterances"] == false;
     let next = (proposals.len() + usize::from(agreed && silent)) % 2;
     let mut text = negotiation_head(s, &[0, 1], v["to_move"].as_i64().unwrap_or(next as i64));

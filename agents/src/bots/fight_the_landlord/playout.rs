@@ -1,4 +1,4 @@
-//! Whole games in one's head: everybody plays by the policy, with all hands known to the one who imagines them.
+//! Imagined games to the end: all seats play by the policy, with all hands known.
 
 use ludex_env::games::fight_the_landlord::cards::Counts;
 

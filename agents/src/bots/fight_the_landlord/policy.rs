@@ -1,4 +1,4 @@
-//! What to put on the table: quick enough to play whole games in one's head.
+//! Which play to make: quick enough for many imagined games.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, holds, of_rank};
 use ludex_env::games::fight_the_landlord::plays::Kind;
@@ -26,7 +26,7 @@ pub struct Sight {
 pub enum Sense {
     /// Its own hand.
     Alone,
-    /// Who is on its side, how many cards the others hold, and which.
+    /// Which seats are on its side, how many cards the others hold, and which.
     Together,
 }
 
@@ -40,7 +40,7 @@ fn each(kind: Kind) -> u8 {
     }
 }
 
-/// Cards of each wing; 0 where there is none.
+/// Cards of each wing; 0 for a play without wings.
 fn wing(kind: Kind) -> u8 {
     match kind {
         Kind::TrioSingle | Kind::PlaneSingles | Kind::FourSingles | Kind::ShuttleSingles => 1,
@@ -107,7 +107,7 @@ pub fn answers(hand: Counts, top: &Combo) -> Vec<Combo> {
     out
 }
 
-/// Whether somebody whose cards are among `others` may beat `play`.
+/// Whether a seat whose cards are among `others` may beat `play`.
 fn beatable(others: Counts, play: &Combo) -> bool {
     let mut found = false;
     higher(others, play, |_, _| found = true);
@@ -125,7 +125,7 @@ impl Sight {
         (0..SEATS).filter(|&p| !self.friend(p)).map(|p| self.held[p]).min().unwrap_or(20)
     }
 
-    /// What speaks against a lead, apart from what it leaves: it may let an opponent or only help the wrong one out.
+    /// What a lead costs beyond the hand that it leaves: it may let an opponent go out.
     fn lead_risk(&self, play: &Combo) -> i32 {
         let size = size(play.counts);
         let next = (self.me + 1) % SEATS;
@@ -135,13 +135,13 @@ impl Sight {
             risk += 20 + 2 * (14 - i32::from(play.rank));
         }
         if next != self.landlord && self.me != self.landlord && self.held[next] == size && size <= 2 {
-            // The partner may go out on this.
+            // The partner may go out with this.
             risk -= 40 - i32::from(play.rank);
         }
         risk
     }
 
-    /// How much burden more one takes on to be on turn.
+    /// How much more burden a seat accepts for being on turn.
     fn will(&self, owner: usize) -> i32 {
         match self.held[owner] {
             ..=2 => 40,
@@ -174,7 +174,7 @@ pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<
         Some((top, owner)) => {
             let own = splits.burden(s.hand);
             let will = if together { s.will(*owner) } else { 4 };
-            // A partner's play is left alone, unless one's own is cheap and low, or ends the game.
+            // A partner's play is left alone, unless the own play is cheap and low, or ends the game.
             let ally = together && s.friend(*owner);
             let strong = top.rank >= 9 || top.length > 1 || s.held[*owner] <= 3;
             for play in answers(s.hand, top) {
@@ -199,7 +199,7 @@ pub fn ranked(s: &Sight, sense: Sense, splits: &mut Splits) -> Vec<(i32, Option<
     all
 }
 
-/// A bonus for a play that nobody can beat when what it leaves is one play more.
+/// A bonus for a play that cannot be beaten and leaves exactly one more play.
 fn sure(s: &Sight, play: &Combo, rest: Counts) -> i32 {
     let left = size(rest);
     if left == 0 || left > 10 || beatable(s.unseen, play) {

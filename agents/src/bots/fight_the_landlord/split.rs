@@ -1,7 +1,7 @@
-//! Splitting a hand into plays, so that what is left over is least of a burden.
+//! Splitting a hand into plays with the least burden.
 //!
-//! Every play that has to be made is a burden, the weaker the greater: one must be on turn for it, and strong plays bring the
-//! turn back. Bombs and the rocket are the opposite. Trios and planes take the weakest single cards and pairs along.
+//! Every play that has to be made is a burden, and a weak play a greater one: a seat must be on turn for it, and strong plays
+//! win the turn back. Bombs and the rocket are the opposite. Trios and planes take the weakest single cards and pairs along.
 
 use ludex_env::games::fight_the_landlord::cards::{Counts, RANKS, count, of_rank};
 use ludex_env::games::fight_the_landlord::plays::Kind;
@@ -60,7 +60,7 @@ struct Chains {
     number: usize,
 }
 
-struct Search {
+struct SplitSearch {
     best: i32,
     chains: Chains,
 }
@@ -83,7 +83,7 @@ fn plain(hand: Counts, slots: usize) -> i32 {
             0 => 0,
             4 => BOMB,
             3 => weight(r),
-            // From the lowest rank on: the greatest burden goes along first.
+            // From the lowest rank up: the greatest burdens become wings first.
             _ if slots > 0 => {
                 slots -= 1;
                 0
@@ -94,7 +94,7 @@ fn plain(hand: Counts, slots: usize) -> i32 {
     sum
 }
 
-impl Search {
+impl SplitSearch {
     fn go(&mut self, hand: Counts, from: usize, chains: &mut Chains, so_far: i32, slots: usize) {
         let sum = so_far + plain(hand, slots);
         if sum < self.best {
@@ -124,8 +124,8 @@ impl Search {
     }
 }
 
-fn search(hand: Counts) -> Search {
-    let mut search = Search { best: i32::MAX, chains: Chains::default() };
+fn search(hand: Counts) -> SplitSearch {
+    let mut search = SplitSearch { best: i32::MAX, chains: Chains::default() };
     search.go(hand, 0, &mut Chains::default(), 0, 0);
     search
 }
@@ -181,7 +181,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     }
     for mut trio in trios {
         let n = usize::from(trio.length);
-        // Of wings that are there in number, the lower ones go along.
+        // If there are more wings than needed, the lower ones are taken.
         let low = |ranks: &[usize]| (ranks.len() >= n).then(|| ranks[n - 1]);
         let wings = match (low(&ones), low(&twos)) {
             (Some(a), Some(b)) if b < a => Some((&mut twos, 2)),
@@ -200,7 +200,7 @@ pub fn plays(hand: Counts) -> Vec<Combo> {
     out
 }
 
-/// A trio or plane with wings of so many cards each.
+/// A trio or plane with wings of `each` cards.
 fn winged(kind: Kind, each: u8) -> Kind {
     match (kind, each) {
         (Kind::Trio, 1) => Kind::TrioSingle,

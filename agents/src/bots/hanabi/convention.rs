@@ -1,35 +1,35 @@
 //! A player by conventions, in the manner of O'Dwyer's HolmesBot and SmartBot.
 //!
-//! A hint that could mean "play" does: it promises the newest of the cards that it touches for the first time, or, where
+//! A hint that could mean "play" means it: it promises the newest of the cards that it touches for the first time, or, where
 //! there is none, the newest that it touches and that is not promised yet; a hint of a rank promises all that it touches
-//! for the first time. Other hints say what they say. The card to discard is the oldest that no hint touched. Who does not
-//! keep to this is noticed, and told what it needs to know for certain.
+//! for the first time. Other hints mean only what they say. The card to discard is the oldest that no hint touched. A seat
+//! that breaks these conventions is noticed, and from then on gets hints that do not need them.
 
 use ludex_env::games::hanabi::View;
 use ludex_env::{Seat, Stream};
 
 use super::rules::{discard_useless, likeliest, play_last, play_likely, play_safe, tell_playable};
-use super::table::{Act, Held, Kinds, Named, Piles, Rules, Table, surely};
+use super::table::{Act, HanabiRules, HanabiTable, Held, Kinds, Named, Piles, surely};
 
-/// A card as everybody thinks of it.
+/// What all seats know of a card.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     /// Which card of the game it is, in the order of the deal.
     serial: usize,
-    told: Kinds,
+    hinted: Kinds,
     touched: bool,
     /// Who promised that it can be played.
     promised: Option<Seat>,
 }
 
-/// What all have in common: marks on the cards, and who keeps to the conventions.
+/// Common knowledge: marks on the cards, and which seats keep to the conventions.
 struct Common {
     marks: Vec<Vec<Mark>>,
     /// Breaches of the conventions, as a giver and as a receiver of hints.
     breaches: Vec<u32>,
 }
 
-/// So many breaches, and one is not trusted any more.
+/// A seat with this many breaches is no longer trusted.
 const PATIENCE: u32 = 2;
 
 /// The newest of the slots that hold what `wanted` says.
@@ -38,12 +38,19 @@ fn newest(marks: &[Mark], slots: &[usize], wanted: impl Fn(&Mark) -> bool) -> Op
 }
 
 /// Marks a hand after a hint, and returns the slots that it promises.
-fn hint(rules: &Rules, piles: &Piles, marks: &mut [Mark], slots: &[usize], named: Named, giver: Seat) -> Vec<usize> {
+fn hint(
+    rules: &HanabiRules,
+    piles: &Piles,
+    marks: &mut [Mark],
+    slots: &[usize],
+    named: Named,
+    giver: Seat,
+) -> Vec<usize> {
     let (having, spent, good) = (rules.having(named), piles.spent(rules), piles.playable(rules));
     for (i, mark) in marks.iter_mut().enumerate() {
-        mark.told &= if slots.contains(&i) { having } else { !having };
+        mark.hinted &= if slots.contains(&i) { having } else { !having };
     }
-    let possible = |m: &Mark| m.told & !spent & good != 0;
+    let possible = |m: &Mark| m.hinted & !spent & good != 0;
     let fresh = newest(marks, slots, |m| !m.touched);
     let promised: Vec<usize> = match (fresh, named) {
         (Some(_), Named::Rank(_)) => {
@@ -66,25 +73,25 @@ fn hint(rules: &Rules, piles: &Piles, marks: &mut [Mark], slots: &[usize], named
 
 impl Common {
     /// Goes through all moves so far.
-    fn new(t: &Table, view: &View) -> Self {
+    fn new(t: &HanabiTable, view: &View) -> Self {
         let rules = &t.rules;
         let all = (1 << rules.kinds()) - 1;
         let mut next = 0;
         let mut fresh = || {
             next += 1;
-            Mark { serial: next - 1, told: all, touched: false, promised: None }
+            Mark { serial: next - 1, hinted: all, touched: false, promised: None }
         };
         let mut marks: Vec<Vec<Mark>> = (0..rules.n).map(|_| (0..rules.hand).map(|_| fresh()).collect()).collect();
         let mut deck = rules.cards() - rules.n * rules.hand;
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         let mut breaches = vec![0; rules.n];
-        // Promises of cards that the one who looks back has come to know: serial, giver, whether it was playable.
+        // Promises of cards that the asked seat knows by now: serial, giver, whether the card was playable.
         let mut promises: Vec<(usize, Seat, Kinds)> = Vec::new();
         let mut known: Vec<(usize, usize)> = Vec::new();
         for past in &view.moves {
             let seat = usize::from(past.seat) % rules.n;
             let good = piles.playable(rules);
-            let pending = marks[seat].iter().any(|m| m.promised.is_some() && m.told & good != 0);
+            let pending = marks[seat].iter().any(|m| m.promised.is_some() && m.hinted & good != 0);
             match rules.act(seat, past.action.into()) {
                 Some(Act::Hint(to, named)) => {
                     breaches[seat] += u32::from(pending);
@@ -143,7 +150,7 @@ struct Offer {
 }
 
 /// The move by conventions.
-pub(super) fn act(t: &Table, view: &View, rng: &mut Stream) -> Option<Act> {
+pub(super) fn act(t: &HanabiTable, view: &View, rng: &mut Stream) -> Option<Act> {
     let common = Common::new(t, view);
     let offers = if t.information > 0 { offers(t, &common) } else { Vec::new() };
     let best = |wanted: &dyn Fn(&Offer) -> bool| {
@@ -170,8 +177,8 @@ pub(super) fn act(t: &Table, view: &View, rng: &mut Stream) -> Option<Act> {
         .or_else(|| play_likely(t, rng))
 }
 
-/// A card that is promised by somebody who keeps promises, or known to fit; low ranks first.
-fn play(t: &Table, common: &Common, rng: &mut Stream) -> Option<Act> {
+/// A card that a trusted seat has promised, or that is known to fit; low ranks first.
+fn play(t: &HanabiTable, common: &Common, rng: &mut Stream) -> Option<Act> {
     let good = t.piles.playable(&t.rules);
     let may = t.may(t.me);
     let promised = |i: usize| common.marks[t.me].get(i).and_then(|m| m.promised).is_some_and(|g| common.trusts(g));
@@ -186,7 +193,7 @@ fn chop(marks: &[Mark]) -> Option<usize> {
 }
 
 /// Whether `seat` has nothing to play and would discard the last card of a kind.
-fn endangered(t: &Table, common: &Common, seat: Seat) -> bool {
+fn endangered(t: &HanabiTable, common: &Common, seat: Seat) -> bool {
     let (good, critical) = (t.piles.playable(&t.rules), t.piles.critical(&t.rules));
     let marks = &common.marks[seat];
     let busy =
@@ -196,7 +203,7 @@ fn endangered(t: &Table, common: &Common, seat: Seat) -> bool {
 }
 
 /// The oldest card that no hint touched and that may go; else the one that is least likely to be missed.
-fn discard(t: &Table, common: &Common) -> Option<Act> {
+fn discard(t: &HanabiTable, common: &Common) -> Option<Act> {
     if t.information >= t.rules.tokens {
         return None;
     }
@@ -210,7 +217,7 @@ fn discard(t: &Table, common: &Common) -> Option<Act> {
 }
 
 /// All hints with what they are worth.
-fn offers(t: &Table, common: &Common) -> Vec<Offer> {
+fn offers(t: &HanabiTable, common: &Common) -> Vec<Offer> {
     let (good, useless) = (t.piles.playable(&t.rules), t.piles.useless(&t.rules));
     let critical = t.piles.critical(&t.rules);
     // Cards of others that will be played, or that are marked already: a second one is of no use.
@@ -231,7 +238,7 @@ fn offers(t: &Table, common: &Common) -> Vec<Offer> {
             let mut marks = common.marks[to].clone();
             let mut fresh = hint(&t.rules, &t.piles, &mut marks, &slots, named, t.me);
             if !common.trusts(to) {
-                // It plays what it knows to fit, and nothing on our word.
+                // It plays what it knows to fit, and does not trust our hints.
                 fresh.clear();
             }
             let having = t.rules.having(named);

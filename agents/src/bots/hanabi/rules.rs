@@ -1,12 +1,12 @@
-//! Players by lists of rules, after Osawa (2015) and Walton-Rivers et al. (2017): they look at what hints say, and do not
-//! ask what they mean.
+//! Players by lists of rules, after Osawa (2015) and Walton-Rivers et al. (2017): they take hints
+//! literally, without conventions.
 
 use ludex_env::Stream;
 
-use super::table::{Act, Named, Table, surely};
+use super::table::{Act, HanabiTable, Named, surely};
 
 /// A rule: an action, where it applies.
-type Rule = fn(&Table, &mut Stream) -> Option<Act>;
+type Rule = fn(&HanabiTable, &mut Stream) -> Option<Act>;
 
 /// Osawa's player with an internal state: it remembers what it was told.
 pub(super) const INTERNAL: &[Rule] = &[play_safe, discard_useless, tell_anything, discard_any, play_likely];
@@ -31,41 +31,41 @@ pub(super) const PIERS: &[Rule] = &[
 /// Tokens below which Piers tells of cards that can go.
 const FEW: u8 = 4;
 
-pub(super) fn play_safe(t: &Table, _: &mut Stream) -> Option<Act> {
+pub(super) fn play_safe(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
     let good = t.piles.playable(&t.rules);
     t.may(t.me).iter().position(|&may| surely(may, good)).map(Act::Play)
 }
 
-pub(super) fn discard_useless(t: &Table, _: &mut Stream) -> Option<Act> {
+pub(super) fn discard_useless(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
     let useless = t.piles.useless(&t.rules);
     let slot = t.may(t.me).iter().position(|&may| surely(may, useless))?;
     may_discard(t).then_some(Act::Discard(slot))
 }
 
-fn may_discard(t: &Table) -> bool {
+fn may_discard(t: &HanabiTable) -> bool {
     t.information < t.rules.tokens
 }
 
-fn discard_oldest(t: &Table, _: &mut Stream) -> Option<Act> {
+fn discard_oldest(t: &HanabiTable, _: &mut Stream) -> Option<Act> {
     may_discard(t).then_some(Act::Discard(0))
 }
 
-fn discard_any(t: &Table, rng: &mut Stream) -> Option<Act> {
+fn discard_any(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     may_discard(t).then(|| Act::Discard(rng.below(t.hands[t.me].len())))
 }
 
 /// The next card of another that can be played and whose owner does not know it; its rank or its colour, whichever is not
 /// yet told, or either.
-pub(super) fn tell_playable(t: &Table, rng: &mut Stream) -> Option<Act> {
+pub(super) fn tell_playable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     tell_of(t, rng, t.piles.playable(&t.rules))
 }
 
 /// The same of a card that can go.
-fn tell_dispensable(t: &Table, rng: &mut Stream) -> Option<Act> {
+fn tell_dispensable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.information >= FEW { None } else { tell_of(t, rng, t.piles.useless(&t.rules)) }
 }
 
-fn tell_of(t: &Table, rng: &mut Stream, good: u32) -> Option<Act> {
+fn tell_of(t: &HanabiTable, rng: &mut Stream, good: u32) -> Option<Act> {
     if t.information == 0 {
         return None;
     }
@@ -86,7 +86,7 @@ fn tell_of(t: &Table, rng: &mut Stream, good: u32) -> Option<Act> {
     None
 }
 
-fn tell_anything(t: &Table, rng: &mut Stream) -> Option<Act> {
+fn tell_anything(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.information == 0 {
         return None;
     }
@@ -96,21 +96,21 @@ fn tell_anything(t: &Table, rng: &mut Stream) -> Option<Act> {
 }
 
 /// With the deck empty and a life to lose, the likeliest card is worth a try.
-pub(super) fn play_last(t: &Table, rng: &mut Stream) -> Option<Act> {
+pub(super) fn play_last(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.lives > 1 && t.deck == 0 { likeliest(t, rng, 0.01) } else { None }
 }
 
-fn play_probable(t: &Table, rng: &mut Stream) -> Option<Act> {
+fn play_probable(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     if t.lives > 1 { likeliest(t, rng, 0.6) } else { None }
 }
 
-/// Where nothing else is allowed.
-pub(super) fn play_likely(t: &Table, rng: &mut Stream) -> Option<Act> {
+/// For turns on which nothing else is allowed.
+pub(super) fn play_likely(t: &HanabiTable, rng: &mut Stream) -> Option<Act> {
     likeliest(t, rng, 0.0)
 }
 
-/// The card that is likeliest to fit, if it is so likely at least.
-pub(super) fn likeliest(t: &Table, _: &mut Stream, least: f64) -> Option<Act> {
+/// The card that is likeliest to fit, if it is at least this likely.
+pub(super) fn likeliest(t: &HanabiTable, _: &mut Stream, least: f64) -> Option<Act> {
     let chances = t.chances(t.piles.playable(&t.rules));
     let best = (0..chances.len()).fold(0, |best, i| if chances[i] > chances[best] { i } else { best });
     (*chances.get(best)? >= least).then_some(Act::Play(best))

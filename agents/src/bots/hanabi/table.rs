@@ -10,7 +10,7 @@ const LETTERS: &str = "RYGWB";
 
 /// The parameters that bots look at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+pub(super) struct HanabiRules {
     pub n: usize,
     /// Cards of a full hand.
     pub hand: usize,
@@ -34,10 +34,10 @@ pub(super) enum Act {
     Hint(Seat, Named),
 }
 
-impl Rules {
+impl HanabiRules {
     pub fn new(params: &Params) -> Self {
         let n = params.players as usize;
-        Rules {
+        HanabiRules {
             n,
             hand: params.hand_size.map_or(if n < 4 { 5 } else { 4 }, |h| h as usize),
             colors: params.colors as usize,
@@ -93,7 +93,7 @@ impl Rules {
         id as Action
     }
 
-    /// The action of an id; `None` for an id that there is not.
+    /// The action of an id; `None` for an id that the game does not have.
     pub fn act(&self, me: Seat, id: usize) -> Option<Act> {
         let colors = (self.n - 1) * self.colors;
         let to = |before: usize| (me + 1 + before) % self.n;
@@ -128,14 +128,14 @@ pub(super) struct Piles {
 }
 
 impl Piles {
-    pub fn playable(&self, rules: &Rules) -> Kinds {
+    pub fn playable(&self, rules: &HanabiRules) -> Kinds {
         let next = |c: usize| usize::from(self.fireworks[c]);
         let open = (0..rules.colors).filter(|&c| next(c) < rules.ranks);
         open.fold(0, |set, c| set | 1 << (c * rules.ranks + next(c)))
     }
 
     /// Kinds that are on their firework, or can never get there.
-    pub fn useless(&self, rules: &Rules) -> Kinds {
+    pub fn useless(&self, rules: &HanabiRules) -> Kinds {
         let mut set = 0;
         for c in 0..rules.colors {
             let mut dead = false;
@@ -152,13 +152,13 @@ impl Piles {
     }
 
     /// Kinds of which one card is left, that is still of use.
-    pub fn critical(&self, rules: &Rules) -> Kinds {
+    pub fn critical(&self, rules: &HanabiRules) -> Kinds {
         let last = (0..rules.kinds()).filter(|&k| self.gone[k] + 1 == rules.copies(k));
         last.fold(0, |set, k| set | 1 << k) & !self.useless(rules)
     }
 
     /// Kinds of which no card can be in a hand any more.
-    pub fn spent(&self, rules: &Rules) -> Kinds {
+    pub fn spent(&self, rules: &HanabiRules) -> Kinds {
         let out = |k: usize| self.gone[k] + u8::from(k % rules.ranks < usize::from(self.fireworks[k / rules.ranks]));
         (0..rules.kinds()).filter(|&k| out(k) >= rules.copies(k)).fold(0, |set, k| set | 1 << k)
     }
@@ -167,18 +167,18 @@ impl Piles {
 /// A card in a hand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// What it is, where that is seen.
+    /// Which card it is, if the asked seat sees it.
     pub kind: Option<usize>,
     /// What hints leave possible.
-    pub told: Kinds,
+    pub hinted: Kinds,
     /// Whether a hint named its colour, and its rank.
     pub named: [bool; 2],
 }
 
 /// The table as one seat sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
-    pub rules: Rules,
+pub(super) struct HanabiTable {
+    pub rules: HanabiRules,
     pub me: Seat,
     pub lives: u8,
     pub information: u8,
@@ -187,8 +187,8 @@ pub(super) struct Table {
     pub hands: Vec<Vec<Held>>,
 }
 
-impl Table {
-    pub fn new(rules: Rules, me: Seat, view: &View) -> Self {
+impl HanabiTable {
+    pub fn new(rules: HanabiRules, me: Seat, view: &View) -> Self {
         let mut piles = Piles { fireworks: [0; 5], gone: [0; 25] };
         piles.fireworks.iter_mut().zip(&view.fireworks).for_each(|(height, &shown)| *height = shown);
         view.discards.iter().filter_map(|text| rules.kind(text)).for_each(|k| piles.gone[k] += 1);
@@ -198,11 +198,11 @@ impl Table {
             let kind = card.card.as_deref().and_then(|text| rules.kind(text));
             Held {
                 kind,
-                told: colors.fold(0, |set, c| set | ranks << (c * rules.ranks)),
+                hinted: colors.fold(0, |set, c| set | ranks << (c * rules.ranks)),
                 named: [card.color.is_some(), card.rank.is_some()],
             }
         };
-        Table {
+        HanabiTable {
             rules,
             me,
             lives: view.lives,
@@ -219,7 +219,7 @@ impl Table {
         (1..n).map(move |k| (me + k) % n)
     }
 
-    /// How many cards of each kind `seat` cannot see, as far as the one who asks knows.
+    /// How many cards of each kind `seat` cannot see, as far as the asked seat knows.
     fn unseen(&self, seat: Seat) -> [u8; 25] {
         let mut left = [0; 25];
         for (k, left) in left.iter_mut().enumerate().take(self.rules.kinds()) {
@@ -235,14 +235,14 @@ impl Table {
     pub fn may(&self, seat: Seat) -> Vec<Kinds> {
         let left = self.unseen(seat);
         let open = (0..self.rules.kinds()).filter(|&k| left[k] > 0).fold(0, |set: Kinds, k| set | 1 << k);
-        self.hands[seat].iter().map(|held| held.told & open).collect()
+        self.hands[seat].iter().map(|held| held.hinted & open).collect()
     }
 
     /// The chance of each own card to be one of `good`.
     pub fn chances(&self, good: Kinds) -> Vec<f64> {
         let left = self.unseen(self.me);
         let count = |set: Kinds| -> u32 { (0..25).filter(|k| set >> k & 1 == 1).map(|k| u32::from(left[k])).sum() };
-        let chance = |held: &Held| f64::from(count(held.told & good)) / f64::from(count(held.told).max(1));
+        let chance = |held: &Held| f64::from(count(held.hinted & good)) / f64::from(count(held.hinted).max(1));
         self.hands[self.me].iter().map(chance).collect()
     }
 

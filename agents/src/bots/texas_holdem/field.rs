@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ludex_env::Stream;
 use ludex_env::cards::{Card, Hand};
 
-use super::spot::Table;
+use super::spot::PokerTable;
 
-/// From how many hands on only some are looked at.
+/// Of more hands than this only a sample is looked at.
 const MOST_HANDS: usize = 1_500;
 /// Boards drawn for the table of equities before the board.
 const PREFLOP_BOARDS: usize = 400;
@@ -37,7 +37,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    pub fn of(table: &Table) -> Deck {
+    pub fn of(table: &PokerTable) -> Deck {
         let (cards, hole) = (table.deck(), table.hole());
         let mut all = Vec::new();
         choose(&cards, hole, &mut Vec::new(), &mut all);

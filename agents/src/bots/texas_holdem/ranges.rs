@@ -11,7 +11,7 @@ use super::spot::{Other, Raise, Spot};
 /// Weight of a hand that does not fit what its owner did.
 const DOUBT: f64 = 0.1;
 
-/// The equity with which a seat goes on for `owed` into `pot`: the price, and the more beyond it the larger the bet is.
+/// The equity with which a seat stays in for `owed` into `pot`: the price, and more than the price the larger the bet is.
 fn needed(owed: f64, pot: f64) -> f64 {
     if owed <= 0.0 {
         return 0.0;

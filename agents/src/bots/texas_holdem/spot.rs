@@ -3,9 +3,9 @@
 use ludex_env::cards::{self, Card};
 use ludex_env::games::texas_holdem::{Abstraction, Betting, HandView, Params};
 use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
 
-use crate::bots::params;
-use crate::error::AgentError;
+use crate::fit::params;
 
 const FOLD: Action = 0;
 const CALL: Action = 1;
@@ -14,14 +14,14 @@ const CALL: Action = 1;
 const NO_END: f64 = 1e9;
 
 /// The facts of a table that bots need.
-pub struct Table {
+pub struct PokerTable {
     params: Params,
     /// By round: cards on the board.
     pub board: Vec<usize>,
 }
 
-impl Table {
-    pub fn of(game: &GameRef) -> Result<Table, AgentError> {
+impl PokerTable {
+    pub fn of(game: &GameRef) -> Result<PokerTable, Refusal> {
         let params: Params = params(game)?;
         let mut sum = 0;
         let dealt = params.num_board_cards.iter().flatten().map(|&n| {
@@ -29,7 +29,7 @@ impl Table {
             sum
         });
         let board = dealt.collect();
-        Ok(Table { params, board })
+        Ok(PokerTable { params, board })
     }
 
     /// Cards of the deck.
@@ -68,7 +68,7 @@ pub struct Deed {
     pub raised: f64,
 }
 
-/// Somebody who is still in.
+/// Another seat that is still in.
 pub struct Other {
     pub spent: f64,
     pub left: f64,
@@ -97,7 +97,7 @@ pub struct Spot {
 
 impl Spot {
     /// The spot of the asked seat, `None` if it is not to move.
-    pub fn of(table: &Table, hand: &HandView, ask: &Ask<'_>) -> Option<Spot> {
+    pub fn of(table: &PokerTable, hand: &HandView, ask: &Ask<'_>) -> Option<Spot> {
         let me = ask.seat;
         let spent: Vec<f64> = hand.spent.iter().map(|&c| f64::from(c)).collect();
         let left = |seat: usize| hand.left.get(seat).map_or(NO_END, |&l| f64::from(l));
@@ -135,8 +135,8 @@ impl Spot {
     }
 }
 
-/// Whether `me` acts after everybody else who is in, in the rounds to come.
-fn acts_last(table: &Table, hand: &HandView, me: usize, round: usize) -> bool {
+/// Whether `me` acts after all others that are in, in the rounds to come.
+fn acts_last(table: &PokerTable, hand: &HandView, me: usize, round: usize) -> bool {
     let n = hand.positions.len();
     let first =
         table.params.first_player.iter().flatten().nth(round + 1).or(table.params.first_player.iter().flatten().last());
@@ -148,7 +148,7 @@ fn acts_last(table: &Table, hand: &HandView, me: usize, round: usize) -> bool {
 /// A few raises: all that there are, or of many sizes half the pot, the pot, twice the pot and all-in.
 #[allow(clippy::too_many_arguments)] // One place, and all of it numbers of the spot.
 fn raises(
-    table: &Table,
+    table: &PokerTable,
     legal: &[Action],
     call: Action,
     mine: f64,
@@ -193,7 +193,7 @@ fn raises(
 }
 
 /// What each seat did, folds left out.
-fn deeds(table: &Table, hand: &HandView, n: usize) -> Vec<Vec<Deed>> {
+fn deeds(table: &PokerTable, hand: &HandView, n: usize) -> Vec<Vec<Deed>> {
     let mut spent = vec![0.0; n];
     for (position, &seat) in hand.positions.iter().enumerate() {
         if let Some(s) = spent.get_mut(usize::from(seat)) {

@@ -2,10 +2,10 @@ use ludex_env::cards::{Card, Equity, cards};
 use ludex_env::{Stream, load};
 
 use super::field::{self, Deck};
-use super::spot::Table;
+use super::spot::PokerTable;
 
 fn deck(game: &str) -> Deck {
-    Deck::of(&Table::of(&load(game).unwrap()).unwrap())
+    Deck::of(&PokerTable::of(&load(game).unwrap()).unwrap())
 }
 
 fn held(text: &str) -> Vec<Card> {

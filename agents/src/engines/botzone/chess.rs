@@ -6,8 +6,8 @@ use ludex_env::games::chess::View;
 use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, in_turn, moves};
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 
 const WHITE: usize = 1;
 

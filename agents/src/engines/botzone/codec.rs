@@ -4,17 +4,15 @@ use serde_json::Value;
 
 use ludex_env::{Action, Ask, GameRef, Mover, Seat, load};
 
-use super::{ataxx, chess, fight_the_landlord, go, gomoku, reversi, texas_holdem, tic_tac_toe};
 use crate::error::AgentError;
-use crate::spec::AgentSpec;
 
-/// One game of Botzone's in terms of ours.
+/// How one game of Botzone maps to a game of ours.
 pub(super) struct Codec {
-    /// The game as Botzone has it: the string that loads it here.
+    /// The string that loads Botzone's version of the game here.
     pub game: &'static str,
     /// Parameters that may have any value, because no message depends on them.
     pub free: &'static [&'static str],
-    /// The fields of a message in the order in which simplified interaction has them; none where it has no such form.
+    /// The fields of a message in the order in which simplified interaction has them; empty where the game has no such form.
     pub simple: &'static [&'static str],
     /// What Botzone plays for a program that fails; `None` where that loses the match.
     pub fallback: Option<Action>,
@@ -24,26 +22,13 @@ pub(super) struct Codec {
     pub read: fn(&Ask<'_>, &Value) -> Option<Action>,
 }
 
-/// All codecs.
-const CODECS: &[Codec] = &[
-    tic_tac_toe::CODEC,
-    gomoku::CODEC,
-    reversi::CODEC,
-    ataxx::CODEC,
-    go::CODEC,
-    chess::CODEC,
-    texas_holdem::CODEC,
-    fight_the_landlord::PLAIN,
-    fight_the_landlord::BIDDING,
-];
-
 impl Codec {
-    fn id(&self) -> &'static str {
+    pub fn id(&self) -> &'static str {
         self.game.split('(').next().unwrap_or_default()
     }
 
-    /// The first parameter of `game` that Botzone has otherwise.
-    fn amiss(&self, game: &GameRef) -> Option<String> {
+    /// What is wrong with the first parameter of `game` that differs from Botzone's.
+    pub fn amiss(&self, game: &GameRef) -> Option<String> {
         let (own, asked) = (load(self.game).ok()?, &game.spec().params);
         let own = &own.spec().params;
         let mut names = asked.keys().chain(own.keys()).filter(|n| !self.free.contains(&n.as_str()));
@@ -53,29 +38,6 @@ impl Codec {
             None => format!("Botzone has a {name}"),
         })
     }
-}
-
-/// The codec for a game.
-///
-/// # Errors
-/// A game or parameters that Botzone does not have, with those that fit.
-pub(super) fn codec(spec: &AgentSpec, game: &GameRef) -> Result<&'static Codec, AgentError> {
-    let (asked, id) = (&game.spec().string, &game.spec().game);
-    let known: Vec<&Codec> = CODECS.iter().filter(|c| c.id() == id).collect();
-    if known.is_empty() {
-        let all: Vec<&str> = CODECS.iter().map(|c| c.game).collect();
-        let fits = format!("it plays {}", all.join(", "));
-        return Err(AgentError::unfit(spec.name(), asked, "its messages have no form for this game", &fits));
-    }
-    let mut why = String::new();
-    for codec in &known {
-        match codec.amiss(game) {
-            None => return Ok(codec),
-            Some(flaw) => why = flaw,
-        }
-    }
-    let fits: Vec<&str> = known.iter().map(|c| c.game).collect();
-    Err(AgentError::unfit(spec.name(), asked, &why, &format!("it plays {}", fits.join(" and "))))
 }
 
 /// What was asked of one seat and answered in a match so far, and what is asked now.
@@ -101,7 +63,7 @@ pub(super) struct Turn {
 /// taken to have played `pass`, where there is such an action: Botzone asks it.
 ///
 /// # Errors
-/// A host that keeps no moves.
+/// The host does not keep the moves.
 pub(super) fn moves(ask: &Ask<'_>, first: Seat, pass: Option<Action>) -> Result<Vec<Action>, AgentError> {
     let Some(past) = ask.past() else {
         let why = "botzone needs all moves of the match, and this host keeps none: it plays matches, not batches";

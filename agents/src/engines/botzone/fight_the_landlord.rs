@@ -9,8 +9,8 @@ use ludex_env::games::fight_the_landlord::{Phase, View};
 use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 
 pub(super) const PLAIN: Codec = Codec {
     game: "fight_the_landlord(preset=botzone)",

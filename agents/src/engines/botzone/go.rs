@@ -8,8 +8,8 @@ use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
 use super::grid::FIELDS;
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 
 pub(super) const CODEC: Codec = Codec {
     game: "go(preset=botzone)",

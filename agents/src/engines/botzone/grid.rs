@@ -1,14 +1,45 @@
-//! Games in which a move is one point: `{"x", "y"}` from 0, x to the right and y down.
+//! Tic-tac-toe, gomoku and reversi. A move is one point: `{"x", "y"}` from 0, x to the right and y down.
 
 use serde_json::{Value, json};
 
+use ludex_env::games::reversi::PASS;
 use ludex_env::{Action, Ask};
 
-use super::codec::{Talk, in_turn, legal, moves, numbers};
+use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
+
 use crate::error::AgentError;
 
 /// The fields of a message.
 pub(super) const FIELDS: [&str; 2] = ["x", "y"];
+
+pub(super) const TIC_TAC_TOE: Codec = Codec {
+    game: "tic_tac_toe",
+    free: &[],
+    simple: &FIELDS,
+    fallback: None,
+    talk: |ask| talk(ask, 3, None),
+    read: |ask, response| read(ask, 3, None, response),
+};
+
+/// Botzone has no simplified form of it.
+pub(super) const GOMOKU: Codec = Codec {
+    game: "gomoku(preset=botzone)",
+    free: &[],
+    simple: &[],
+    fallback: None,
+    talk: |ask| talk(ask, 15, None),
+    read: |ask, response| read(ask, 15, None, response),
+};
+
+/// A pass is a point of -1. Botzone asks for it also where our rules pass by themselves.
+pub(super) const REVERSI: Codec = Codec {
+    game: "reversi",
+    free: &["auto_pass"],
+    simple: &FIELDS,
+    fallback: None,
+    talk: |ask| talk(ask, 8, Some(PASS)),
+    read: |ask, response| read(ask, 8, Some(PASS), response),
+};
 
 /// The message of the id `y * size + x`; that of a pass, or of no move, beyond the board.
 fn message(size: Action, a: Action) -> Value {
@@ -16,14 +47,14 @@ fn message(size: Action, a: Action) -> Value {
 }
 
 /// All messages on a board of `size` lines; seat 0 moves first.
-pub(super) fn talk(ask: &Ask<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
+fn talk(ask: &Ask<'_>, size: Action, pass: Option<Action>) -> Result<Talk, AgentError> {
     let moves = moves(ask, 0, pass)?;
     let messages: Vec<Value> = moves.iter().map(|&a| message(size, a)).collect();
     Ok(in_turn(ask, 0, &moves, &messages, message(size, Action::MAX)))
 }
 
 /// The legal action of a response.
-pub(super) fn read(ask: &Ask<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
+fn read(ask: &Ask<'_>, size: Action, pass: Option<Action>, response: &Value) -> Option<Action> {
     let [x, y] = numbers(response, FIELDS)?;
     if x == -1 {
         return legal(ask, pass);

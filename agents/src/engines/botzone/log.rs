@@ -1,4 +1,4 @@
-//! What a program says that is for its owner alone: `debug` and standard error, in a file of the owner's.
+//! What only the owner of a program may read: its `debug` and standard error, in a file of the owner's choice.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -7,18 +7,20 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::json;
 
 use ludex_env::Seat;
+use ludex_protocol::Refusal;
 
 use super::message::Reply;
-use crate::error::AgentError;
 
-/// A file to which every turn is added as a line of JSON. Records hold none of it: they are shown to everybody.
+use crate::refusal::bad_value;
+
+/// A file to which every turn is added as a line of JSON. Records leave this out, since everybody may read them.
 pub(super) struct Log(Mutex<File>);
 
 impl Log {
     /// The file at `path`, made if it is not there.
-    pub fn open(path: &str) -> Result<Log, AgentError> {
+    pub fn open(path: &str) -> Result<Log, Refusal> {
         let file = OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|e| AgentError::value("log", path, format!("a file that can be written to: {e}")))?;
+        let file = file.map_err(|e| bad_value("log", path, &format!("a file that can be written to: {e}")))?;
         Ok(Log(Mutex::new(file)))
     }
 

@@ -14,8 +14,8 @@ use crate::process::Process;
 
 /// Most matches whose data is kept.
 const MATCHES: usize = 64;
-/// Most programs that are kept while they wait for their turn. The program of a match that ended goes when others need the
-/// place, when the host says that all matches are over, or with the agent.
+/// Most programs that are kept while they wait for their turn. The program of a match that ended is
+/// dropped when another needs its place, when the host says that all matches are over, or with the agent.
 const PROGRAMS: usize = 16;
 
 /// The course of a match as one seat was told of it, and what the seat did.
@@ -46,7 +46,7 @@ pub(super) struct Memory {
     programs: VecDeque<(Course, Process)>,
     /// For all matches.
     pub globaldata: Option<Value>,
-    /// Seats that it has in matches, as far as hosts tell.
+    /// Seats that the agent has in matches, as far as hosts say so.
     pub matches: usize,
 }
 
@@ -74,7 +74,7 @@ impl Memory {
         std::mem::take(&mut self.programs)
     }
 
-    /// Keeps a program; the one that has waited longest may have to go for it, and is handed back.
+    /// Keeps a program. If there are too many, the one that has waited longest is handed back.
     pub fn keep_program(&mut self, course: Course, program: Process) -> Option<Process> {
         self.programs.push_back((course, program));
         if self.programs.len() > PROGRAMS { self.programs.pop_front().map(|(_, oldest)| oldest) } else { None }

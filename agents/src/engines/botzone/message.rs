@@ -102,7 +102,7 @@ impl Form {
 }
 
 impl Reply {
-    /// With what is longer than Botzone keeps it cut, or left out where a part would mean nothing.
+    /// Cut to what Botzone keeps; a value is left out where a part of it would mean nothing.
     fn within(mut self) -> Self {
         if let Some(debug) = &mut self.debug {
             debug.truncate(debug.floor_char_boundary(DEBUG));
@@ -164,7 +164,7 @@ mod tests {
             globaldata: Some(json!([1])),
         };
         assert_eq!(full, expected);
-        // What has no response is the response itself.
+        // Without the field `response`, the whole value is the response.
         for (text, response) in [("-2", json!(-2)), ("{\"x\":1}", json!({"x": 1})), ("[]", json!([]))] {
             assert_eq!(reply(text), Some(Reply { response, ..Reply::default() }), "{text}");
         }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, Mover, Outcomes, Past, Seat, Turn, games, load};
 
-use super::codec::{Codec, Talk, codec};
-use crate::bots::view;
+use super::codec::{Codec, Talk};
+use super::games::codec;
+use crate::fit::view;
 use crate::spec::AgentSpec;
 
 fn codec_of(game: &str) -> Result<&'static Codec, String> {
@@ -36,7 +37,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Ta
                     let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
                     let ask = ask.with_past(&past);
                     let talk = (codec.talk)(&ask).unwrap();
-                    // Whoever is passed over by the rules is asked by Botzone.
+                    // Botzone asks a seat that our rules pass over.
                     assert!(talk.turns.len() >= turns[seat] as usize, "{talk:?}");
                     test(&ask, codec, &talk);
                     let a = some_move(&*state, seat, &legal, &mut rng);
@@ -279,7 +280,7 @@ fn chess_names_squares() {
     let talk = (white.talk)(&ask).unwrap();
     assert_eq!(talk.now, json!({"source": "e1", "target": "g1", "promotion": "*"}));
     assert_eq!(talk.turns[0].request, json!({"source": "e2", "target": "e4", "promotion": "*"}));
-    // A letter where no pawn promotes is no move, and neither is a move of the other side.
+    // A letter where no pawn promotes is not a move, and neither is a move of the other side.
     for (source, target, promotion) in [("d7", "d6", "q"), ("d2", "d4", "*"), ("d7", "d6", "k"), ("d7", "", "*")] {
         let answer = json!({"source": source, "target": target, "promotion": promotion});
         assert_eq!((white.read)(&ask, &answer), None);
@@ -419,7 +420,7 @@ fn the_landlord_s_cards_are_known() {
             plays.extend(seen.plays.iter().map(|p| p.cards.clone()));
             assert_eq!(last, plays[plays.len() - 2..]);
             assert_eq!(talk.now.get("own").is_some(), seen.plays.len() < 3);
-            // Any cards of the right ranks are the play; cards named twice are none.
+            // Any cards of the right ranks are the play; cards named twice are not a play.
             for &a in ask.legal.iter().take(40) {
                 let mut rest = hand.clone();
                 let name = ask.view().action_text(ask.seat, a);

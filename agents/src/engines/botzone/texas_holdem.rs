@@ -6,11 +6,11 @@ use ludex_env::games::texas_holdem::{HandView, MoveView, View};
 use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, Turn, legal, whole};
-use crate::bots::view;
 use crate::error::AgentError;
+use crate::fit::view;
 
 const FOLD: Action = 0;
-/// By position: who does not deal has the small one.
+/// By position: the seat that does not deal has the small one.
 const BLINDS: [u32; 2] = [50, 100];
 const STACK: u32 = 20_000;
 

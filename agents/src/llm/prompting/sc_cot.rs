@@ -4,8 +4,8 @@ use super::cot;
 use crate::error::AgentError;
 use crate::llm::call::{Asking, Said, most};
 
-/// Samples without a legal move have no vote; of moves with as many votes the one first seen wins. If no sample has a
-/// move, the last one is the answer.
+/// Samples without a legal move do not vote; a tie goes to the move seen first. If no sample has a move, the last one is the
+/// answer.
 pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
     let task = cot::task(asking.llm.prompts.wording.variant);
     let mut samples = vec![asking.mv("sample", &task)?];

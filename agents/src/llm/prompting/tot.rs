@@ -1,5 +1,5 @@
-//! Tree of thoughts, breadth first and two steps deep: plans, of which votes choose one; then moves by that plan, of which
-//! votes choose one.
+//! Tree of thoughts, breadth first and two steps deep. Votes choose one of several plans, then one of several moves by that
+//! plan.
 
 use minijinja::context;
 
@@ -7,7 +7,7 @@ use crate::error::AgentError;
 use crate::llm::call::{Asking, Said};
 use crate::llm::prompts::{Task, Wants};
 
-/// Only moves that can be made are voted on; if there is none, the last answer stands.
+/// Only moves that can be made are voted on. Without such a move the last answer stands.
 pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
     let (width, votes) = (asking.llm.endpoint.settings.width, asking.llm.endpoint.settings.votes);
     let mut thoughts = Vec::new();

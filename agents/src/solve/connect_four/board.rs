@@ -82,7 +82,7 @@ impl Position {
         fours(self.mine, self.all) & self.open()
     }
 
-    /// The open cells after which the other side cannot win at once. None where it can whatever is played.
+    /// The open cells after which the other side cannot win at once. Empty if it can win against every move.
     pub(super) fn safe(self) -> u64 {
         let (open, theirs) = (self.open(), fours(self.all ^ self.mine, self.all));
         let forced = open & theirs;
@@ -105,12 +105,12 @@ impl Position {
         Position { mine: self.all ^ self.mine, all: self.all | cell, ply: self.ply + 1 }
     }
 
-    /// How many cells would win for the side to move after it plays `cell`: what makes a move worth looking at first.
+    /// How many cells would win for the side to move after it plays `cell`: moves with more of them are looked at first.
     pub(super) fn threats(self, cell: u64) -> u32 {
         fours(self.mine | cell, self.all | cell).count_ones()
     }
 
-    /// A number of its own for every position.
+    /// A number that is different for every position.
     pub(super) fn key(self) -> u64 {
         self.mine + self.all
     }

@@ -1,4 +1,4 @@
-//! The opening book: the move of every early position that the solver can come to, whoever it plays against.
+//! The opening book: the move of every early position that the solver can come to, against any opponent.
 //!
 //! `cargo run --release -p ludex-agents --example connect_four_book > agents/src/solve/connect_four/book.bin` makes it. Every
 //! entry is four bytes, little-endian, sorted: eight times the position's number in base 3 (`ternary`, the smaller of the position and its
@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::board::{COLUMNS, Position, column};
-use super::first;
-use super::search::{Search, ordered};
+use super::search::{Search, first, ordered};
 
 /// The last ply in the book.
 pub(super) const LAST: u32 = 12;

@@ -11,7 +11,7 @@ const SMALL: usize = 1_048_573;
 /// The centre first.
 const ORDER: [u32; COLUMNS as usize] = [3, 2, 4, 1, 5, 0, 6];
 
-/// Before so many stones, a position and its mirror image are one: later that is not worth the mirror.
+/// With fewer stones than this, a position and its mirror image are one; later making the mirror image costs more than it saves.
 const MIRRORED: u32 = 12;
 
 /// A search and what it has found out, which is true of every position: one search may answer about many.
@@ -32,7 +32,7 @@ impl Search {
         Search::sized(SMALL, most)
     }
 
-    /// With so many slots.
+    /// With this many slots.
     pub fn sized(slots: usize, most: u64) -> Search {
         Search { table: vec![0; slots], nodes: 0, most }
     }
@@ -144,4 +144,17 @@ pub(super) fn ordered(p: Position, cells: u64) -> ([u64; COLUMNS as usize], usiz
     }
     debug_assert!(moves[..count].iter().all(|&m| column(m) < COLUMNS));
     (moves, count)
+}
+
+/// The first move, by the search's own order, that wins, or else draws; `Some(None)` where all lose.
+pub(super) fn first(p: Position, search: &mut Search) -> Option<Option<u64>> {
+    let (moves, count) = ordered(p, p.safe());
+    for score in [1, 0] {
+        for &cell in &moves[..count] {
+            if search.holds(p.after(cell), score)? {
+                return Some(Some(cell));
+            }
+        }
+    }
+    Some(None)
 }

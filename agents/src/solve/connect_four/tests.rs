@@ -3,7 +3,7 @@ use ludex_env::{DynState, Stream, Turn};
 
 use super::*;
 
-/// Random play of so many plies; `None` if that ends the game, or lets the side to move end it.
+/// Random play of this many plies; `None` if that ends the game, or lets the side to move end it.
 fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
     let mut state = ludex_env::load(GAME).unwrap().start();
     let mut p = Position::default();

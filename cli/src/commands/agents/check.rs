@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_agents::programs::{self, Bot};
-use ludex_agents::{AgentSpec, Kind};
+use ludex_agents::{AgentClass, AgentSpec};
 use ludex_env::GameRef;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use ludex_play::named::{self, Source};
 pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) -> anyhow::Result<bool> {
     let candidates = candidates(agents, data)?;
     if let [Candidate::Spec { name, spec }] = candidates.as_slice()
-        && spec.kind() == Kind::Model
+        && spec.class() == AgentClass::Model
         && game.is_none()
     {
         return probe::run(name, spec, data, as_json);
@@ -26,7 +26,7 @@ pub(super) fn run(agents: &str, game: Option<&str>, data: &Path, as_json: bool) 
     if let ([Candidate::Nobody { why, .. }], None) = (candidates.as_slice(), game) {
         anyhow::bail!("{why}");
     }
-    let game = game.context("--game is needed: the game that they are to play, e.g. --game connect_four")?;
+    let game = game.context("--game is missing: name the game that they play, e.g. --game connect_four")?;
     played(&candidates, &ludex_env::load(game)?, as_json)
 }
 
@@ -56,7 +56,7 @@ fn played(candidates: &[Candidate], game: &GameRef, as_json: bool) -> anyhow::Re
     Ok(failed == 0)
 }
 
-/// Who is checked: bots of files are made ready first.
+/// An agent to check. Bots of files are compiled first.
 enum Candidate {
     Spec {
         name: String,
@@ -66,14 +66,14 @@ enum Candidate {
         name: String,
         bot: Bot,
     },
-    /// No agent at all, and why.
+    /// Neither a name, nor a file, nor an agent; and why.
     Nobody {
         text: String,
         why: String,
     },
 }
 
-/// A name before a file of that name; what is neither is a spec.
+/// A name comes before a file of that name; anything else is read as a spec.
 fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
     let text = agents.trim();
     let known = named::of_data(data)?;
@@ -83,7 +83,7 @@ fn candidates(agents: &str, data: &Path) -> anyhow::Result<Vec<Candidate>> {
         None if path.exists() => {
             let bots = programs::bots(&path).with_context(|| format!("{text} cannot be read"))?;
             if bots.is_empty() {
-                anyhow::bail!("{text} is no bot and holds none: {}", named::BOTS);
+                anyhow::bail!("{text} is not a bot and contains no bots: {}", named::BOTS);
             }
             return Ok(bots.into_iter().map(|bot| Candidate::File { name: bot.name.clone(), bot }).collect());
         }
@@ -103,12 +103,12 @@ impl Candidate {
         }
     }
 
-    /// What is wrong with it.
+    /// What is wrong with the agent.
     fn fault(&self, game: &GameRef) -> Option<String> {
         match self {
             Candidate::Spec { spec, .. } => play(&spec.to_string(), game),
             Candidate::File { bot, .. } => {
-                let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be made: {e}"));
+                let folder = tempfile::tempdir().map_err(|e| format!("no folder to compile in can be created: {e}"));
                 let line = folder.as_ref().map_err(String::clone).and_then(|folder| bot.make(folder.path()));
                 match line {
                     Ok(line) => play(&named::program(&line), game),
@@ -122,7 +122,7 @@ impl Candidate {
 
 fn play(text: &str, game: &GameRef) -> Option<String> {
     match Seated::new(text, game) {
-        Ok(player) if player.spec.kind() == Kind::Person => Some("a person is not checked".to_owned()),
+        Ok(player) if player.spec.class() == AgentClass::Person => Some("a person cannot be checked".to_owned()),
         Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),
     }

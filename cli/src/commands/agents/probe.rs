@@ -1,4 +1,4 @@
-//! `ludex agents check` of a language model: what five calls found out about its endpoint.
+//! `ludex agents check` of a language model: five calls to its endpoint.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -71,7 +71,11 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
     });
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     print::table(out, &rows, |k| (2..5).contains(&k))?;
-    let schema = if probe.schema { "JSON schemas are taken" } else { "no JSON schemas: it is asked for text" };
+    let schema = if probe.schema {
+        "the endpoint accepts JSON schemas"
+    } else {
+        "the endpoint accepts no JSON schemas, so it is asked for text"
+    };
     let cost = usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("{} USD", print::number(usd, 6)));
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
     let seconds = print::number(probe.seconds, 2);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Format, print, records};
 use ludex_play::stepping::Stepper;
 
-/// The games that a format has words for, verified; the others are counted on standard error.
+/// The verified games that a format can express. The others are counted on standard error.
 pub(super) fn texts(
     lines: Lines,
     which: Option<&records::Which>,
@@ -25,7 +25,7 @@ pub(super) fn texts(
     let (games, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| has_words(&v.spec().game));
     if games.is_empty() {
         let (label, form) = if sgf_asked { ("Go, gomoku or reversi", "SGF") } else { ("chess", "PGN") };
-        anyhow::bail!("there is no verified game of {label} in {name}; {form} holds nothing else here");
+        anyhow::bail!("{name} has no verified game of {label}, and {form} is for these only");
     }
     if !others.is_empty() {
         eprintln!("ludex: left out: {} of other games", print::count(others.len(), "episode", "episodes"));
@@ -33,7 +33,7 @@ pub(super) fn texts(
     games.into_iter().map(if sgf_asked { sgf } else { pgn }).collect()
 }
 
-/// Who played what, without chance and what was said.
+/// The moves with their seats, without chance and speech.
 fn moves(game: &Verified) -> Vec<(Seat, Action)> {
     let events = game.record().events.iter();
     let moves =
@@ -122,7 +122,7 @@ fn result(game: &Verified) -> String {
     format!("{winner}+{by}")
 }
 
-/// How far Black leads at the end, where the board is counted: Go's view tells.
+/// How far Black leads at the end, if the board is counted; only Go's view says so.
 fn lead(game: &Verified) -> Option<f64> {
     let mut steps = Stepper::new(game.game(), game.record(), None);
     while steps.step().is_some() {}

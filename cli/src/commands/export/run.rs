@@ -19,7 +19,7 @@ use ludex_play::tables::card::{Described, card};
 use ludex_play::tables::rows::{self, parts_line};
 use ludex_play::tables::{Column, Table, parquet};
 
-/// What is written, and what the card says of it.
+/// What is written, and what the data card says about it.
 struct Export {
     bytes: Vec<u8>,
     format: &'static str,
@@ -74,9 +74,9 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
             columns: rows::RECORD,
         });
     }
-    // Tables hold what is true; the records themselves are handed on as they are.
+    // Tables hold verified records only; the records themselves are written as they are.
     let lines = Lines { found: chosen.iter().map(|found| (*found).clone()).collect(), refused: Vec::new() };
-    let (good, untrue) = records::verified(lines, None);
+    let (good, faulty) = records::verified(lines, None);
     let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
     let good: Vec<&Found> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
     let (table, refused) = match args.what {
@@ -84,7 +84,7 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
         What::Decisions => rows::decisions(run, &good),
         What::Calls => rows::calls(run, &good),
     };
-    records::warn(&[untrue, refused].concat());
+    records::warn(&[faulty, refused].concat());
     let count = print::count(table.rows.len(), table.what.trim_end_matches('s'), table.what);
     let Table { about, columns, .. } = table;
     let (bytes, format) = match args.format {
@@ -99,7 +99,7 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
     Ok(Export { bytes, format, about, count, columns })
 }
 
-/// The command that makes the export again.
+/// The command that repeats the export.
 fn command(args: &Args) -> String {
     let mut words = vec!["ludex".to_owned(), "export".to_owned()];
     words.extend(args.from.arguments());
@@ -109,7 +109,7 @@ fn command(args: &Args) -> String {
     report::line(&words)
 }
 
-/// A choice as it is written on the command line.
+/// A value as it is typed on the command line.
 fn word(choice: impl ValueEnum) -> String {
     choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
@@ -117,10 +117,7 @@ fn word(choice: impl ValueEnum) -> String {
 /// Writes the whole run with its report as one file.
 fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
     if !run.done() {
-        eprintln!(
-            "ludex: the log of {} does not say that it is done; the bundle has what there is by now",
-            run.about.run
-        );
+        eprintln!("ludex: the run {} is not done by its log; the bundle has what it has so far", run.about.run);
     }
     let (good, refused) = Verifier::new().verify_all(&run.found);
     records::warn(&refused);

@@ -1,4 +1,4 @@
-//! What a tournament says: its table, who is out and why, what was discarded.
+//! What `ludex tournament` prints: the table, who is out and why, what was discarded.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ pub(super) struct Outcome<'a> {
     over: bool,
 }
 
-/// A number of an entrant's that is shown where somebody has one.
+/// A number of an entrant. Its column is shown if it is above 0 for somebody.
 type Count = fn(&Standing) -> u64;
 
 impl<'a> Outcome<'a> {
@@ -87,14 +87,17 @@ impl<'a> Outcome<'a> {
             writeln!(out, "{} is out: {}", self.name(line), why.replace('\n', "\n    "))?;
         }
         if any(|l| l.walkovers) {
-            writeln!(out, "walkovers: matches with an entrant that is out; they count for nobody, those played too")?;
+            writeln!(
+                out,
+                "walkovers: matches with an entrant that is out; they do not count, even if they were played"
+            )?;
         }
         if self.discarded > 0 {
             let many = print::count(self.discarded, "match was", "matches were");
-            writeln!(out, "{many} discarded: an endpoint failed, twice; nobody has points of them")?;
+            writeln!(out, "{many} discarded, because an endpoint failed twice; they give no points")?;
         }
         let all = print::count(self.look.past.records.len(), "match", "matches");
-        let state = if self.over { "over" } else { "not over; `ludex tournament` with the same line goes on" };
+        let state = if self.over { "over" } else { "not over; run the same `ludex tournament` command to continue" };
         writeln!(out, "{all}; {state}")
     }
 

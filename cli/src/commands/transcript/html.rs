@@ -5,13 +5,12 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior, context};
 
-use super::tell::Told;
 use super::text::cost;
-use crate::commands::transcript::tell::seconds;
 use ludex_play::runs::settings::Settings;
+use ludex_play::transcript::{Transcript, seconds};
 
 /// One page without anything to load.
-pub(super) fn page(about: &Settings, matches: &[Told]) -> String {
+pub(super) fn page(about: &Settings, matches: &[Transcript]) -> String {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);

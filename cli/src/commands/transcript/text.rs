@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
-use super::tell::{Asked, Decision, Sums, Told, dollars, seconds};
+use ludex_play::transcript::{Decision, ShownCall, Sums, Transcript, dollars, seconds};
+
 use crate::commands::print;
 
 /// Columns of a heading.
 const WIDTH: usize = 100;
 
-pub(super) fn write(out: &mut impl Write, told: &Told) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, told: &Transcript) -> io::Result<()> {
     writeln!(out, "{}", heading('=', &format!("{}: {}", told.episode, told.game)))?;
     if let Some(place) = &told.place {
         writeln!(out, "{place}")?;
@@ -26,12 +27,12 @@ pub(super) fn write(out: &mut impl Write, told: &Told) -> io::Result<()> {
     block(out, &told.end)?;
     writeln!(out, "{}", told.result)?;
     match &told.broken {
-        Some(why) => writeln!(out, "NOT TRUE: {why}"),
+        Some(why) => writeln!(out, "NOT VERIFIED: {why}"),
         None => Ok(()),
     }
 }
 
-/// `3 calls, 1234 tokens in and 56 out, 4.20 s, $0.0012`; nothing where there were none.
+/// `3 calls, 1234 tokens in and 56 out, 4.20 s, $0.0012`; nothing if there were no calls.
 pub(super) fn cost(sums: &Sums) -> Option<String> {
     if sums.calls == 0 {
         return None;
@@ -73,7 +74,7 @@ fn write_decision(out: &mut impl Write, d: &Decision) -> io::Result<()> {
     d.notes.iter().try_for_each(|(name, text)| writeln!(out, "{name}: {text}"))
 }
 
-fn write_call(out: &mut impl Write, call: &Asked) -> io::Result<()> {
+fn write_call(out: &mut impl Write, call: &ShownCall) -> io::Result<()> {
     if call.system_again {
         writeln!(out, "system prompt as before")?;
     }
@@ -99,7 +100,7 @@ fn heading(rule: char, text: &str) -> String {
     format!("{text}{}", rule.to_string().repeat(rest)).trim_end().to_owned()
 }
 
-/// Text of several lines, set in; control characters of an answer do nothing to the terminal.
+/// Indented lines. Control characters are replaced, so that an answer cannot change the terminal.
 fn block(out: &mut impl Write, text: &str) -> io::Result<()> {
     let plain = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
     for line in text.trim_end().lines() {

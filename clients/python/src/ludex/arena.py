@@ -197,8 +197,8 @@ class Arena:
 
         Args:
             seed: environment i gets ``seed + i`` modulo 2^64, or the i-th of a list, and its
-                episodes count from 0. Without a seed each series of episodes continues; if there
-                is none yet, it begins with a random seed.
+                episodes count from 0. Without a seed each series of episodes continues, and a
+                first series begins with a random seed.
             envs: indices; by default all.
 
         Raises:

@@ -1,6 +1,6 @@
-"""The games and their rules versions when this file was written; a test fails if it is outdated.
+"""The games and the versions of their rules; a test checks that this list is current.
 
-Generated: LUDEX_REGENERATE=1 pytest tests/test_catalogue.py
+Generated: tests/run --bless
 """
 
 GAMES: dict[str, int] = {

@@ -1,6 +1,6 @@
-"""Gymnasium environments: one learner's seat, the others played by opponents.
+"""Gymnasium environments: one seat is the learner's, opponents play the others.
 
-``import ludex`` registers every game, so that this module need not be named::
+``import ludex`` registers every game, so you need not import this module::
 
     import gymnasium, ludex
 
@@ -31,16 +31,16 @@ from .spaces import observation_space  # noqa: E402
 
 
 class _Learner:
-    """What one environment and many have in common."""
+    """What single environments and batches share."""
 
     _arena: Arena
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents, in every environment from its next episode on.
+        """Replace the opponents; each environment uses the new ones from its next episode on.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
+            TypeError: an opponent is neither an agent's spec nor callable.
         """
         self._arena.set_opponent(opponent)
 
@@ -51,9 +51,9 @@ class _Learner:
 
 
 class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
-    """One environment, one seat of which is the agent's; the opponents move inside :meth:`step`.
+    """One environment in which the agent has one seat; the opponents move inside :meth:`step`.
 
-    An illegal action ends the episode with the least return; ``info["illegal"]`` is true then.
+    An illegal action ends the episode with the lowest return and sets ``info["illegal"]``.
     ``info["action_mask"]`` (``int8 [A]``) has the legal actions, ``info["seat"]`` the agent's seat,
     ``info["opponent"]`` the position of the episode's opponent in the list of opponents.
     """
@@ -77,24 +77,24 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
 
         Args:
             game: id of the game.
-            params: the game's own parameters, e.g. ``{"rows": 5}``.
-            opponent: who plays the other seats: an agent of the server (``"mcts sims=100"``); a
-                function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns k
-                actions; or a list of such, one of which is drawn per episode from its seed.
-            seat: the agent's seat; ``"alternate"``: another one in every episode; ``"random"``:
-                drawn per episode from its seed.
+            params: the parameters of the game, e.g. ``{"rows": 5}``.
+            opponent: the player of the other seats: an agent of the server (``"mcts sims=100"``);
+                or a function of observations ``[k, ...]`` and masks ``int8 [k, A]`` that returns
+                k actions; or a list of these, from which each episode's seed draws one.
+            seat: the agent's seat; ``"alternate"``: the next one in every episode; ``"random"``:
+                each episode's seed draws it.
             url: the server; by default a local one that all environments of this process share.
             token: access token.
-            max_steps: truncate episodes after so many moves of all seats.
-            rules: version of the rules that must be the server's.
+            max_steps: truncate an episode after this many moves of all seats.
+            rules: the version of the rules that the server must have; by default any.
             render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"human"``:
-                it is printed after every step.
+                the view is printed after every step.
 
         Raises:
-            LudexError: what the server refused: ``unknown_game``, ``bad_params``,
-                ``unknown_agent``, ...; ``not_installed`` when there is no program to start.
-            TypeError: there is no such form of opponent.
-            ValueError: there is no such seat.
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``,
+                ``unknown_agent``, ...; ``not_installed`` if there is no program to start.
+            TypeError: an opponent is neither an agent's spec nor callable.
+            ValueError: the seat does not exist.
         """
         self.render_mode = render_mode
         opening = Opening(game, params, url, token, max_steps, rules)
@@ -106,7 +106,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``session_lost``, ...
@@ -121,8 +121,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         """Play an action, and the opponents' moves that follow.
 
         Raises:
-            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
-            ValueError: the action is no integer.
+            LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
+            ValueError: the action is not an integer.
         """
         self._arena.step(np.asarray(action).reshape(1))
         rows = self._arena.rows
@@ -131,7 +131,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         return rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
 
     def action_masks(self) -> Array:
-        """Return the legal actions, ``bool [A]``, as sb3-contrib wants them; no round trip."""
+        """Return the legal actions, ``bool [A]``, in sb3-contrib's form; no round trip."""
         mask: Array = self._arena.rows.mask[0].astype(np.bool_)
         return mask
 
@@ -164,11 +164,11 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
 
 
 class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
-    """Many environments stepped by one message, the same episodes as of so many :class:`LudexEnv`.
+    """Many environments stepped by one message; their episodes are those of :class:`LudexEnv`.
 
     The entries of ``info`` are arrays with a row per environment: ``action_mask`` (``int8
     [n, A]``), ``seat``, ``opponent``, ``illegal``. With ``AutoresetMode.SAME_STEP`` the last
-    observation and info of an episode are in ``final_obs`` and ``final_info``, as Gymnasium has it.
+    observation and info of an episode are in ``final_obs`` and ``final_info``, as in Gymnasium.
     """
 
     def __init__(
@@ -186,25 +186,26 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
-        """Open the environments; the arguments are those of :class:`LudexEnv`, and these.
+        """Open the environments; most arguments are those of :class:`LudexEnv`.
 
         Args:
             game: id of the game.
             num_envs: how many environments.
-            params: the game's own parameters.
-            opponent: who plays the other seats. A function is asked for many environments at once.
+            params: the parameters of the game.
+            opponent: the player of the other seats. A function is called for many environments at
+                once.
             seat: the agent's seat.
             url: the server; or several, over which the environments are spread.
             token: access token.
-            max_steps: truncate episodes after so many moves.
-            rules: version of the rules that must be the server's.
+            max_steps: truncate an episode after this many moves of all seats.
+            rules: the version of the rules that the server must have; by default any.
             autoreset_mode: one of Gymnasium's three.
             render_mode: ``"ansi"``: :meth:`render` returns the views as text.
 
         Raises:
             LudexError: as :class:`LudexEnv`.
             TypeError: as :class:`LudexEnv`.
-            ValueError: there is no such seat or mode.
+            ValueError: the seat or the mode does not exist.
         """
         self.render_mode = render_mode
         self._mode = AutoresetMode(autoreset_mode)
@@ -224,23 +225,26 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         seed: int | Sequence[int] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Begin episodes; without seeds each environment's series goes on.
+        """Begin episodes; without seeds each environment's series continues.
 
         Args:
             seed: environment i gets ``seed + i``, or the i-th of a list.
             options: ``{"reset_mask": bool [n]}`` names the environments to reset; the others stay
-                as they are. It is how ``AutoresetMode.DISABLED`` is used.
+                as they are. Use it with ``AutoresetMode.DISABLED``.
 
         Raises:
             LudexError: ``session_lost``, ...
-            ValueError: a mask or a list of seeds of another length.
+            ValueError: the mask or the list of seeds has another length.
         """
         super().reset(seed=None if isinstance(seed, Sequence) else seed)
         named = None
         if options and "reset_mask" in options:
             mask = np.asarray(options["reset_mask"])
             if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
-                raise ValueError(f"reset_mask is bool [{self.num_envs}], not {mask.dtype}")
+                raise ValueError(
+                    f"reset_mask must be bool [{self.num_envs}], "
+                    f"not {mask.dtype} {list(mask.shape)}"
+                )
             named = np.flatnonzero(mask)
             if isinstance(seed, Sequence):
                 seed = [seed[index] for index in named.tolist()]
@@ -253,7 +257,7 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
 
         Raises:
             LudexError: ``env_over`` with ``AutoresetMode.DISABLED``; ``session_lost``, ...
-            ValueError: not one integer for each environment.
+            ValueError: ``actions`` is not one integer for each environment.
         """
         arena = self._arena
         if self._mode is AutoresetMode.NEXT_STEP:
@@ -261,12 +265,12 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         else:
             arena.step(actions)
         rows = arena.rows
-        told = rows.reward.copy(), rows.terminated.copy(), rows.truncated.copy()
+        outcome = rows.reward.copy(), rows.terminated.copy(), rows.truncated.copy()
         final: dict[str, Any] = {}
         if self._mode is AutoresetMode.SAME_STEP and rows.over.any():
             final = self._final(rows)
             arena.reset(envs=np.flatnonzero(rows.over))
-        return rows.obs.copy(), *told, {**self._infos(rows), **final}
+        return rows.obs.copy(), *outcome, {**self._infos(rows), **final}
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""
@@ -284,7 +288,7 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         self._arena.close()
 
     def _infos(self, rows: Rows, chosen: Any = slice(None)) -> dict[str, Any]:
-        """Gymnasium's form: every entry with a mask of the rows that have it."""
+        """Return infos in Gymnasium's form: each entry has a mask of the rows that have it."""
         infos: dict[str, Any] = {
             "action_mask": np.zeros_like(rows.mask),
             "seat": np.zeros(self.num_envs, np.int64),

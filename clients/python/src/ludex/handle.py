@@ -1,4 +1,4 @@
-"""What a single environment and a batch of them have in common: a handle on the server."""
+"""A handle on environments of the server; single environments and batches are built on it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .wire import Message
 
 
 class Handle:
-    """``count`` environments of one game that the server holds for this session.
+    """Environments of one game that the server holds for this session.
 
     Attributes:
         spec: the game.
         num_envs: how many environments, with indices 0..num_envs.
-        seats: who plays each seat; ``"agent"`` is the client.
+        seats: the player of each seat; ``"agent"`` is the client.
     """
 
     def __init__(self, session: Session, opened: Message, request: Mapping[str, Any]) -> None:
@@ -52,7 +52,10 @@ class Handle:
         if not self._open:
             raise LudexError("unknown_env", "this environment is closed")
         if self._generation != self._session.generation:
-            raise LudexError("session_lost", "the server no longer knows this session: open again")
+            raise LudexError(
+                "session_lost",
+                "the server no longer knows this session: open the environments again",
+            )
 
     def _call(self, kind: str, **fields: Any) -> Message:
         self._live()
@@ -70,11 +73,11 @@ def indices(envs: Sequence[int] | Array | None) -> bytes | None:
     """Encode indices of environments.
 
     Raises:
-        ValueError: one is negative or no integer.
+        ValueError: an index is negative or not an integer.
     """
     return None if envs is None else packed(envs, U4)
 
 
 def seed_text(seed: int | None) -> str | None:
-    """Write a seed as the protocol does, in decimals; the server checks its range."""
+    """Write a seed as the protocol does, in decimal digits; the server checks its range."""
     return None if seed is None else str(int(seed))

@@ -1,7 +1,7 @@
-"""Maximum likelihood for one player whose opponents' ratings are known.
+"""Maximum likelihood rating of one player against opponents with known ratings.
 
-Davidson's model of wins, draws and losses with the prior, the scale and the bootstrap that
-docs/ratings.md describes; what the referee does for whole tables, for one free player.
+It uses Davidson's model of wins, draws and losses with the prior, the scale and the bootstrap of
+docs/ratings.md. The referee does the same for whole tables; here only one rating is free.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def estimate(
     """Rate a player by its games.
 
     Args:
-        ratings: of the opponents.
-        blocks: what is resampled for the interval: which opponent, and the player's scores (1, 0.5
-            or 0) in games that have something in common, such as one on each seat.
-        seed: of the resampling.
+        ratings: the ratings of the opponents.
+        blocks: the units that are resampled for the interval: the index of the opponent, and the
+            player's scores (1, 0.5 or 0) in related games, such as one on each seat.
+        seed: the seed of the resampling.
 
     Raises:
         ValueError: there are no games.
@@ -66,7 +66,7 @@ def estimate(
     random = np.random.default_rng(seed)
     times = random.multinomial(len(blocks), [1 / len(blocks)] * len(blocks), RESAMPLES)
     sampled = np.tensordot(times.astype(np.float64), counts, axes=1)
-    # Half the square of a normal deviate is Gamma(1/2): the prior's half win and half loss.
+    # Half the square of a normal variable is Gamma(1/2): the prior's half win and half loss.
     prior = random.standard_normal((RESAMPLES, 1, 2)) ** 2 / 2.0
     sampled[:, :, [0, 2]] += prior * share[None, :, None]
     values = _strength(anchors, sampled, nu) * scale
@@ -76,9 +76,9 @@ def estimate(
 
 
 def _strength(anchors: Array, games: Array, nu: float) -> Array:
-    """Find the strength of greatest likelihood for each of ``games [k, opponents, 3]``.
+    """Find the strength of maximum likelihood for each of ``games [k, opponents, 3]``.
 
-    The likelihood is concave, so its slope falls through zero once.
+    The log-likelihood is concave, so its slope is zero at exactly one point: bisection finds it.
     """
     low = np.full(len(games), -FARTHEST)
     high = np.full(len(games), FARTHEST)
@@ -94,7 +94,7 @@ def _strength(anchors: Array, games: Array, nu: float) -> Array:
 
 
 def _likelihood(ratings: Array, games: Array, nu: float) -> float:
-    """Logarithm of the greatest likelihood with this ``nu``."""
+    """Return the logarithm of the maximum likelihood for this ``nu``."""
     anchors = ratings / (POINTS * 2.0 / (2.0 + nu))
     d = _strength(anchors, games[None], nu)[0] - anchors
     t = np.exp(-np.abs(d) / 2.0)
@@ -103,12 +103,12 @@ def _likelihood(ratings: Array, games: Array, nu: float) -> float:
         draws > 0, draws * (math.log(nu) if nu > 0 else 0.0) - draws * np.abs(d) / 2, 0
     )
     lost = np.where(d > 0, losses, wins)
-    told = drawn - lost * np.abs(d) - games.sum(axis=1) * np.log(1.0 + t * t + nu * t)
-    return float(told.sum())
+    terms = drawn - lost * np.abs(d) - games.sum(axis=1) * np.log(1.0 + t * t + nu * t)
+    return float(terms.sum())
 
 
 def _best_nu(ratings: Array, games: Array) -> float:
-    """Find the ``nu`` of greatest likelihood by golden section over the share of draws."""
+    """Find the ``nu`` of maximum likelihood by golden-section search over the share of draws."""
     if not games[:, 1].any():
         return 0.0
 

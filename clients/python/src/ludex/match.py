@@ -15,10 +15,10 @@ from .result import MatchResult
 from .session import Session
 from .wire import Message
 
-# How many ended matches are remembered, so that a late repetition of their end is recognised.
+# How many ended matches are remembered, so that a repeated end of a match is recognised.
 REMEMBERED = 1_000
 
-# Answers to an act that only say that its time is over; none of them costs a try.
+# Errors of an act that came too late; none of them costs a try.
 LATE = {"stale_turn", "conflict", "not_your_turn", "match_over"}
 GONE = {"unknown_match", "not_your_seat"}
 
@@ -27,13 +27,13 @@ Event = Callable[[Message], None]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the last attempt at this turn was refused; the state is as it was.
+    """Why the last attempt at this turn was refused; the state has not changed.
 
     Attributes:
         code: e.g. ``"illegal_action"``.
         message: one sentence.
-        tries_left: refusals that are left before the match's policy decides.
-        issues: precise faults of a proposal: ``{path, got, allowed, message}``.
+        tries_left: how many tries are left before the policy of the match decides.
+        issues: the faults of a proposal: ``{path, got, allowed, message}``.
     """
 
     code: str
@@ -44,24 +44,24 @@ class Refusal:
 
 @dataclass(slots=True)
 class Turn:
-    """What an agent knows when it is asked for a move.
+    """Everything that an agent gets when it is asked for a move.
 
     Attributes:
         match: id of the match.
         game: id of the game.
         seat: our seat.
-        turn: number of this seat's own turns so far.
-        attempt: refusals within this turn; the protocol's ``try``.
+        turn: the number of this turn, counting only this seat's turns, from 0.
+        attempt: how many moves were refused in this turn; the protocol's ``try``.
         legal: ascending action ids.
-        names: the text of each, beside ``legal``; ``None`` unless the view ``texts`` came.
-        view: the views that were asked for: of ``struct, text, tensor, info``.
-        budget_ms: after so many milliseconds the seat has lost on time; ``None``: no limit.
-        bank_ms: what is left on every seat's bank.
-        phase: the kind of proposal that is wanted, in games that have them.
-        start: the match's public record: ``seats``, ``clock``, ``params``, ``illegal``, ...
-        refusal: why the last attempt was refused, when ``attempt > 0`` and the answer was not
+        names: the texts of ``legal``, in the same order; ``None`` without the view ``texts``.
+        view: the requested views: some of ``struct, text, tensor, info``.
+        budget_ms: the seat loses on time after this many milliseconds; ``None``: no limit.
+        bank_ms: the time left in every seat's bank.
+        phase: the kind of proposal that is expected, in games with proposals.
+        start: the public facts of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
+        refusal: why the last attempt was refused, if ``attempt > 0`` and the answer was not
             lost with a connection.
-        notes: for the agent to fill: ``analysis, emotion, say, tokens``; sent with the move.
+        notes: filled by the agent and sent with the move: ``analysis, emotion, say, tokens``.
     """
 
     match: str
@@ -109,41 +109,41 @@ def play(
 ) -> list[MatchResult]:
     """Play matches and return their results, in the order in which they ended.
 
-    A lost connection is resumed inside; the agent is never asked twice for the same attempt.
+    A lost connection is resumed automatically; the agent is never asked twice for one attempt.
 
     Args:
         url: the server, or several that are tried in turn.
         agent: called with each :class:`Turn`; returns an action id, a text as people write the
             move, or a dict (a proposal). After a refusal it is called again with the next
-            ``attempt`` and the ``refusal``. What it raises ends ``play``.
+            ``attempt`` and the ``refusal``. An exception that it raises ends ``play``.
         game: id of the game, or its whole string with parameters; not needed with a ticket.
         params: parameters.
         against: agents of the server for the other seats (one for all, or one per seat); by
             default opponents come from the queue.
         games: how many matches; 0: until the server stops for good.
-        slots: how many at a time; turns are answered one after the other in any case.
-        seat: the seat to play; by default they are rotated (or drawn, in a queue).
+        slots: how many matches at a time; turns are answered one after the other in any case.
+        seat: the seat to play; by default seats are rotated (in a queue: drawn).
         queue: name of the queue.
-        rated: whether the matches count.
+        rated: whether the matches count for ratings.
         clock: ``{move_ms?, bank_ms?, inc_ms?, first_ms?, episode_ms?}``; 10 s per move by default.
-        views: of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
-        layout: another layout of tensors, where the spec lists it.
+        views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        layout: another layout of tensors, if the spec lists it.
         ticket: entry to a tournament, which decides everything else.
         token: access token.
-        name: the name that ratings are kept under; by default a fresh one.
+        name: the name under which ratings are kept; by default a new one.
         version: the agent's version.
         kind: ``bot``, ``llm``, ``human`` or ``learner``.
-        reclaim: first take over (and finish) the seats that ``name`` still holds, of a process
-            that died; they count as games of this call.
-        patience: seconds to go on trying when the connection is lost; by default for as long as
-            the server keeps the session.
+        reclaim: first take over and finish the matches in which ``name`` still holds seats, from
+            a process that died; they count as games of this call.
+        patience: how many seconds to try to reconnect when the connection is lost; by default
+            as long as the server keeps the session.
         on_event: called with every raw message of the matches (``match_start, event, resync,
             match_end``) and of the lobby.
 
     Raises:
-        LudexError: what the server refused, or ``connection_lost``; ``.results`` has the matches
-            that were over.
-        TypeError: the agent returned no move.
+        LudexError: an error of the server, or ``connection_lost``; ``.results`` has the finished
+            matches.
+        TypeError: the agent returned something that is not a move.
     """
     if game is None and ticket is None:
         raise LudexError("bad_field", "play needs a game or a ticket", path="game")
@@ -187,7 +187,7 @@ def play(
 
 
 class _Match:
-    """What is known of one running match."""
+    """The client's knowledge of one running match."""
 
     def __init__(self, start: Message) -> None:
         self.start = start
@@ -226,7 +226,7 @@ class _Player:
         while not self._done():
             self._enter()
             asked = [match for match in self._matches.values() if match.open is not None]
-            # Whatever has arrived comes first, so that no turn is answered that is over.
+            # Read all messages that have arrived first: they may say that a turn is over.
             message = session.receive(0.0 if asked else self._pause())
             if message is not None:
                 self._handle(message)
@@ -240,7 +240,7 @@ class _Player:
         return self._games > 0 and len(self.results) >= self._games
 
     def _enter(self) -> None:
-        """Send what the state of affairs calls for: a join, a question about lost matches."""
+        """Send what is due: a join, or a ping that settles which matches are lost."""
         if self._doubtful and self._barrier is None:
             self._barrier = self._session.post("ping")
         if self._joined or self._joining is not None or self._no_more:
@@ -255,7 +255,7 @@ class _Player:
             self._joining = self._session.post("join", **self._join, count=count)
 
     def _pause(self) -> float | None:
-        """Seconds until there is something to do unasked; ``None``: nothing before a message."""
+        """Return the seconds until something is due; ``None``: wait for a message."""
         if self._joined or self._joining is not None or self._no_more:
             return None
         return max(0.0, self._join_at - time.monotonic())
@@ -263,15 +263,15 @@ class _Player:
     # Sessions.
 
     def welcomed(self, welcome: Message) -> None:
-        """Take note of a new connection; ``welcome`` says what it is heir to."""
+        """Handle a new connection; ``welcome`` lists what its session holds."""
         if not welcome.get("resumed"):
             self._adopt(welcome)
 
     def _adopt(self, welcome: Message) -> None:
-        """Take over what a new session holds; each held match is told whole by a resync.
+        """Take over the matches of a new session; a resync tells the whole of each.
 
-        What was running and is not held has ended unseen or is lost: its end, if the server has
-        kept it, comes before the answer to the next request.
+        A running match that the session does not hold has ended meanwhile or is lost. If the
+        server has kept its end, it sends it before the answer to the next request.
         """
         held = {entry["match"] for entry in welcome.get("matches") or []}
         self._doubtful = self._matches.keys() - held
@@ -292,7 +292,7 @@ class _Player:
         match = message.get("match")
         self._doubtful.discard(match or "")
         if kind == "draining":
-            # Without a resume there will be nothing after the matches that still run.
+            # If the server will not resume, no matches follow those that still run.
             self._no_more = not message.get("resume", True)
         if match is None:
             self._tell(message)
@@ -311,7 +311,7 @@ class _Player:
                 self._finish(match, message)
 
     def _see(self, match: str, message: Message) -> bool:
-        """Note the number of an event; False when it was seen before."""
+        """Remember the number of an event; False if it was seen before."""
         number = message.get("seq")
         seen = self._session.seen.get(match, -1)
         if not isinstance(number, int) or number <= seen:
@@ -324,7 +324,7 @@ class _Player:
             self._on_event(message)
 
     def _resync(self, match: str, message: Message) -> None:
-        """Forget what was known of a match, and begin again from the whole of it."""
+        """Replace the knowledge of a match with the resync, which tells all of it."""
         self._session.seen[match] = message["seq"]
         self._tell(message)
         fresh = _Match(message["start"])
@@ -378,7 +378,7 @@ class _Player:
         )
 
     def _act(self, match: str, key: tuple[int, int], fields: dict[str, Any]) -> None:
-        # Not bound to the session: (match, turn, try) tells the server what it knows already.
+        # Not bound to the session: the server recognises a repeated act by (match, turn, try).
         number = self._session.post("act", bound=False, match=match, **fields)
         self._acts[number] = (match, key, fields)
 
@@ -408,7 +408,7 @@ class _Player:
             self._not_acted(match, key, fields, LudexError.from_wire(message))
 
     def _not_joined(self, error: LudexError) -> None:
-        """Come back later where that helps; the loop joins again."""
+        """Set the time of the next join, or raise an error if another join cannot help."""
         if error.code == "session_lost":
             return
         if not error.retry:
@@ -478,7 +478,7 @@ class _Player:
 
 
 def _ids(legal: Sequence[Any]) -> list[int]:
-    """Legal ids, written out where the game lists them as inclusive ranges."""
+    """Return legal ids one by one; a game may list them as inclusive ranges."""
     if legal and isinstance(legal[0], (list, tuple)):
         return [action for low, high in legal for action in range(low, high + 1)]
     return list(legal)
@@ -500,5 +500,5 @@ def _move(answer: Any) -> dict[str, Any]:
         return {"action": operator.index(answer)}
     except TypeError:
         raise TypeError(
-            f"the agent returned {answer!r}; a move is an action id, a text or a dict"
+            f"the agent returned {answer!r}, but a move is an action id, a text or a dict"
         ) from None

@@ -1,4 +1,4 @@
-"""Whoever plays the seats that are not the learner's: agents of the server, or callables here."""
+"""The players of the other seats: agents of the server, or callables of this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Served:
-    """Environments whose other seats the server plays."""
+    """Environments in which the server plays the other seats."""
 
     def __init__(self, arena: Arena, agent: str) -> None:
         seats = [agent] * arena.spec.players
@@ -24,7 +24,7 @@ class Served:
         self.vec = arena.open(seats=seats, rotate=arena.rotation)
 
     def begin(self, envs: Array, *, stays: bool) -> None:
-        """Begin episodes; ``stays``: these environments go on from the episodes before."""
+        """Begin episodes; ``stays``: they follow on the previous ones of these environments."""
         named = self._arena.named(envs)
         if stays:
             self._take(envs, self.vec.reset(envs=named))
@@ -55,7 +55,7 @@ class Served:
 
 
 class Ours:
-    """Environments whose other seats are played by callables here: every seat is ours."""
+    """Environments in which callables play the other seats; the client holds every seat."""
 
     def __init__(self, arena: Arena) -> None:
         spec, count = arena.spec, arena.num_envs
@@ -96,11 +96,11 @@ class Ours:
         rows.truncated[envs] = batch.truncated
         rows.length[envs] = batch.length
         if batch.illegal is not None:
-            # Ours alone: what the others choose is checked before it is sent.
+            # Always the learner's action: those of the others are checked before they are sent.
             rows.illegal[envs[batch.illegal]] = True
 
     def _play_on(self, envs: Array) -> None:
-        """Let the others move until the learner is to act or the episode is over."""
+        """Let the others move until the learner must act or the episode is over."""
         rows = self._arena.rows
         seat = rows.seat[envs]
         waiting = envs
@@ -114,7 +114,7 @@ class Ours:
         rows.mask[envs] = self._mask[envs, seat]
 
     def _acting(self, envs: Array) -> Array:
-        """Who acts: ``bool [k, P]``."""
+        """Return which seats act: ``bool [k, P]``."""
         to_move = self._to_move[envs]
         acting: Array = to_move[:, None] == np.arange(self._arena.spec.players)
         together = to_move == SIMULTANEOUS
@@ -123,7 +123,7 @@ class Ours:
         return acting
 
     def _moves(self, envs: Array, actions: Array | None = None) -> Array:
-        """Return what to send: the learner's ``actions``, if it acts, and the others' choice."""
+        """Return the moves to send: the learner's ``actions``, if given, and the others'."""
         arena = self._arena
         count, seat = np.arange(len(envs)), arena.rows.seat[envs]
         moves = np.full((len(envs), self._width), -1, np.int32)
@@ -143,7 +143,7 @@ class Ours:
 
 
 def _chosen(answer: Any, mask: Array) -> Array:
-    """Check what an opponent chose."""
+    """Check the actions that an opponent chose."""
     actions = np.asarray(answer)
     if actions.shape != (len(mask),) or actions.dtype.kind not in "iub":
         raise ValueError(
@@ -156,5 +156,7 @@ def _chosen(answer: Any, mask: Array) -> Array:
     if wrong.any():
         at = int(wrong.argmax())
         legal_ids = np.flatnonzero(mask[at]).tolist()
-        raise ValueError(f"the opponent chose action {actions[at]}; legal are {legal_ids}")
+        raise ValueError(
+            f"the opponent chose the illegal action {actions[at]}; legal actions are {legal_ids}"
+        )
     return actions

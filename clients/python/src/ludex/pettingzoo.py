@@ -1,4 +1,4 @@
-"""PettingZoo environments: every seat is an agent of yours, ``player_0``, ``player_1``, ...
+"""PettingZoo environments: you play every seat, as the agents ``player_0``, ``player_1``, ...
 
 ::
 
@@ -6,8 +6,8 @@
     env = ludex.pettingzoo.parallel("iterated_prisoners_dilemma", params={"preset": "axelrod"})
 
 Observations are dicts as in PettingZoo's classic games: ``observation``, the agent's own view, and
-``action_mask`` (``int8 [A]``), zeros when it is not the agent's turn. An illegal action ends the
-episode with its agent's least return, and ``infos[agent]["illegal"]`` is true then.
+``action_mask`` (``int8 [A]``), zeros if it is not the agent's turn. An illegal action ends the
+episode with the lowest return for its agent and sets ``infos[agent]["illegal"]``.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ def aec(
 ) -> AECEnv[str, Observation, Any]:
     """Return a game as an AEC environment, in which agents act one after the other.
 
-    Seats that act at the same time are asked one after the other, and nothing happens before the
-    last of them has acted.
+    If seats act at the same time, they are asked one after the other, and their moves take effect
+    together, after the last of them has acted.
 
     Args:
         game: id of the game.
-        params: the game's own parameters, e.g. ``{"rows": 5}``.
+        params: the parameters of the game, e.g. ``{"rows": 5}``.
         url: the server; by default a local one that all environments of this process share.
         token: access token.
-        max_steps: truncate episodes after so many moves of all seats.
-        render_mode: ``"ansi"``: ``render()`` returns a text; ``"human"``: it prints it.
+        max_steps: truncate an episode after this many moves of all seats.
+        render_mode: ``"ansi"``: ``render()`` returns a text; ``"human"``: it prints the text.
 
     Raises:
-        LudexError: what the server refused: ``unknown_game``, ``bad_params``, ...
+        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
     """
     table = Table(Opening(game, params, url, token, max_steps))
     return OrderEnforcingWrapper(LudexAEC(table, render_mode))
@@ -72,8 +72,8 @@ def parallel(
 ) -> ParallelEnv[str, Observation, Any]:
     """Return a game as a parallel environment, in which all agents act in every step.
 
-    Made for games whose seats act at the same time. In others, actions of agents whose turn it is
-    not (their mask is zero) are ignored. The arguments are those of :func:`aec`.
+    It is made for games in which seats act at the same time. In other games, the actions of agents
+    that are not to move (their mask is zero) are ignored. The arguments are those of :func:`aec`.
 
     Raises:
         LudexError: as :func:`aec`.
@@ -83,7 +83,7 @@ def parallel(
 
 
 class _Shared:
-    """What both kinds of environment say about the game."""
+    """What both kinds of environment share."""
 
     def __init__(self, table: Table, render_mode: str | None) -> None:
         spec = table.spec
@@ -133,8 +133,8 @@ class _Shared:
         seat = self.possible_agents.index(agent)
         return {"observation": self._table.obs(seat), "action_mask": self._table.mask(seat)}
 
-    def _told(self) -> dict[str, dict[str, Any]]:
-        """Infos: who ended the episode by an illegal action."""
+    def _infos(self) -> dict[str, dict[str, Any]]:
+        """Return the infos, which tell who ended the episode by an illegal action."""
         seats = enumerate(self.possible_agents)
         return {agent: {"illegal": seat == self._table.illegal} for seat, agent in seats}
 
@@ -146,7 +146,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
     """A game in which agents act one after the other; made by :func:`aec`."""
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -161,11 +161,11 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         self._select()
 
     def step(self, action: Any) -> None:
-        """Play the action of ``agent_selection``; ``None`` when its episode is over.
+        """Play the action of ``agent_selection``; ``None`` if its episode is over.
 
         Raises:
             LudexError: ``session_lost``, ...
-            TypeError: the action is no integer.
+            TypeError: the action is not an integer.
         """
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
@@ -192,10 +192,10 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         count = len(self.possible_agents)
         self.terminations = self._by_agent([self._table.terminated] * count)
         self.truncations = self._by_agent([self._table.truncated] * count)
-        self.infos = self._told()
+        self.infos = self._infos()
 
     def _select(self) -> None:
-        """Choose who is next: a seat that acts and has not yet; after the end the first agent."""
+        """Choose the next agent: one that has not acted yet; after the end the first agent."""
         waiting = [seat for seat in self._table.acting if seat not in self._chosen]
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
@@ -206,14 +206,14 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._table.reset(seed)
         self.agents = self.possible_agents[:]
-        return self._all(), self._told()
+        return self._all(), self._infos()
 
     def step(
         self, actions: dict[str, Any]
@@ -224,12 +224,12 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
         dict[str, bool],
         dict[str, dict[str, Any]],
     ]:
-        """Play everybody's actions.
+        """Play the actions of all agents.
 
         Raises:
-            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
-            KeyError: an agent that acts has no action.
-            TypeError: an action is no integer.
+            LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
+            KeyError: the action of an agent that must act is missing.
+            TypeError: an action is not an integer.
         """
         table, count = self._table, len(self.possible_agents)
         table.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
@@ -242,7 +242,7 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             self._by_agent(table.rewards),
             self._by_agent([table.terminated] * count),
             self._by_agent([table.truncated] * count),
-            self._told(),
+            self._infos(),
         )
 
     def _all(self) -> dict[str, Observation]:

@@ -1,4 +1,4 @@
-"""Start a server of one's own: ``ludex.serve()``."""
+"""Starts a local server: ``ludex.serve()``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ STOP_SECONDS = 5.0
 def find_program() -> str:
     """Return the path of the ``ludex`` program.
 
-    It is looked for in ``LUDEX_BIN``, on ``PATH``, and in ``target/release`` and ``target/debug``
-    of the repository that this package lies in, if it does.
+    The search goes through ``LUDEX_BIN``, ``PATH``, and, if this package lies in the repository,
+    its ``target/release`` and ``target/debug``.
 
     Raises:
         LudexError: ``not_installed``; the message says what to do.
@@ -35,7 +35,7 @@ def find_program() -> str:
     if named:
         if os.access(named, os.X_OK) and os.path.isfile(named):
             return named
-        raise LudexError("not_installed", f"LUDEX_BIN={named} is no program", got=named)
+        raise LudexError("not_installed", f"LUDEX_BIN={named} is not an executable file", got=named)
     on_path = shutil.which("ludex")
     if on_path:
         return on_path
@@ -49,7 +49,7 @@ def find_program() -> str:
     raise LudexError(
         "not_installed",
         "the ludex program was not found: build it with `cargo build --release` in the Ludex "
-        "repository and put target/release on PATH, or name it in LUDEX_BIN",
+        "repository, then put target/release on PATH or set LUDEX_BIN to the program",
     )
 
 
@@ -79,8 +79,9 @@ class Server:
             self._clean()
             raise LudexError("not_installed", f"{program} does not start: {error}") from error
         self.pid = self._process.pid
-        # When this process ends, be it a worker of multiprocessing, which runs no atexit; after its
-        # own workers, who may be using the server; and not when a forked child ends.
+        # Finalize, because workers of multiprocessing run no atexit functions. The priority closes
+        # the server after this process's own workers, which may use it. A forked child that ends
+        # does not close it.
         self._at_exit = Finalize(None, self.close, exitpriority=-1)
         self._owner = os.getpid()
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -93,7 +94,7 @@ class Server:
             raise
 
     def _read(self, lines: queue.SimpleQueue[bytes]) -> None:
-        """Pass the first line on; read the rest away, so that the server never blocks on it."""
+        """Pass on the first line, then read and drop the rest, so that the server never blocks."""
         stream = self._process.stdout
         if stream is not None:
             lines.put(stream.readline())
@@ -105,7 +106,7 @@ class Server:
             line = lines.get(timeout=START_SECONDS)
             return str(json.loads(line)["url"])
         except queue.Empty:
-            reason = f"said nothing within {START_SECONDS:.0f} s"
+            reason = f"printed nothing within {START_SECONDS:.0f} s"
         except (ValueError, KeyError, TypeError):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(1.0)
@@ -116,16 +117,16 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """Whether the process still runs, as far as the process that started it can tell."""
+        """Whether the server still runs; a process that did not start it always gets True."""
         return self._owner != os.getpid() or self._process.poll() is None
 
     def kill(self) -> None:
-        """End the process at once, as a crash does; the data folder stays until :meth:`close`."""
+        """Kill the server at once, like a crash; the data folder stays until :meth:`close`."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """Stop the server and remove its folder if it was a temporary one. May be called twice."""
+        """Stop the server, and remove its folder if it is a temporary one. May be called twice."""
         self._at_exit.cancel()
         if self.running:
             self._process.terminate()
@@ -163,7 +164,7 @@ def serve(data: str | os.PathLike[str] | None = None, *, args: Sequence[str] = (
         args: more arguments of ``ludex serve``, e.g. ``["--agent", "mine=mcts sims=200"]``.
 
     Raises:
-        LudexError: ``not_installed`` when there is no such program (the message says what to
-            install), ``internal`` with the server's own words when it does not come up.
+        LudexError: ``not_installed`` if there is no such program (the message says what to
+            install); ``internal`` with the server's own message if it does not start.
     """
     return Server(data, args)

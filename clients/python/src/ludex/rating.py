@@ -1,4 +1,4 @@
-"""How strong is it: matches against the anchors of a game's ladder."""
+"""Measures the strength of a policy in matches against the anchors of a game's ladder."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .result import MatchResult
 from .shared import shared_url
 from .spec import Spec
 
-# Ends that say nothing of strength.
+# A match that ended for one of these reasons says nothing about strength.
 NOT_RATED = {"no_show", "infra_error", "aborted", "unknown_match"}
 
 
 @dataclass(frozen=True)
 class AnchorScore:
-    """What was scored against one anchor.
+    """The score against one anchor.
 
     Attributes:
         anchor: its spec, e.g. ``"anchor level=2"``.
         rating: its rating, if the game's ladder is calibrated.
-        wins: matches in which more was returned to us than to the anchor.
-        draws: matches with as much.
-        losses: matches with less.
-        score: mean of 1, 1/2 and 0.
+        wins: matches in which our return was higher than the anchor's.
+        draws: matches with equal returns.
+        losses: matches in which our return was lower.
+        score: the mean over matches of 1, 1/2 and 0.
         low: lower end of the score's 95 % interval (Wilson).
         high: upper end.
-        mean_return: of our seat.
+        mean_return: the mean return of our seat.
     """
 
     anchor: str
@@ -50,13 +50,13 @@ class AnchorScore:
 
 @dataclass(frozen=True)
 class Rating:
-    """A rating, or win rates where the anchors have none. Printed, it is a small table.
+    """A rating, or win rates if the anchors have no ratings. It prints as a small table.
 
     Attributes:
         game: canonical string of the game.
-        anchors: what was scored against each.
-        estimate: rating and interval on the scale of the anchors' ratings; ``None`` when the
-            anchors that were played have none.
+        anchors: the score against each anchor.
+        estimate: rating and interval on the scale of the anchors' ratings; ``None`` if none of
+            these anchors has a rating.
         results: the matches.
     """
 
@@ -74,7 +74,7 @@ class Rating:
                 f"{a.score:.0%}, 95 % {a.low:.0%} to {a.high:.0%}"
             )
         if self.estimate is None:
-            lines.append("  no rating: these anchors have none; the rates above are what is known")
+            lines.append("  no rating, because none of these anchors has one")
         else:
             e = self.estimate
             lines.append(f"  rating {e.rating:.0f}, 95 % {e.low:.0f} to {e.high:.0f}")
@@ -82,9 +82,9 @@ class Rating:
 
 
 def as_agent(policy: Policy, actions: int) -> Agent:
-    """Make an agent for :func:`ludex.play` of a policy on arrays.
+    """Make an agent for :func:`ludex.play` from a policy on arrays.
 
-    The matches are played with ``views=["tensor"]``.
+    Play the matches with ``views=["tensor"]``.
 
     Args:
         policy: called with observations ``[1, ...]`` and masks ``int8 [1, A]``; returns one action.
@@ -115,36 +115,37 @@ def rate(
     slots: int = 4,
     seed: int = 0,
 ) -> Rating:
-    """Play matches against anchors, seats alternating, and say how strong the policy is.
+    """Play matches against anchors with alternating seats, and return the policy's strength.
 
-    Level 0 of every ladder is ``random``, rated 0; the others have ratings where the ladder is
-    calibrated. The policy's rating is that of greatest likelihood under Davidson's model of wins,
-    draws and losses with these ratings held constant, and half a win and half a loss added; the
-    interval is the 95 % of a bootstrap over pairs of matches (one on each seat). Anchors without a
-    rating are played and reported, but do not count in it; where none of those chosen has one, the
-    rate at each level is all there is.
+    Level 0 of every ladder is ``random``, rated 0; the other levels have ratings if the ladder is
+    calibrated. The policy's rating is that of maximum likelihood under Davidson's model of wins,
+    draws and losses, with the anchors' ratings held constant and half a win and half a loss added.
+    The 95 % interval comes from a bootstrap over pairs of matches (one on each seat). Anchors
+    without a rating are played and reported, but do not count for the rating. If none of the
+    chosen anchors has a rating, the result has only the score against each.
 
-    The matches are played by :func:`ludex.play` and are not rated by the server: their seeds are
-    drawn apart, so pairs share an opponent, not a seed. To quote a rating, play rated matches, and
-    let the referee verify and rate their records (docs/evaluating.md).
+    The matches are played by :func:`ludex.play` and are not rated by the server. Their seeds are
+    independent, so the matches of a pair share an opponent but not a seed. To quote a rating, play
+    rated matches, and let the referee verify and rate their records (docs/evaluating.md).
 
     Args:
-        policy: called with observations ``[1, ...]`` and masks ``int8 [1, A]``, as the ``opponent``
-            of a training environment is; or, with ``takes="turn"``, an agent of :func:`ludex.play`.
+        policy: a function of observations ``[1, ...]`` and masks ``int8 [1, A]``, like the
+            ``opponent`` of a training environment; or, with ``takes="turn"``, an agent of
+            :func:`ludex.play`.
         game: id of the game, or its whole string with parameters.
         anchors: levels of the game's ladder, or agents of the server; by default the whole ladder.
-        games: matches against each anchor; rounded up, so that every seat is played as often.
-        takes: what the policy is called with.
+        games: matches against each anchor; rounded up, so that each seat is played equally often.
+        takes: the kind of arguments that the policy takes.
         params: parameters of the game.
         url: the server; by default the local one of this process.
         token: access token.
         name: the name to play under.
         slots: how many matches are played at a time.
-        seed: of the bootstrap.
+        seed: the seed of the bootstrap.
 
     Raises:
-        LudexError: what the server refused: ``unknown_game``, ``unknown_agent``, ...
-        ValueError: no anchors, or a game with one seat; or not a single match counted.
+        LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
+        ValueError: there are no anchors, the game has only one seat, or no match counted.
     """
     where = shared_url() if url is None else url
     with Client(where, token) as client:
@@ -153,7 +154,7 @@ def rate(
     chosen = list(ladder) if anchors is None else list(anchors)
     named = [f"anchor level={a}" if isinstance(a, int) else a for a in chosen]
     if not named or spec.players < 2:
-        raise ValueError(f"{spec.game} is rated with anchors, against whom it has a seat")
+        raise ValueError(f"to rate in {spec.game}, at least one anchor and two seats are needed")
     agent = as_agent(policy, spec.actions) if takes == "arrays" else policy  # type: ignore[arg-type]
     count = -(-games // spec.players) * spec.players
     scores: list[AnchorScore] = []
@@ -185,18 +186,18 @@ def rate(
 
 
 def _ladder(spec: Spec) -> dict[str, float | None]:
-    """Return the anchors' ratings by the spec that seats each."""
+    """Return the anchors' ratings by their specs."""
     ladder: dict[str, float | None] = {}
     for entry in spec.raw.get("anchors") or []:
         bot = entry.get("bot") or 1
         name = f"anchor level={entry['level']}" + (f" bot={bot}" if bot > 1 else "")
-        # Every scale begins at random, before and after a ladder is calibrated.
+        # Every scale has random at 0, even if the ladder is not calibrated.
         ladder[name] = 0.0 if entry["level"] == 0 else entry.get("rating")
     return ladder
 
 
 def _compared(result: MatchResult) -> list[float]:
-    """Score against the other seats by returns; after a forfeit only against who is at fault."""
+    """Compare returns with the other seats; after a forfeit, only with the seat at fault."""
     if result.reason in NOT_RATED or not result.returns:
         return []
     others = [seat for seat in range(len(result.returns)) if seat != result.seat]
@@ -219,7 +220,9 @@ def _blocks(results: Sequence[MatchResult], players: int) -> list[list[float]]:
 def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) -> AnchorScore:
     scores = [score for result in results for score in _compared(result)]
     if not scores:
-        raise ValueError(f"no match against {anchor} counted: {[r.reason for r in results]}")
+        raise ValueError(
+            f"no match against {anchor} counted; they ended with {[r.reason for r in results]}"
+        )
     returns = [r.my_return for r in results if r.my_return is not None]
     score = sum(scores) / len(scores)
     low, high = _wilson(score, len(scores))
@@ -237,7 +240,7 @@ def _score(anchor: str, rating: float | None, results: Sequence[MatchResult]) ->
 
 
 def _wilson(p: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """95 % interval of a rate (E. B. Wilson, JASA 22, 1927)."""
+    """Return the 95 % interval of a rate (E. B. Wilson, JASA 22, 1927)."""
     middle = p + z * z / (2 * n)
     half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n

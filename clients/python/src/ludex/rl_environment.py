@@ -1,6 +1,6 @@
-"""Time steps as OpenSpiel's ``rl_environment`` gives them; no library is needed.
+"""Time steps as in OpenSpiel's ``rl_environment``; no library is needed.
 
-Agents that were written for it run against Ludex when the import is changed::
+Agents that were written for OpenSpiel run against Ludex if you change the import::
 
     from ludex import rl_environment
 
@@ -29,7 +29,7 @@ SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
 
 
 class StepType(enum.Enum):
-    """Where in an episode a time step is."""
+    """The place of a time step in its episode."""
 
     FIRST = 0
     MID = 1
@@ -53,11 +53,11 @@ class TimeStep(NamedTuple):
 
     Attributes:
         observations: ``info_state``: a flat ``float32`` array for each player; ``legal_actions``:
-            a list of ids for each; ``current_player``: a seat, -2 when several act together, -4 at
+            a list of ids for each; ``current_player``: a seat, -2 if several act together, -4 at
             the end; ``serialized_state``: always empty.
         rewards: one for each player; ``None`` in the first step.
         discounts: one for each player, 0 in the last step; ``None`` in the first.
-        step_type: where in the episode this is.
+        step_type: the place of the step in its episode.
     """
 
     observations: dict[str, Any]
@@ -82,19 +82,19 @@ class TimeStep(NamedTuple):
         return self.current_player() == SIMULTANEOUS_PLAYER_ID
 
     def current_player(self) -> int:
-        """Return who is to act."""
+        """Return the player to act."""
         return int(self.observations["current_player"])
 
 
 class ObservationType(enum.Enum):
-    """What ``info_state`` holds."""
+    """The contents of ``info_state``."""
 
     OBSERVATION = 0
     INFORMATION_STATE = 1
 
 
 class Environment:
-    """A game whose every player is an agent of yours. An illegal action loses the episode."""
+    """A game in which you play every seat. An illegal action loses the episode."""
 
     def __init__(
         self,
@@ -112,17 +112,17 @@ class Environment:
 
         Args:
             game: id of the game, or its whole string with parameters.
-            discount: what ``discounts`` hold before the last step.
-            observation_type: by default the information state where the game has one, as in
+            discount: the value of ``discounts`` before the last step.
+            observation_type: by default the information state if the game has one, as in
                 OpenSpiel.
             params: parameters of the game.
             url: the server; by default a local one that all environments of this process share.
             token: access token.
-            max_steps: truncate episodes after so many moves of all seats.
-            layout: ``"openspiel"``: observations with OpenSpiel's arrays, where the game has them.
+            max_steps: truncate an episode after this many moves of all seats.
+            layout: ``"openspiel"``: observations with OpenSpiel's arrays, if the game has them.
 
         Raises:
-            LudexError: ``bad_field``: the game has no such observation; or what the server refused:
+            LudexError: ``bad_field``: the game has no such observation; or an error of the server:
                 ``unknown_game``, ``bad_params``, ...
         """
         recall = None if layout is None else False
@@ -155,11 +155,11 @@ class Environment:
 
     @property
     def max_game_length(self) -> int:
-        """Most moves of an episode."""
+        """The greatest number of moves in an episode."""
         return self._table.spec.max_length
 
     def observation_spec(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the observations; begins an episode if there is none."""
+        """Return the shapes of the observations; if no episode is running, begin one."""
         if self._ended:
             self.reset()
         size = len(self._state(0))
@@ -176,7 +176,7 @@ class Environment:
         return {"num_actions": count, "min": 0, "max": count - 1, "dtype": int}
 
     def reset(self, seed: int | None = None) -> TimeStep:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -186,20 +186,20 @@ class Environment:
         return TimeStep(self._observations(), None, None, StepType.FIRST)
 
     def step(self, actions: Sequence[Any]) -> TimeStep:
-        """Play the action of the player to act, or of all; after the last step begin anew.
+        """Play an action or a joint action; after the last step, begin a new episode instead.
 
         Args:
-            actions: one action; in a game that is not turn-based one for each player, of which
-                only those of the players to act count.
+            actions: one action; in a game that is not turn-based, one for each player. Only the
+                actions of the players to act count.
 
         Raises:
-            LudexError: ``bad_shape``: another number of actions; ``session_lost``, ...
-            TypeError: an action is no integer.
+            LudexError: ``bad_shape``: the number of actions is wrong; ``session_lost``, ...
+            TypeError: an action is not an integer.
         """
         if len(actions) != self.num_actions_per_step:
             raise LudexError(
                 "bad_shape",
-                f"{len(actions)} actions were given, {self.name} takes {self.num_actions_per_step}",
+                f"{self.name} takes {self.num_actions_per_step} actions, not {len(actions)}",
                 got=len(actions),
                 allowed=[self.num_actions_per_step],
             )

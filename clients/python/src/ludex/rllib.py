@@ -1,4 +1,4 @@
-"""RLlib: every seat is an agent, ``player_0``, ``player_1``, ..., observed when it is to act.
+"""RLlib: every seat is an agent, ``player_0``, ``player_1``, ..., observed when it must act.
 
 ::
 
@@ -6,7 +6,7 @@
 
     config = PPOConfig().environment(LudexMultiAgentEnv, env_config={"game": "connect_four"})
 
-Observations are dicts as RLlib's action masking takes them: ``observations`` and ``action_mask``.
+Observations are dicts for RLlib's action masking: ``observations`` and ``action_mask``.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ OPTIONS = ("game", "params", "url", "token", "max_steps", "flatten")
 
 
 class LudexMultiAgentEnv(MultiAgentEnv):
-    """A game whose seats are agents. An illegal action loses the episode."""
+    """A game in which every seat is an agent. An illegal action loses the episode."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Open the environment.
 
         Args:
-            config: RLlib's ``env_config``: ``game``, an id; ``params``, the game's own parameters;
-                ``url`` and ``token`` of the server (by default a local one for each process);
-                ``max_steps``, to truncate episodes; ``flatten``, true by default: observations are
-                ``float32`` vectors, as RLlib's default networks take boards for images.
+            config: RLlib's ``env_config``: ``game``, an id; ``params``, the parameters of the
+                game; ``url`` and ``token`` of the server (by default a local one for each
+                process); ``max_steps``, which truncates episodes; ``flatten``, true by default:
+                observations are ``float32`` vectors, because RLlib's default networks would treat
+                boards as images.
 
         Raises:
-            LudexError: what the server refused: ``unknown_game``, ``bad_params``, ...
-            TypeError: there is no such entry in ``config``.
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+            TypeError: ``config`` has an unknown entry, or ``game`` is missing.
         """
         super().__init__()
         unknown = sorted(set(config) - set(OPTIONS))
         if unknown or "game" not in config:
-            raise TypeError(
-                f"env_config has {', '.join(OPTIONS)}, not {', '.join(unknown) or '{}'}"
-            )
+            fault = f"has unknown entries: {', '.join(unknown)}" if unknown else "needs a game"
+            raise TypeError(f"env_config {fault}; its entries are {', '.join(OPTIONS)}")
         opening = Opening(**{key: config[key] for key in config if key != "flatten"})
         self._flatten = bool(config.get("flatten", True))
         self._table = Table(opening)
@@ -76,7 +76,7 @@ class LudexMultiAgentEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Returns:
             Observations of the seats that act first, and empty infos.
@@ -94,12 +94,12 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         """Play the actions of the agents that were observed.
 
         Returns:
-            Observations of the seats that act next, of all at the end; rewards of these, and of
-            whom else something was earned or lost; terminated, truncated; infos.
+            Observations of the seats that act next, or of all seats at the end; rewards of these
+            seats and of all others with a reward other than 0; terminated, truncated; infos.
 
         Raises:
-            LudexError: ``env_over`` when the episode is over; ``session_lost``, ...
-            KeyError: an agent that acts has no action.
+            LudexError: ``env_over`` if the episode is over; ``session_lost``, ...
+            KeyError: the action of an agent that must act is missing.
         """
         table, agents = self._table, self.possible_agents
         table.step({agents.index(agent): action for agent, action in action_dict.items()})

@@ -1,4 +1,4 @@
-"""Stable-Baselines3: a ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` asks for.
+"""Stable-Baselines3: a ``VecEnv`` with the masks that sb3-contrib's ``MaskablePPO`` needs.
 
 ::
 
@@ -31,10 +31,10 @@ Indices = int | Iterable[int] | None
 
 
 class LudexVecEnv(VecEnv):
-    """Environments that are stepped by one message; one seat of each is the agent's.
+    """Environments that are stepped by one message; the agent has one seat in each.
 
-    As Stable-Baselines3 wants it, an environment whose episode has ended is in its next episode
-    already: the last observation is in its info under ``terminal_observation``, beside
+    As Stable-Baselines3 requires, an environment begins its next episode as soon as one has ended.
+    Its info then has the last observation under ``terminal_observation``, and
     ``TimeLimit.truncated`` and ``illegal``.
     """
 
@@ -51,12 +51,12 @@ class LudexVecEnv(VecEnv):
         max_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        """Open the environments; the arguments are :class:`ludex.gymnasium.LudexVectorEnv`'s.
+        """Open the environments; for the arguments see :class:`ludex.gymnasium.LudexVectorEnv`.
 
         Raises:
-            LudexError: what the server refused: ``unknown_game``, ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
-            ValueError: there is no such seat.
+            LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
+            TypeError: an opponent is neither an agent's spec nor callable.
+            ValueError: the seat does not exist.
         """
         opening = Opening(game, params, url, token, max_steps)
         self.arena = open_arena(opening, num_envs, opponent, seat)
@@ -66,7 +66,7 @@ class LudexVecEnv(VecEnv):
         super().__init__(num_envs, observation_space(self.game), spaces.Discrete(self.game.actions))
 
     def reset(self) -> Array:
-        """Begin episodes in all environments, with the seeds of :meth:`seed` if it was called.
+        """Begin episodes in all environments, with the seeds of :meth:`seed`, if it was called.
 
         Raises:
             LudexError: ``session_lost``, ...
@@ -90,8 +90,8 @@ class LudexVecEnv(VecEnv):
 
         Raises:
             LudexError: ``env_over`` before the first reset; ``session_lost``, ...
-            RuntimeError: no actions were given.
-            ValueError: not one integer for each environment.
+            RuntimeError: :meth:`step_async` was not called.
+            ValueError: the actions are not one integer for each environment.
         """
         if self._actions is None:
             raise RuntimeError("call step_async() first")
@@ -120,11 +120,11 @@ class LudexVecEnv(VecEnv):
         return mask
 
     def set_opponent(self, opponent: Opponent | Sequence[Opponent]) -> None:
-        """Replace the opponents, in every environment from its next episode on.
+        """Replace the opponents; each environment uses the new ones from its next episode on.
 
         Raises:
             LudexError: ``unknown_agent``, ...
-            TypeError: there is no such form of opponent.
+            TypeError: an opponent is neither an agent's spec nor callable.
         """
         self.arena.set_opponent(opponent)
 
@@ -132,15 +132,16 @@ class LudexVecEnv(VecEnv):
         """Close the environments and their connection. May be called twice."""
         self.arena.close()
 
-    # What Stable-Baselines3 asks of single environments.
+    # What Stable-Baselines3 requires of single environments.
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
         """Return an attribute of each environment.
 
-        That is ``render_mode``, a method such as ``action_masks``, or what :meth:`set_attr` set.
+        It is ``render_mode``, a method such as ``action_masks``, or a value that
+        :meth:`set_attr` has set.
 
         Raises:
-            AttributeError: there is none of this name.
+            AttributeError: there is no attribute of this name.
         """
         chosen = list(self._get_indices(indices))
         if attr_name in self._own:
@@ -148,7 +149,7 @@ class LudexVecEnv(VecEnv):
         return [self._method(attr_name, index) for index in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the environments; it means nothing here."""
+        """Set an attribute of the environments; it has no effect here."""
         values = self._own.setdefault(attr_name, [None] * self.num_envs)
         for index in self._get_indices(indices):
             values[index] = value
@@ -159,7 +160,7 @@ class LudexVecEnv(VecEnv):
         """Call a method of the environments: ``action_masks``, ``render``, ``set_opponent``.
 
         Raises:
-            AttributeError: there is none of this name.
+            AttributeError: there is no method of this name.
         """
         chosen = list(self._get_indices(indices))
         if method_name == "set_opponent":
@@ -168,7 +169,7 @@ class LudexVecEnv(VecEnv):
         return [self._method(method_name, index)(*args, **kwargs) for index in chosen]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Indices = None) -> list[bool]:
-        """Tell that no environment is wrapped."""
+        """Return False for each environment: none is wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
@@ -182,7 +183,7 @@ class LudexVecEnv(VecEnv):
             return lambda: self._render(index)
         if name == "set_opponent":
             return self.set_opponent
-        raise AttributeError(f"an environment of Ludex has no attribute {name!r}")
+        raise AttributeError(f"a Ludex environment has no attribute {name!r}")
 
     def _render(self, index: int) -> str | None:
         text = self.arena.text(index)

@@ -1,8 +1,9 @@
 """A session: requests and replies over connections that may be lost and resumed.
 
-Section 7 of docs/protocol.md in one place, for both planes: a lost connection is made again,
-``hello`` names the session, its key and the last event seen of every match, and the requests that
-were not answered go out again with their old ids. The server executes none of them twice.
+This implements section 7 of docs/protocol.md for both planes. After a lost connection the client
+connects again. Its ``hello`` names the session, its key and the last event seen of every match.
+Requests without an answer are sent again with their old ids; the server executes none of them
+twice.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ CONNECT_SECONDS = 10.0
 FIRST_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 
-# Close codes after which the session cannot be resumed, and the error code that each becomes.
-# 4005 (idle) ends one too, but one with nothing at stake: a new session takes its place.
+# Close codes after which the session cannot be resumed, and the error code for each. 4005 (idle)
+# ends a session too, but one without matches or environments, so a new session replaces it.
 FATAL = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
 IDLE, RATE = 4005, 4004
 
 
 class Session:
-    """One client's session with one server (or with whichever of several answers).
+    """One client's session with one server, or with the first of several that answers.
 
-    Not for use from several threads at once: open a session for each.
+    A session is for one thread; open one for each thread.
 
     Attributes:
         welcome: the last ``welcome`` message.
-        generation: counts sessions; what belongs to an older one (its environments) is gone.
-        seen: match id -> the last ``seq`` seen, sent when resuming.
-        envs: numbers of the environments that are open.
+        generation: counts sessions; the environments of an older session are gone.
+        seen: match id -> the last ``seq`` seen; sent on resume.
+        envs: numbers of the open environments.
     """
 
     def __init__(
@@ -57,17 +58,17 @@ class Session:
             token: the access token, if the server wants one.
             agent: ``{name, version?, kind?}``, needed to take seats.
             reclaim: take over the seats that the agent's name still holds.
-            patience: seconds to go on trying once a connection is lost; ``None``: as long as the
-                server keeps the session (60 s if it does not say). The first connection is tried
-                for ``FIRST_SECONDS`` then.
-            on_welcome: called with every ``welcome`` after the first, before requests are re-sent.
+            patience: how many seconds to try to connect, first and after a loss. ``None``: first
+                ``FIRST_SECONDS``, later as long as the server keeps the session (60 s if it does
+                not say).
+            on_welcome: called with every ``welcome`` after the first.
 
         Raises:
-            LudexError: ``connection_lost`` when nobody answers, else what the server refused.
+            LudexError: ``connection_lost`` if no server answers, or an error of the server.
         """
         self.urls = [normal_url(url) for url in ([urls] if isinstance(urls, str) else urls)]
         if not self.urls:
-            raise LudexError("bad_field", "no server URL given", path="url")
+            raise LudexError("bad_field", "no server URL was given", path="url")
         self.welcome: Message = {}
         self.generation = 0
         self.seen: dict[str, int] = {}
@@ -89,17 +90,17 @@ class Session:
     # Requests.
 
     def post(self, kind: str, *, bound: bool = True, **fields: Any) -> int:
-        """Send a request and return its id; its reply comes from :meth:`wait` or :meth:`receive`.
+        """Send a request and return its id; :meth:`wait` or :meth:`receive` returns its reply.
 
         Args:
             kind: the message's ``type``.
-            bound: it means something in this session only. Should the server have forgotten the
-                session, a bound request is answered with ``session_lost``; others go out again.
+            bound: the request has a meaning only in this session. If the server has forgotten the
+                session, a bound request fails with ``session_lost``; others are sent again.
             fields: the message's other fields; ``None`` means absent.
 
         Raises:
             LudexError: the connection is lost for good.
-            TypeError: a field has no MessagePack form.
+            TypeError: a field cannot be written in MessagePack.
         """
         number = self._next_id
         packed = pack({"type": kind, "id": number, **fields})
@@ -112,14 +113,14 @@ class Session:
         return number
 
     def wait(self, number: int) -> Message:
-        """Return the reply to request ``number``; events that come first are dropped.
+        """Return the reply to request ``number``; events that come before it are dropped.
 
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
         """
         while number not in self._replies:
             if number not in self._unanswered:
-                raise LudexError("session_lost", f"request {number} is not under way")
+                raise LudexError("session_lost", f"request {number} does not wait for a reply")
             message = self.receive()
             if message is not None and "re" in message:
                 self._replies[message["re"]] = message
@@ -131,8 +132,8 @@ class Session:
     def call(self, kind: str, *, bound: bool = True, **fields: Any) -> Message:
         """Send a request and return its reply.
 
-        A request refused for its rate alone (``rate_limited``, ``window_full``) goes out again
-        after the time that the server names, for as long as the session's patience lasts.
+        If the server refuses a request only for its rate (``rate_limited``, ``window_full``), it is
+        sent again after the time that the server names, as long as the session's patience lasts.
 
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
@@ -153,12 +154,11 @@ class Session:
     def receive(self, timeout: float | None = None) -> Message | None:
         """Return the next reply or event, or ``None`` after ``timeout`` seconds without one.
 
-        Replies to requests that are not under way (answered before) are dropped. A lost
-        connection is resumed inside.
+        Second replies to the same request are dropped. A lost connection is resumed here.
 
         Raises:
             LudexError: the connection is lost for good, or the server reported an error that
-                concerns no request.
+                does not belong to a request.
         """
         while True:
             if self._local:
@@ -202,7 +202,7 @@ class Session:
 
     @property
     def patience(self) -> float:
-        """Seconds to go on trying once a connection is lost."""
+        """How many seconds to try to reconnect after a loss."""
         if self._patience is not None:
             return self._patience
         return float(self.limits.get("grace_ms", 60_000)) / 1000
@@ -214,9 +214,9 @@ class Session:
         return limits
 
     def close(self) -> None:
-        """Free what is open on the server and end the session. May be called twice."""
+        """Free the environments on the server and end the session. May be called twice."""
         if self._connection is not None:
-            # Nobody waits for the answers, and a line that is cut now need not be mended.
+            # The answers do not matter, and neither does a connection that is lost now.
             with contextlib.suppress(ConnectionLost):
                 for number, env in enumerate(sorted(self.envs), self._next_id):
                     self._connection.send(pack({"type": "close", "id": number, "env": env}))
@@ -226,7 +226,7 @@ class Session:
         self._resumable = False
 
     def cut(self) -> None:
-        """Drop the connection without a word, to test what follows."""
+        """Drop the connection without a close frame, for tests."""
         if self._connection is not None:
             self._connection.cut()
 
@@ -254,7 +254,7 @@ class Session:
         self._connect(self.patience)
 
     def _connect(self, patience: float) -> None:
-        """Connect to one of the servers, say hello, and send what was not answered."""
+        """Connect to one of the servers, say hello, and send requests without an answer again."""
         end = time.monotonic() + patience
         pause = FIRST_PAUSE
         attempt = 0
@@ -329,7 +329,7 @@ class Session:
             self._on_welcome(message)
 
     def _begin_anew(self) -> None:
-        """Answer what only the old session could have answered; the rest goes out again."""
+        """Fail the requests that are bound to the old session; the others are sent again."""
         self.generation += 1
         self.envs.clear()
         for number, (_, bound) in list(self._unanswered.items()):
@@ -340,7 +340,8 @@ class Session:
                         "type": "error",
                         "re": number,
                         "code": "session_lost",
-                        "message": "the server no longer knows this session: open again",
+                        "message": "the server no longer knows this session: "
+                        "open the environments again",
                         "fault": "server",
                         "retry": False,
                     }

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Share(NamedTuple):
-    """What one server has to do with a call.
+    """One server's share of a call.
 
     Attributes:
         vec: its environments.
@@ -30,14 +30,14 @@ class _Share(NamedTuple):
 
 
 class ShardedVecEnv:
-    """A batch of environments over several servers, used as a :class:`VecEnv` is.
+    """A batch of environments over several servers, used like a :class:`VecEnv`.
 
-    Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Environment i is on one
-    server for good, and each server steps its share at the same time as the others. Seeds are
-    handed out by the index in the whole, so the results are those of one server.
+    Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays on
+    its server, and the servers step their shares at the same time. Seeds follow the index in the
+    whole batch, so the results equal those of one server.
 
-    Where one server refuses its share of a call (an illegal action), the others have moved: that is
-    the one difference. Arrays that the shares are put together in are fresh, not views of messages.
+    There is one difference: if one server refuses its share of a call (an illegal action), the
+    others have already moved. The arrays are new, not views of messages.
 
     Attributes:
         spec: the game.
@@ -59,7 +59,7 @@ class ShardedVecEnv:
 
     @property
     def seats(self) -> list[str]:
-        """Who plays each seat; ``"agent"`` is the client."""
+        """The player of each seat; ``"agent"`` is the client."""
         return self.shards[0].seats
 
     @property
@@ -69,7 +69,7 @@ class ShardedVecEnv:
 
     @property
     def in_flight(self) -> int:
-        """How many batches were sent and not received yet."""
+        """How many steps were sent whose batches were not received yet."""
         return len(self._flying)
 
     def close(self) -> None:
@@ -88,11 +88,11 @@ class ShardedVecEnv:
         envs: Sequence[int] | Array | None = None,
         seats: Sequence[str] | None = None,
     ) -> Batch:
-        """Begin new episodes, as :meth:`VecEnv.reset` does.
+        """Begin new episodes, like :meth:`VecEnv.reset`.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
-            ValueError: not one seed for each environment.
+            ValueError: the number of seeds is not that of the environments.
             RuntimeError: batches are in flight.
         """
         self._settled()
@@ -106,16 +106,18 @@ class ShardedVecEnv:
 
         shares = self._shares(envs)
         if seats is not None and len(shares) < len(self.shards):
-            raise ValueError("seats are replaced on all servers: name environments of each")
+            raise ValueError(
+                "seats must be replaced on all servers: name environments of every server"
+            )
         return self._join(shares, self._all(shares, reset))
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
-        """Make one move in every environment, or in ``envs``, as :meth:`VecEnv.step` does.
+        """Make one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
 
         Raises:
-            LudexError: ``illegal_action``, ``env_over``, ``bad_shape``, ...: nothing has moved on
-                the server that refused; the others have moved.
-            ValueError: not one entry for each environment.
+            LudexError: ``illegal_action``, ``env_over``, ``bad_shape``, ...: the environments of
+                the server that refused are unchanged; the others have moved.
+            ValueError: the number of entries is not that of the environments.
             RuntimeError: batches are in flight.
         """
         self._settled()
@@ -123,12 +125,12 @@ class ShardedVecEnv:
         return self.recv()
 
     def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
-        """Send a step without waiting, as :meth:`VecEnv.send` does.
+        """Send a step without waiting, like :meth:`VecEnv.send`.
 
         Raises:
             LudexError: a connection is lost for good.
-            ValueError: not one entry for each environment.
-            RuntimeError: two batches are in flight already.
+            ValueError: the number of entries is not that of the environments.
+            RuntimeError: two batches are already in flight.
         """
         if not isinstance(actions, (list, tuple)):
             actions = np.asarray(actions)
@@ -146,7 +148,7 @@ class ShardedVecEnv:
         self._flying.append(shares)
 
     def recv(self) -> Batch:
-        """Return the batch of the oldest :meth:`send` that was not received yet.
+        """Return the batch of the oldest :meth:`send` whose batch was not received yet.
 
         Raises:
             LudexError: a server refused its share of that step.
@@ -190,8 +192,8 @@ class ShardedVecEnv:
         """Put snapshots back, one for each environment (or of ``envs``).
 
         Raises:
-            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
-            ValueError: not one for each environment.
+            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
+            ValueError: the number of snapshots is not that of the environments.
         """
         self._settled()
         if len(items) != self._rows(envs):
@@ -206,15 +208,19 @@ class ShardedVecEnv:
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
     ) -> ShardedVecEnv:
-        """Return a new batch with equal states and the same chance, or fresh chance by ``seed``.
+        """Return a new batch with equal states and the same future chance events.
+
+        Args:
+            envs: the environments, ascending, because each copy stays on its server.
+            seed: new chance events, from this seed.
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
-            ValueError: ``envs`` is not ascending: a copy stays on its server.
+            ValueError: ``envs`` is not ascending.
         """
         self._settled()
         if envs is not None and (np.diff(np.asarray(envs)) <= 0).any():
-            raise ValueError("environments on several servers are cloned in ascending order")
+            raise ValueError("environments on several servers must be named in ascending order")
 
         def clone(share: _Share) -> VecEnv:
             base = None if seed is None else (seed + int(share.rows[0])) % 2**64
@@ -222,7 +228,7 @@ class ShardedVecEnv:
 
         return ShardedVecEnv(self._all(self._shares(envs), clone))
 
-    # Who has to do with what.
+    # The shares of the servers.
 
     def _rows(self, envs: Sequence[int] | Array | None) -> int:
         return self.num_envs if envs is None else len(envs)
@@ -251,7 +257,7 @@ class ShardedVecEnv:
             if rows.size:
                 shares.append(_Share(vec, named[rows] - self._begins[index], rows))
         if not shares:
-            raise ValueError("no environment is named")
+            raise ValueError("envs is empty: name at least one environment")
         return shares
 
     def _settled(self) -> None:
@@ -259,20 +265,20 @@ class ShardedVecEnv:
             raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:
-        """Do something on every server; the first failure is raised after the last is done."""
+        """Call ``do`` for every server; raise the first failure after the last call."""
         done: list[T] = []
         failure: LudexError | None = None
         for share in shares:
             try:
                 done.append(do(share))
             except LudexError as error:
-                failure = failure or _told(error, share)
+                failure = failure or _relocated(error, share)
         if failure is not None:
             raise failure
         return done
 
     def _join(self, shares: list[_Share], parts: list[Batch]) -> Batch:
-        """Put the servers' batches together in the order of the call."""
+        """Join the servers' batches in the order of the call."""
         first = parts[0]
         if len(parts) == 1:
             return first
@@ -285,7 +291,7 @@ class ShardedVecEnv:
             return None if found[0] is None else _placed(shares, found)
 
         rows = sum(len(share.rows) for share in shares)
-        illegal = [_told_rows(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
+        illegal = [_rows_of(s, p.illegal) for s, p in zip(shares, parts, strict=True)]
         named = None
         if shares[0].envs is not None:
             begins = [self._begins[self.shards.index(share.vec)] for share in shares]
@@ -313,15 +319,15 @@ class ShardedVecEnv:
         )
 
 
-def _told(error: LudexError, share: Any) -> LudexError:
-    """Let an error name the position in the whole call."""
+def _relocated(error: LudexError, share: Any) -> LudexError:
+    """Make an error name the position in the whole call."""
     if isinstance(share, _Share) and error.at is not None and error.path != "moves":
         rows = share.rows.tolist()
         error.at = rows[error.at] if error.at < len(rows) else error.at
     return error
 
 
-def _told_rows(share: _Share, rows: Array | None) -> Array:
+def _rows_of(share: _Share, rows: Array | None) -> Array:
     own: Array = share.rows[[] if rows is None else rows].astype(np.uint32)
     return own
 
@@ -335,7 +341,7 @@ def _placed(shares: list[_Share], parts: list[list[Any]]) -> list[Any]:
 
 
 def _dense(shares: list[_Share], parts: list[Any]) -> Any:
-    """Put rows of arrays (or of dicts of arrays) where they belong."""
+    """Join arrays (or dicts of arrays), with each row at its position in the call."""
     if parts[0] is None:
         return None
     if isinstance(parts[0], dict):
@@ -347,9 +353,10 @@ def _dense(shares: list[_Share], parts: list[Any]) -> Any:
 
 
 def _ragged(shares: list[_Share], parts: list[Ragged], rows: int) -> tuple[Ragged, Array]:
-    """Put ragged rows where they belong; with, for each value, its place in the parts end to end.
+    """Join ragged rows, with each row at its position in the call.
 
-    A part may have several ragged rows for each row of the call, one per seat.
+    Also returns, for each value, its index in the concatenated parts. A part may have several
+    ragged rows for each row of the call, one per seat.
     """
     each = sum(len(part.at) - 1 for part in parts) // rows
     begins, lengths = np.empty(rows * each, np.int64), np.empty(rows * each, np.int64)
@@ -385,7 +392,7 @@ def _final(shares: list[_Share], parts: list[Final | None]) -> Final | None:
     given = [(s, part) for s, part in zip(shares, parts, strict=True) if part is not None]
     if not given:
         return None
-    at = np.concatenate([_told_rows(share, part.at) for share, part in given])
+    at = np.concatenate([_rows_of(share, part.at) for share, part in given])
     order = np.argsort(at, kind="stable")
 
     def put(name: str) -> Any:
@@ -412,6 +419,6 @@ def _skipped(shares: list[_Share], parts: list[Skipped | None]) -> Skipped | Non
     given = [(s, part) for s, part in zip(shares, parts, strict=True) if part is not None]
     if not given:
         return None
-    at = np.concatenate([_told_rows(share, part.at) for share, part in given])
+    at = np.concatenate([_rows_of(share, part.at) for share, part in given])
     order = np.argsort(at, kind="stable")
     return Skipped(at[order], np.concatenate([part.returns for _, part in given])[order])

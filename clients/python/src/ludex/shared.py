@@ -1,4 +1,4 @@
-"""One local server for all that name none: ``url=None``."""
+"""The local server that all environments without a ``url`` share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _server: Server | None = None
 
 
 def shared_url() -> str:
-    """Return the URL of this process's shared server, which is started when first asked for.
+    """Return the URL of this process's shared server; the first call starts it.
 
-    It ends with the process. A process that was forked after the start uses its parent's.
+    The server ends with the process. A process that is forked after the start uses its parent's.
 
     Raises:
-        LudexError: ``not_installed`` when there is no ``ludex`` program.
+        LudexError: ``not_installed`` if there is no ``ludex`` program.
     """
     global _server
     with _lock:

@@ -1,4 +1,4 @@
-"""What a game is: the ``spec`` of section 3 of docs/protocol.md."""
+"""The description of a game: the ``spec`` of section 3 of docs/protocol.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Spec:
         string: the canonical game string, e.g. ``"connect_four(rows=6,columns=7)"``.
         params: all parameters.
         rules: version of the rules.
-        hash: equal hash means that policies and records carry over.
+        hash: policies and records carry over between games with equal hashes.
         players: number of seats, P.
         seats: their names, in seat order.
         dynamics: ``"sequential"``, ``"simultaneous"`` or ``"mixed"``.
@@ -39,15 +39,15 @@ class Spec:
         information: ``"perfect"`` or ``"imperfect"``.
         utility: ``"zero_sum"``, ``"constant_sum"``, ``"general_sum"`` or ``"identical"``.
         rewards: ``"terminal"`` or ``"step"``.
-        min_return: least return of a seat.
-        max_return: greatest return of a seat.
-        max_length: most moves of an episode.
+        min_return: the lowest return of a seat.
+        max_return: the highest return of a seat.
+        max_length: the greatest number of moves in an episode.
         actions: number of action ids, A; ids are 0..A.
         max_chance: number of chance outcome ids.
         legal: ``"ids"`` or ``"ranges"``, the form of legal actions in matches.
         views: the views that the game offers.
-        text: the rules page (Markdown), when it was asked for.
-        raw: the whole map as it came, with fields that this class does not name.
+        text: the rules page (Markdown), if it was requested.
+        raw: the whole map as it was received, with fields that this class does not have.
     """
 
     game: str
@@ -74,7 +74,7 @@ class Spec:
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Spec:
-        """Make a spec of the map on the wire; what it leaves out gets a neutral value."""
+        """Make a spec from the map of a message; a missing field gets a neutral value."""
         return cls(
             game=raw["game"],
             string=raw.get("string") or raw["game"],
@@ -100,7 +100,7 @@ class Spec:
         )
 
     def array(self, view: str = "tensor") -> dict[str, Any]:
-        """Return what the array of a view is: type ``d``, shape ``s``, ``low`` and ``high``.
+        """Return the facts of a view's array: type ``d``, shape ``s``, ``low`` and ``high``.
 
         Raises:
             LudexError: ``bad_field``: the game has no such array.
@@ -108,7 +108,7 @@ class Spec:
         if not self.views.get(view):
             raise LudexError(
                 "bad_field",
-                f"{self.game} has no arrays {view!r}: play it with ludex.Client.open",
+                f"{self.game} has no array for the view {view!r}: play it with ludex.Client.open",
                 path="views",
             )
         (array,) = self.views[view].values()

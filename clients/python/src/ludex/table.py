@@ -1,4 +1,4 @@
-"""One environment in which every seat is ours: what the multi-agent adapters have in common."""
+"""One environment in which the client plays every seat; the multi-agent adapters use it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .vec import Batch
 
 
 class Table:
-    """One environment, every seat of which is ours. An illegal action loses the episode.
+    """One environment in which the client plays every seat. An illegal action loses the episode.
 
     Attributes:
         spec: the game.
-        acting: the seats to act, ascending; none when the episode is over.
-        rewards: of every seat, by the last step.
-        terminated: over by the rules.
-        truncated: cut off by ``max_steps``.
+        acting: the seats to act, ascending; empty if the episode is over.
+        rewards: the rewards of all seats in the last step.
+        terminated: whether the episode ended by the rules.
+        truncated: whether ``max_steps`` cut the episode off.
         illegal: the seat that ended the episode by an illegal action, if one did.
     """
 
@@ -42,7 +42,7 @@ class Table:
             recall: whether :meth:`obs` is the perfect-recall form; ``None``: if the game has it.
 
         Raises:
-            LudexError: ``bad_field``: the game has no such array; or what the server refused:
+            LudexError: ``bad_field``: the game has no such array; or an error of the server:
                 ``unknown_game``, ``bad_params``, ...
         """
         with opening.client() as client:
@@ -73,16 +73,16 @@ class Table:
 
     @property
     def over(self) -> bool:
-        """Whether the episode has ended, either way."""
+        """Whether the episode has terminated or was truncated."""
         return self.terminated or self.truncated
 
     @property
     def together(self) -> bool:
-        """Whether the seats to act do so at the same time."""
+        """Whether the seats to act move at the same time."""
         return self._batch is not None and int(self._batch.to_move[0]) == SIMULTANEOUS
 
     def reset(self, seed: int | None = None) -> None:
-        """Begin an episode; without a seed the series of the last seed goes on.
+        """Begin an episode; without a seed the series of the last seed continues.
 
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
@@ -91,20 +91,20 @@ class Table:
         self._take(self._vec.reset(seed))
 
     def step(self, actions: Mapping[int, Any]) -> None:
-        """Play the actions of the seats that act; those of others are ignored.
+        """Play the actions of the seats that act; those of other seats are ignored.
 
         Raises:
-            LudexError: ``env_over`` when the episode is over or there is none yet.
-            KeyError: a seat that acts has no action.
-            TypeError: an action is no integer.
+            LudexError: ``env_over`` if the episode is over or none has begun.
+            KeyError: the action of a seat that must act is missing.
+            TypeError: an action is not an integer.
         """
         if not self.acting:
-            raise LudexError("env_over", "the episode is over: reset first")
+            raise LudexError("env_over", "the episode is over: call reset() first")
         row = np.full(self.spec.players, -1, np.int64)
         illegal = None
         for seat in self.acting:
             action = _integer(actions[seat])
-            # On the wire -1 means no action, and every number that is none is illegal.
+            # -1 means no action in a message, so every invalid number becomes one that is illegal.
             known = 0 <= action < self.spec.actions
             row[seat] = action if known else self.spec.actions
             if illegal is None and not (known and self._mask[seat, action]):
@@ -114,17 +114,17 @@ class Table:
         self.illegal = illegal
 
     def obs(self, seat: int) -> Array:
-        """Return a fresh copy of a seat's observation.
+        """Return a new copy of a seat's observation.
 
         Raises:
-            LudexError: there is no episode yet.
+            LudexError: no episode has begun.
         """
         shown = self._shown()
         view: Array = (shown.info if self._recall else shown.obs)[0, seat].copy()
         return view
 
     def mask(self, seat: int) -> Array:
-        """Return a fresh copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
+        """Return a new copy of a seat's legal actions, ``int8 [A]``; zeros if it does not act."""
         mask: Array = self._mask[seat].copy()
         return mask
 
@@ -132,7 +132,7 @@ class Table:
         """Return a seat's view as text, by default of the seat to move; a round trip.
 
         Raises:
-            LudexError: the game has no text, or there is no episode yet.
+            LudexError: the game has no text view, or no episode has begun.
         """
         self._shown()
         return self._vec.text(0, seat)
@@ -143,7 +143,7 @@ class Table:
 
     def _shown(self) -> Batch:
         if self._batch is None:
-            raise LudexError("env_over", "there is no episode yet: reset first")
+            raise LudexError("env_over", "there is no episode yet: call reset() first")
         return self._batch
 
     def _take(self, batch: Batch) -> None:
@@ -161,5 +161,5 @@ class Table:
 def _integer(action: Any) -> int:
     value = np.asarray(action)
     if value.size != 1 or value.dtype.kind not in "iub":
-        raise TypeError(f"an action is an integer, not {action!r}")
+        raise TypeError(f"an action must be an integer, not {action!r}")
     return int(value.item())

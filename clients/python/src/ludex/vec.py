@@ -17,17 +17,17 @@ IN_FLIGHT = 2
 class Final(NamedTuple):
     """The ends of the K episodes that ``same_step`` reset in this batch.
 
-    As in :class:`Batch`, what was not asked for is ``None``.
+    As in :class:`Batch`, a view that was not requested is ``None``.
 
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
-        seat: ``int8 [K]``: the client's seat in the ended episodes, when it had exactly one.
-        obs: the last views, as ``Batch.obs``, first axis K.
-        info: as ``obs``.
+        seat: ``int8 [K]``: the client's seat in the ended episodes, if it had exactly one.
+        obs: the last views, like ``Batch.obs``, first axis K.
+        info: like ``obs``.
         struct: a list of K.
         text: a list of K.
-        returns: sum of rewards of the ended episodes, ``float64 [K, P]``.
-        length: their moves, ``uint32 [K]``.
+        returns: the sums of rewards of the ended episodes, ``float64 [K, P]``.
+        length: their numbers of moves, ``uint32 [K]``.
     """
 
     at: Array
@@ -41,7 +41,7 @@ class Final(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Episodes that ended before the client could act (K of them).
+    """The K episodes that ended before the client could act.
 
     Attributes:
         at: rows of the batch, ``uint32 [K]``.
@@ -58,7 +58,7 @@ class Chance(NamedTuple):
     Attributes:
         at: offsets, ``uint32 [R + 1]``.
         values: outcome ids, ``uint32``.
-        probabilities: ``float64``, beside ``values``.
+        probabilities: ``float64``, one for each of ``values``.
     """
 
     at: Array
@@ -70,14 +70,14 @@ class Chance(NamedTuple):
 class Batch:
     """One row per environment named in the request, in its order: R rows, P seats, A actions.
 
-    Arrays are read-only views of the message. What was not asked for is ``None``.
+    Arrays are read-only views of the message. A field that was not requested is ``None``.
 
     Attributes:
         to_move: ``int8 [R]``: seat >= 0, -1 chance, -2 simultaneous, -4 over.
-        seat: ``int8 [R]``: the client's seat, when it has exactly one.
+        seat: ``int8 [R]``: the client's seat, if it has exactly one.
         obs: the array if the game has one tensor, else a dict; first axis R, or ``[R, P, ...]``
             with ``observer="all"``.
-        info: as ``obs``: the perfect-recall form.
+        info: like ``obs``: the perfect-recall form.
         struct: the structured views, a list of R.
         text: the views as text, a list of R.
         mask: legal actions of the seat that ``obs`` shows: ``uint8 [R, A]``; ``uint8
@@ -85,16 +85,16 @@ class Batch:
             :class:`Ragged` with ``mask="ids"``. With ``observer="all"`` one row per seat:
             ``[R, P, A]``, and R x P rows when ragged.
         chance: outcomes, with ``chance="client"`` only.
-        reward: ``float32 [R, P]`` since the client's previous action.
+        reward: ``float32 [R, P]``: the sums since the client's previous action.
         returns: ``float64 [R, P]``, sums over the episode so far (view ``returns``).
-        terminated: ``bool [R]``: over by the rules.
+        terminated: ``bool [R]``: ended by the rules.
         truncated: ``bool [R]``: cut off by ``max_steps``.
         length: ``uint32 [R]``: moves so far.
         episode: ``uint32 [R]``: number of the episode.
         final: last views of episodes that were reset in this step (``same_step``).
         illegal: ``uint32``: rows that lost by an illegal action (``on_illegal="lose"``).
         skipped: episodes that ended before the client could act.
-        envs: ``uint32 [R]``: the environments, when the request named some.
+        envs: ``uint32 [R]``: the environments, if the request named some.
     """
 
     to_move: Array
@@ -124,7 +124,7 @@ def decode_batch(frame: Message, players: int, actions: int, *, every_seat: bool
     """Read a ``batch`` message.
 
     Raises:
-        LudexError: ``protocol``, when a column does not fit the others.
+        LudexError: ``protocol`` if a column does not fit the others.
     """
     get = frame.get
     to_move = column(get("to_move"), I1)
@@ -187,8 +187,9 @@ def _skipped(value: Message, players: int) -> Skipped:
 class VecEnv(Handle):
     """A batch of environments; made by :meth:`ludex.Client.open_vec`.
 
-    :meth:`step` waits for its batch. :meth:`send` and :meth:`recv` do not: with two batches in
-    flight (of two halves of the environments, or one step behind) the wire costs nothing.
+    :meth:`step` waits for its batch. :meth:`send` does not, and :meth:`recv` fetches the batch
+    later. With two batches in flight (of two halves of the environments, or one step behind) the
+    program does not wait for the network.
     """
 
     def __init__(self, session: Any, opened: Message, request: dict[str, Any]) -> None:
@@ -198,7 +199,7 @@ class VecEnv(Handle):
 
     @property
     def in_flight(self) -> int:
-        """How many batches were sent and not received yet."""
+        """How many steps were sent whose batches were not received yet."""
         return len(self._flying)
 
     def reset(
@@ -213,9 +214,9 @@ class VecEnv(Handle):
 
         Args:
             seed: environment i gets the seed ``seed + i`` (modulo 2^64) and episode number 0.
-            seeds: one seed for each of ``envs`` instead.
+            seeds: instead of ``seed``, one for each of ``envs``.
             envs: the environments; by default all.
-            seats: replaces the opponents, in every environment from its next episode on.
+            seats: replaces the opponents; each environment uses them from its next episode on.
 
         Raises:
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
@@ -234,39 +235,39 @@ class VecEnv(Handle):
         return self._batch(reply)
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
-        """Make one move in every environment, or in ``envs``, and return what follows.
+        """Make one move in every environment, or in ``envs``, and return the batch that follows.
 
         Args:
-            actions: ``[R]`` action ids, or ``[R, P]`` when the game is not sequential and more
-                than one seat is ours: the acting seats' columns count, the others are -1; a row
-                of -1 leaves the environment as it is. A list with text, dicts or ``None`` in it
-                carries moves as people write them, and proposals.
+            actions: ``[R]`` action ids, or ``[R, P]`` if the game is not sequential and we have
+                more than one seat: the columns of the acting seats count, the others are -1. A
+                row of -1 leaves the environment unchanged. A list may also contain texts (moves
+                as people write them), dicts (proposals) and ``None``.
             envs: the environments; by default all.
 
         Raises:
-            LudexError: ``illegal_action`` (``.at`` is the row; nothing has moved), ``env_over``,
-                ``bad_shape``, ...
+            LudexError: ``illegal_action`` (``.at`` is the row; no environment has moved),
+                ``env_over``, ``bad_shape``, ...
             RuntimeError: batches are in flight.
         """
         self._settled()
         return self._batch(self._call("step", envs=indices(envs), **_moves(actions)))
 
     def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
-        """Send a step as :meth:`step` does, without waiting; at most two may be in flight.
+        """Send a step like :meth:`step`, without waiting; at most two may be in flight.
 
         Raises:
             LudexError: the connection is lost for good.
-            RuntimeError: two batches are in flight already.
+            RuntimeError: two batches are already in flight.
         """
         if len(self._flying) >= IN_FLIGHT:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
         self._flying.append(self._post("step", envs=indices(envs), **_moves(actions)))
 
     def recv(self) -> Batch:
-        """Return the batch of the oldest :meth:`send` that was not received yet.
+        """Return the batch of the oldest :meth:`send` whose batch was not received yet.
 
         Raises:
-            LudexError: that step was refused; nothing has moved by it.
+            LudexError: that step was refused; it has changed nothing.
             RuntimeError: nothing is in flight.
         """
         if not self._flying:
@@ -303,7 +304,7 @@ class VecEnv(Handle):
         """Put snapshots back, one for each environment (or of ``envs``).
 
         Raises:
-            LudexError: ``bad_snapshot``: not of this game, or no state that can be reached.
+            LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
         """
         self._settled()
         return self._batch(self._call("restore", envs=indices(envs), items=list(items)))
@@ -311,7 +312,11 @@ class VecEnv(Handle):
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
     ) -> VecEnv:
-        """Return a new handle with equal states and the same chance, or fresh chance by ``seed``.
+        """Return a new handle with equal states and the same future chance events.
+
+        Args:
+            envs: the environments; by default all.
+            seed: new chance events, from this seed.
 
         Raises:
             LudexError: ``limit``, ``unknown_env``, ...
@@ -331,7 +336,7 @@ class VecEnv(Handle):
 
 
 def _moves(actions: Any) -> dict[str, Any]:
-    """Pick the field that carries the moves: ids as a column, anything said as ``moves``."""
+    """Return the field for the moves: ``actions`` (a column) for ids only, else ``moves``."""
     if isinstance(actions, (list, tuple)) and any(_said(entry) for entry in actions):
         return {"moves": [entry if _said(entry) else int(entry) for entry in actions]}
     return {"actions": packed(actions, I4)}

@@ -1,8 +1,8 @@
 """One WebSocket connection that carries MessagePack maps.
 
-The upgrade, what is sent and the goodbye are the sans-IO half of the ``websockets`` library. The
-socket is ours, because the library's own synchronous client hands every message from a reader
-thread to the caller; and so is the way from the socket to the messages (``frames``).
+The upgrade, sending and closing use the sans-IO half of the ``websockets`` library. The socket and
+the reading of frames (``frames``) are our own code, because the library's synchronous client
+passes every message from a reader thread to the caller, which costs time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def normal_url(url: str) -> str:
     """Turn ``host:port``, ``http(s)://`` and ``ws(s)://`` into the ``ws(s)://`` URL.
 
     Raises:
-        LudexError: ``bad_field`` if it is no URL of a server.
+        LudexError: ``bad_field`` if it is not the URL of a server.
     """
     text = url if "://" in url else f"ws://{url}"
     parts = urlsplit(text)
@@ -57,24 +57,26 @@ def normal_url(url: str) -> str:
     try:
         parse_uri(text)
     except (InvalidURI, ValueError) as error:
-        raise LudexError("bad_field", f"{url!r} is no server URL: {error}", got=url) from error
+        raise LudexError(
+            "bad_field", f"{url!r} is not the URL of a server: {error}", got=url
+        ) from error
     return text
 
 
 class Connection:
     """An open WebSocket; reads and writes whole messages, blocking.
 
-    While a message that the server does not take is being sent, arriving ones are read and kept,
-    so that two ends that both write can never wait for each other.
+    While the server does not accept the bytes of a message, arriving messages are read and kept.
+    So two ends that both write never wait for each other.
     """
 
     def __init__(self, url: str, timeout: float) -> None:
         """Connect and upgrade, within ``timeout`` seconds.
 
         Raises:
-            OSError: nobody listens there, or not in time.
-            ConnectionLost: the line was cut, or the upgrade was answered with an HTTP error.
-            LudexError: ``protocol``, when what answers is no Ludex server.
+            OSError: no server listens at this address, or none answers in time.
+            ConnectionLost: the connection broke, or the upgrade failed with an HTTP error.
+            LudexError: ``protocol`` if the answer is not that of a Ludex server.
         """
         uri = parse_uri(url)
         self._selector = DefaultSelector()
@@ -114,7 +116,7 @@ class Connection:
                 raise LudexError("unauthorized", f"the server answered HTTP {status}")
             if status < 500 and status != 429:
                 raise LudexError(
-                    "protocol", f"no Ludex server there: HTTP {status}", fault="server"
+                    "protocol", f"this is not a Ludex server: HTTP {status}", fault="server"
                 )
         if refusal is not None:
             raise ConnectionLost(None, f"WebSocket upgrade failed: {refusal}")
@@ -143,10 +145,10 @@ class Connection:
     def receive(self, timeout: float | None = None) -> Data | None:
         """Return the next packed message, or ``None`` after ``timeout`` seconds without one.
 
-        It is good until the next call of any method: its place is used again.
+        It is valid until the next call of any method, which may reuse its memory.
 
         Raises:
-            ConnectionLost: the connection has ended and everything that came before is read.
+            ConnectionLost: the connection has ended, and all messages before the end were read.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._in:
@@ -157,7 +159,7 @@ class Connection:
         return self._in.popleft()
 
     def close(self, code: int = 1000, reason: str = "") -> None:
-        """Say goodbye, wait shortly for the answer, and free the socket. Never raises."""
+        """Send a close frame, wait shortly for the answer, and free the socket. Never raises."""
         with contextlib.suppress(OSError, ConnectionLost):
             if self._open:
                 self._protocol.send_close(code, reason)
@@ -168,7 +170,7 @@ class Connection:
         self.cut()
 
     def cut(self) -> None:
-        """Drop the line without a word, as a failing network does."""
+        """Drop the connection without a close frame, like a failing network."""
         self._selector.close()
         self._sock.close()
 
@@ -177,18 +179,18 @@ class Connection:
         if close is not None:
             return ConnectionLost(int(close.code), close.reason)
         error = self._fault or getattr(self._protocol, "parser_exc", None)
-        return ConnectionLost(None, str(error or "the line was cut"))
+        return ConnectionLost(None, str(error or "the connection broke"))
 
     def _pump(self, deadline: float | None) -> bool:
-        """Read what has arrived and send what that calls for; False when ``deadline`` passed."""
+        """Read what has arrived and send answers to it; False if ``deadline`` has passed."""
         if not self._read(deadline):
             return False
         self._flush()
         return True
 
     def _read(self, deadline: float | None) -> bool:
-        # Nothing of a frame is here: its first byte has rarely come by now, and asking costs more
-        # than waiting. (What TLS has read ahead is not seen by waiting.)
+        # If no byte of the next frame is here, it has rarely arrived by now, so waiting first saves
+        # a failed read. TLS does not wait here: the selector cannot see bytes that it read ahead.
         if not (self._frames.begun or self._secure or self._wait(EVENT_READ, deadline)):
             return False
         room = self._frames.room(keep=bool(self._in))
@@ -208,7 +210,7 @@ class Connection:
             self._protocol.receive_eof()
             return True
         self._frames.wrote(count)
-        # The library is given the answer to the upgrade and not a byte more: frames may follow.
+        # Give the library the answer to the upgrade and not a byte more, because frames may follow.
         while self._protocol.state is State.CONNECTING and (byte := self._frames.raw(1)):
             self._protocol.receive_data(bytes(byte))
         try:
@@ -223,7 +225,7 @@ class Connection:
 
     @property
     def _over(self) -> bool:
-        """Whether no more messages come: what still does is for the library alone."""
+        """Whether no more messages can come; later bytes go to the library only."""
         return self._protocol.close_rcvd is not None or self._fault is not None
 
     def _take(self, frame: Frame) -> None:
@@ -233,13 +235,14 @@ class Connection:
             return
         if (opcode == CONT) != bool(self._parts):
             raise BadFrame(
-                PROTOCOL_ERROR, "a message begins within another, or goes on without one"
+                PROTOCOL_ERROR,
+                "a message begins within another, or a continuation has no beginning",
             )
         if fin and not self._parts:
             self._in.append(payload)
             return
         if sum(map(len, self._parts)) + len(payload) > MAX_MESSAGE:
-            raise BadFrame(MESSAGE_TOO_BIG, "a message in too many parts")
+            raise BadFrame(MESSAGE_TOO_BIG, "the parts of a message are too long together")
         self._parts.append(bytes(payload))
         if fin:
             self._in.append(b"".join(self._parts))
@@ -255,7 +258,7 @@ class Connection:
                     self._read(time.monotonic())
             except OSError as error:
                 self._out.clear()
-                with contextlib.suppress(ConnectionLost):  # a last word says why it ended
+                with contextlib.suppress(ConnectionLost):  # a close frame may give the reason
                     while self._open and self._read(time.monotonic()):
                         pass
                 raise self._lost() from error
@@ -265,7 +268,7 @@ class Connection:
                     self._out.appendleft(rest)
 
     def _wait(self, events: int, deadline: float | None) -> int:
-        """Wait until the socket can do one of ``events``; the ones it can, 0 at ``deadline``."""
+        """Wait until one of ``events`` is possible; return those that are, 0 at ``deadline``."""
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
         try:
             if events != EVENT_READ:
@@ -279,7 +282,7 @@ class Connection:
 
 
 def _keep_alive(sock: socket.socket) -> None:
-    """Let the kernel find a vanished server within about a minute."""
+    """Make the kernel notice a dead server within about a minute."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         option = getattr(socket, name, None)
@@ -291,7 +294,7 @@ def pack(message: Mapping[str, Any]) -> bytes:
     """Encode a message; fields that are ``None`` are left out.
 
     Raises:
-        TypeError: a value has no MessagePack form.
+        TypeError: a value cannot be written in MessagePack.
     """
     packed: bytes = msgpack.packb(
         {key: value for key, value in message.items() if value is not None},
@@ -304,12 +307,12 @@ def unpack(data: Data) -> Message:
     """Decode a message.
 
     Raises:
-        LudexError: ``protocol``, when it is no MessagePack map with a ``type``.
+        LudexError: ``protocol`` if it is not a MessagePack map with a ``type``.
     """
     try:
         message = msgpack.unpackb(data, raw=False, strict_map_key=False)
     except (ValueError, msgpack.exceptions.ExtraData, msgpack.exceptions.UnpackException) as error:
-        raise LudexError("protocol", f"the server sent no MessagePack: {error}") from error
+        raise LudexError("protocol", f"the server sent invalid MessagePack: {error}") from error
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise LudexError("protocol", "the server sent a message without a type", fault="server")
     return message

@@ -1,4 +1,4 @@
-//! The server of one script: leads the client through it and watches what it does.
+//! The server of one script: it leads the client through the script and watches what it does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use super::table::{Frame, Table};
 use super::wire::{Said, Wire};
 use crate::Fault;
 
-/// How long a client may stay when its match is over. Many end by themselves; none has to.
+/// How long a client may stay when its match is over. Many end by themselves, but none must.
 const LINGERS: Duration = Duration::from_millis(1_500);
 
 /// Nonce of the `ping` that is sent among the extras.
@@ -30,13 +30,13 @@ const NONCE: u64 = 77;
 /// The own turn at which most troubles begin: the client has played, and will have to play again.
 const SECOND: u32 = 1;
 
-/// Why a connection is served no more.
+/// Why a connection is no longer served.
 enum Stop {
-    /// The client did what it may not do.
+    /// The client did something it may not do.
     Fault(Fault),
     /// The script broke the connection.
     Broken,
-    /// The match is over and the client is gone, or stays and has nothing to do.
+    /// The match is over, and the client is gone or has nothing to do.
     Done,
 }
 
@@ -62,7 +62,7 @@ struct Session {
 struct Request {
     message: ClientMessage,
     reply: Option<ServerMessage>,
-    /// The reply went out.
+    /// The reply was sent.
     replied: bool,
     /// The connection on which the request came last.
     connection: u32,
@@ -82,7 +82,7 @@ pub(super) struct Host<'a> {
     joins: u32,
     /// Acts of the match by (turn, try), with the request that carried them first.
     acts: BTreeMap<(u32, u32), (Move, Id)>,
-    /// Frames of the match that went out, on any connection.
+    /// The last frame of the match that was sent, on any connection.
     told: Option<u64>,
     /// Places in the script that were passed.
     passed: BTreeSet<String>,
@@ -211,7 +211,7 @@ impl<'a> Host<'a> {
             (None, _, _) => "`hello`".into(),
             (_, None, _) => "a `join`".into(),
             (_, _, Some(turn)) => format!("an `act` for turn {}, try {}", turn.turn, turn.attempt),
-            _ => "the match to go on".into(),
+            _ => "the match to continue".into(),
         }
     }
 
@@ -227,11 +227,11 @@ impl<'a> Host<'a> {
         Err(Fault::new(self.script.section, did, "exit code 0"))
     }
 
-    /// A place in the script: breaks the connection here, if the script says so and did not before.
+    /// A place in the script: breaks the connection here, if the script says so and has not done it yet.
     async fn place(&mut self, wire: &mut Wire, at: String) -> Go<()> {
         let first = self.passed.insert(at.clone());
         if self.over() {
-            // Whether a client comes back when its match is over is its own affair.
+            // A client may come back or not when its match is over.
             return Ok(());
         }
         let unseen = at == before_turn(SECOND);
@@ -240,7 +240,7 @@ impl<'a> Host<'a> {
         let close = match self.script.trouble {
             Trouble::Cuts if first && !at.starts_with(BEFORE) => None,
             Trouble::LostAct if act && !self.done => None,
-            // Nothing but the resync tells of the turn.
+            // Only the resync contains the turn.
             Trouble::Resync | Trouble::Forgotten if unseen && !self.done => None,
             Trouble::Ended { .. } if turn && !self.done => None,
             Trouble::Drain if act && !self.done => Some(close::RESTART),
@@ -261,7 +261,7 @@ impl<'a> Host<'a> {
             None => wire.cut().await?,
             Some(close) => wire.close(close).await?,
         };
-        // What was on its way is lost to the server; the client has sent it all the same.
+        // Messages on their way are lost to the server, but the client has sent them.
         for (id, message) in rest {
             if let Some(id) = id {
                 self.note(id, &message)?;
@@ -280,7 +280,7 @@ impl<'a> Host<'a> {
         let (id, message) = self.next(wire).await?;
         let ClientMessage::Hello(hello) = message else {
             return Err(
-                Fault::new(2, format!("began with `{}`", kind(&message)), "`hello` as the first message").into()
+                Fault::new(2, format!("sent `{}` first", kind(&message)), "`hello` as the first message").into()
             );
         };
         self.greet(wire, id, &hello).await?;
@@ -310,7 +310,7 @@ impl<'a> Host<'a> {
             return Err(Fault::new(2, did, format!("{VERSION} among them")).into());
         }
         if wire.uri.contains(TOKEN) {
-            return Err(Fault::new(2, "put its token into the URL", "it in `hello` or `Authorization`").into());
+            return Err(Fault::new(2, "put its token into the URL", "the token in `hello` or `Authorization`").into());
         }
         let token = hello.token.as_ref().or(wire.bearer.as_ref());
         if let Some(token) = token.filter(|&token| token != TOKEN) {
@@ -344,7 +344,7 @@ impl<'a> Host<'a> {
                 let id = format!("s_kit{}", self.sessions);
                 let requests = BTreeMap::new();
                 self.session = Some(Session { id, key: key.clone(), old_key: None, last_id: Id::MIN, requests });
-                // The match that nobody claims is another's affair.
+                // A match that is not reclaimed is dropped.
                 if !hello.reclaim {
                     self.table = None;
                     self.acts.clear();
@@ -369,14 +369,14 @@ impl<'a> Host<'a> {
         self.slow("welcome").await;
         self.send(wire, id, ServerMessage::Welcome(Box::new(welcome))).await?;
         if self.has(Trouble::Extras) {
-            wire.value(&json!({ "type": "x_news", "text": "nobody knows this message" })).await?;
+            wire.value(&json!({ "type": "x_news", "text": "no version of the protocol has this message" })).await?;
             wire.send(None, &ServerMessage::Ping(Ping { nonce: NONCE }), true).await?;
         }
         self.place(wire, "sent welcome".into()).await?;
         self.catch_up(wire, cursor).await
     }
 
-    /// Whether the client takes up its session, and rightly.
+    /// Whether the client resumes its session, with the right key.
     fn resumes(&self, hello: &Hello) -> Result<bool, Fault> {
         let expected = "`resume` with the session and the key of the last `welcome`";
         match (&hello.resume, &self.session) {
@@ -397,7 +397,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// After a `welcome`: what the client has not seen, and the turn that waits.
+    /// After a `welcome`: sends what the client has not seen, and the waiting turn.
     async fn catch_up(&mut self, wire: &mut Wire, seen: Option<u64>) -> Go<()> {
         let Some(table) = &self.table else { return Ok(()) };
         let whole = matches!(self.script.trouble, Trouble::Resync | Trouble::Ended { resync: true }) && self.done;
@@ -436,7 +436,7 @@ impl<'a> Host<'a> {
                         self.place(wire, before_turn(turn.turn)).await?;
                     }
                     let at = name_of(&frame);
-                    // A turn is told as it stands: refusals may have come since.
+                    // A turn is sent as it is now: refusals may have come since.
                     let frame = match (frame, self.table.as_ref().and_then(|table| table.open.clone())) {
                         (MatchFrame::Turn(old), Some(open)) if old.turn == open.turn => {
                             MatchFrame::Turn(Box::new(open))
@@ -457,7 +457,7 @@ impl<'a> Host<'a> {
         Ok(wire.send(re, &message, self.has(Trouble::Extras)).await?)
     }
 
-    /// The first reply of each kind may take its time.
+    /// Delays the first reply of each kind, if the script says so.
     async fn slow(&mut self, kind: &str) {
         if let Trouble::Slow(pause) = self.script.trouble
             && self.passed.insert(format!("slow {kind}"))
@@ -468,10 +468,10 @@ impl<'a> Host<'a> {
 
     // ---- requests -------------------------------------------------------------------------------------------------
 
-    /// Checks what a request may be, and keeps it. Whether it is new.
+    /// Checks a request and keeps it. The result says whether it is new.
     fn note(&mut self, id: Id, message: &ClientMessage) -> Result<bool, Fault> {
         if let ClientMessage::Hello(_) = message {
-            return Err(Fault::new(2, "said `hello` twice on one connection", "it once"));
+            return Err(Fault::new(2, "said `hello` twice on one connection", "`hello` once"));
         }
         let Some(session) = &mut self.session else { return Ok(false) };
         let name = format!("request {id} (`{}`)", kind(message));
@@ -482,7 +482,7 @@ impl<'a> Host<'a> {
             }
             if known.connection == self.connection {
                 let did = format!("sent {name} twice on one connection");
-                return Err(Fault::new(1, did, "patience: exactly one reply comes"));
+                return Err(Fault::new(1, did, "it once: exactly one reply comes"));
             }
             known.connection = self.connection;
             return Ok(false);
@@ -506,7 +506,7 @@ impl<'a> Host<'a> {
         Ok(true)
     }
 
-    /// At most one move for each (turn, try), and only for the one that waits.
+    /// Checks that there is at most one move for each (turn, try), and only for the waiting turn.
     fn note_act(&mut self, id: Id, act: &Act) -> Result<(), Fault> {
         let Some(table) = &self.table else { return Ok(()) };
         let key = (act.turn, act.attempt);
@@ -545,7 +545,7 @@ impl<'a> Host<'a> {
         let played = matches!(message, ClientMessage::Act(_) | ClientMessage::Join(_));
         let kept = self.session.as_ref().and_then(|session| session.requests.get(&id)?.reply.clone());
         let from = self.table.as_ref().map_or(0, |table| table.log.last().map_or(0, |frame| frame.seq() + 1));
-        // Here the act is lost before the server has carried it out; everywhere else, only its reply.
+        // Here the act is lost before the server has carried it out; elsewhere, only its reply is lost.
         if matches!(self.script.trouble, Trouble::LostAct | Trouble::Drain) && kept.is_none() {
             self.place(wire, at.clone()).await?;
         }
@@ -602,7 +602,7 @@ impl<'a> Host<'a> {
         let id = format!("j_kit{}", self.joins);
         let joined = ServerMessage::Joined(Joined { join: id.clone() });
         if self.over() {
-            // It waits for another match, which does not come.
+            // It waits for another match, but none comes.
             return Ok(joined);
         }
         let game = join.game.split('(').next().unwrap_or_default();
@@ -641,7 +641,7 @@ impl<'a> Host<'a> {
             Err(why) => {
                 let answer = table.refuse(why.clone(), true);
                 if table.over {
-                    let did = format!("was refused to the end, at last {}: {why}", shown_act(act));
+                    let did = format!("was refused at every try, the last time {}: {why}", shown_act(act));
                     return Err(Fault::new(5, did, "a move of `legal`").into());
                 }
                 Ok(answer)
@@ -669,7 +669,7 @@ fn games() -> Vec<GameEntry> {
     entry.into_iter().collect()
 }
 
-/// The places in front of turns, which are no messages.
+/// The places before turns; they are not messages.
 const BEFORE: &str = "before turn ";
 
 fn before_turn(turn: u32) -> String {

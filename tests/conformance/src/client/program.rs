@@ -9,15 +9,15 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 
-/// What clients find in their environment.
+/// The client's environment.
 pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
 pub(super) const GAME: &str = "tic_tac_toe";
 
-/// A running client; it ends with this.
+/// A running client; it is ended when this is dropped.
 pub(super) struct Program {
     child: Child,
-    /// The last line that it complained with.
+    /// The last line of its standard error.
     complaint: Arc<Mutex<String>>,
     reader: JoinHandle<()>,
 }
@@ -26,7 +26,7 @@ impl Program {
     /// Starts the command with the address of the server.
     pub fn start(command: &[String], url: &str) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
-        let program = words.next().context("there is no command to check")?;
+        let program = words.next().context("the command to check is missing")?;
         let child = Command::new(&program)
             .args(words)
             .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", GAME)])
@@ -58,7 +58,7 @@ impl Program {
 
     /// How it ended, in words, with what it said last.
     pub async fn last_words(&mut self, status: Option<ExitStatus>) -> String {
-        // What it said may still be on its way.
+        // Its last lines may still be on their way.
         let _ = tokio::time::timeout(Duration::from_millis(500), &mut self.reader).await;
         let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let status = status.map_or_else(|| "unknown exit".to_owned(), |status| status.to_string());

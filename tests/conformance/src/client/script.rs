@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a client claims to be (`docs/protocol.md`, section 11).
+/// The level that a client claims (`docs/protocol.md`, section 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
     /// Plays matches.
@@ -16,27 +16,27 @@ pub enum Level {
 pub(super) enum Trouble {
     /// Nothing.
     None,
-    /// Nobody is let in without the token.
+    /// The token is required.
     Token,
     /// The client sits on the second seat.
     Second,
     /// Fields, kinds and types that this version of the protocol does not know.
     Extras,
-    /// The second turn is refused so often; `legal` tells whether the refusals list the legal actions.
+    /// The second turn is refused this many times; `legal` says whether the refusals list the legal actions.
     Refusals { times: u32, legal: bool },
-    /// The first reply of each kind takes its time.
+    /// The first reply of each kind is late.
     Slow(Duration),
     /// The connection is cut after every message, sent or received, once.
     Cuts,
-    /// The second act gets lost together with the connection.
+    /// The second act is lost with the connection.
     LostAct,
-    /// The connection is cut before the second turn is told; what comes back is one `resync` with the turn in it.
+    /// The connection is cut before the second turn is sent; then one `resync` contains the turn.
     Resync,
-    /// The connection is cut before the second turn is told, and the session is forgotten.
+    /// The connection is cut before the second turn is sent, and the server forgets the session.
     Forgotten,
-    /// The server says that it drains, and closes with 1012 when the second act comes.
+    /// The server announces that it drains, and closes with 1012 when the second act comes.
     Drain,
-    /// The match ends while the client is away, and is told by events or by a `resync`.
+    /// The match ends while the client is away; the end comes as events or in a `resync`.
     Ended { resync: bool },
 }
 
@@ -57,15 +57,15 @@ pub(super) const SCRIPTS: &[Script] = &[
     script(5, Level::Bot, "plays a match", Trouble::None),
     script(2, Level::Bot, "shows its token", Trouble::Token),
     script(5, Level::Bot, "plays the second seat", Trouble::Second),
-    script(1, Level::Bot, "passes over what it does not know", Trouble::Extras),
+    script(1, Level::Bot, "ignores what it does not know", Trouble::Extras),
     script(5, Level::Bot, "acts again when refused", Trouble::Refusals { times: 2, legal: true }),
     script(5, Level::Bot, "acts again when refused without a list", Trouble::Refusals { times: 1, legal: false }),
     script(1, Level::Bot, "waits for slow replies", Trouble::Slow(Duration::from_millis(700))),
     script(7, Level::Resumable, "comes back after a cut at every message", Trouble::Cuts),
     script(7, Level::Resumable, "sends a lost act again", Trouble::LostAct),
-    script(7, Level::Resumable, "goes on after a resync", Trouble::Resync),
-    script(7, Level::Resumable, "goes on or joins anew when its session is forgotten", Trouble::Forgotten),
+    script(7, Level::Resumable, "continues after a resync", Trouble::Resync),
+    script(7, Level::Resumable, "continues or joins again when its session is forgotten", Trouble::Forgotten),
     script(6, Level::Resumable, "comes back to a server that restarts", Trouble::Drain),
-    script(7, Level::Resumable, "takes the end of a match that it missed", Trouble::Ended { resync: false }),
-    script(7, Level::Resumable, "takes a missed end from a resync", Trouble::Ended { resync: true }),
+    script(7, Level::Resumable, "accepts the end of a match that it missed", Trouble::Ended { resync: false }),
+    script(7, Level::Resumable, "accepts a missed end in a resync", Trouble::Ended { resync: true }),
 ];

@@ -1,4 +1,4 @@
-//! The match: real rules, a mild opponent, and a log that can be told again.
+//! The match: real rules, a weak opponent, and a log that can be sent again.
 
 use ludex_env::batch::{Layout, forfeit};
 use ludex_env::erased::legal_list;
@@ -18,7 +18,7 @@ use ludex_env::present::{legal_of, view_of};
 /// Illegal moves in one turn that lose the match.
 pub(super) const TRIES: u32 = 3;
 
-/// What the client is told, in the order of its numbers.
+/// A message to the client, with its number.
 #[derive(Clone)]
 pub(super) enum Frame {
     /// A frame of the match.
@@ -98,7 +98,7 @@ impl Table {
         seq
     }
 
-    /// Goes on until the client is to move or the match is over.
+    /// Plays until the client is to move or the match is over.
     fn settle(&mut self) {
         loop {
             match self.state.turn() {
@@ -116,11 +116,11 @@ impl Table {
     /// A move that does not end the game, if there is one.
     fn mild(&self, seat: Seat) -> Option<Action> {
         let legal = legal_list(&*self.state, seat);
-        let goes_on = |&&action: &&Action| {
+        let lasts = |&&action: &&Action| {
             let mut after = self.state.boxed();
             after.play(seat, action).is_ok() && after.turn() != ToMove::Over
         };
-        legal.iter().find(goes_on).or_else(|| legal.first()).copied()
+        legal.iter().find(lasts).or_else(|| legal.first()).copied()
     }
 
     fn play(&mut self, seat: Seat, action: Action) {
@@ -161,7 +161,7 @@ impl Table {
         self.open = Some(turn);
     }
 
-    /// The action that a move means here, or why it is none.
+    /// The action that a move means here, or why it is not legal.
     pub fn read(&self, given: &Move) -> Result<Action, String> {
         let given = match given {
             Move::Id(id) => Given::Id(*id),
@@ -170,7 +170,7 @@ impl Table {
         };
         match self.state.read(self.seat, &given) {
             Ok(Heard::Action(action)) => Ok(action),
-            Ok(Heard::Said(_)) => Err("the game knows no speech".into()),
+            Ok(Heard::Said(_)) => Err("the game has no speech".into()),
             Err(refusal) => Err(refusal.message),
         }
     }
@@ -184,7 +184,7 @@ impl Table {
         ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
     }
 
-    /// Refuses the client's move; the last time the match is lost.
+    /// Refuses the client's move; the last refusal loses the match.
     pub fn refuse(&mut self, message: String, legal: bool) -> ServerMessage {
         let (mut turn, mut attempt) = (0, 0);
         if let Some(open) = &mut self.open {

@@ -19,7 +19,7 @@ use crate::Fault;
 /// How long a client may take to notice that the connection was cut.
 const LETS_GO: Duration = Duration::from_secs(1);
 
-/// A message of the client's with its `id`.
+/// A message of the client, with its `id`.
 pub(super) type Said = (Option<Id>, ClientMessage);
 
 /// A connection.
@@ -28,12 +28,12 @@ pub(super) struct Wire {
     encoding: Encoding,
     /// The token of the `Authorization` header.
     pub bearer: Option<String>,
-    /// What was asked for, with its query.
+    /// The requested path, with its query.
     pub uri: String,
 }
 
 impl Wire {
-    /// Takes the upgrade.
+    /// Accepts the upgrade.
     pub async fn accept(stream: TcpStream) -> Result<Wire, Fault> {
         let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
         let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
@@ -49,20 +49,20 @@ impl Wire {
             Ok(response)
         };
         let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
-        let ws = accepted.map_err(|e| Fault::new(1, format!("asked for no WebSocket ({e})"), "an upgrade"))?;
+        let ws = accepted.map_err(|e| Fault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
         Ok(Wire { ws, encoding, bearer, uri })
     }
 
-    /// Whether views that hold tensors can be decorated: bins cannot.
+    /// Whether views with tensors can be decorated: bins cannot.
     fn is_text(&self) -> bool {
         self.encoding == Encoding::Json
     }
 
-    /// Sends a message; with `extras`, fields that nobody knows stand everywhere in it. A client that is gone is
-    /// noticed when it is read from.
+    /// Sends a message; with `extras`, unknown fields are added everywhere. A client that is gone is noticed when it is
+    /// read from.
     pub async fn send(&mut self, re: Option<Id>, message: &ServerMessage, extras: bool) -> Result<(), Fault> {
         let internal =
-            |e: &dyn std::fmt::Display| Fault::new(0, format!("the kit itself failed: {e}"), "no such thing");
+            |e: &dyn std::fmt::Display| Fault::new(0, format!("the kit itself failed: {e}"), "the kit to work");
         if !extras {
             let frame = self.encoding.encode_server(re, message).map_err(|e| internal(&e))?;
             return self.frame(frame).await;
@@ -73,13 +73,13 @@ impl Wire {
         self.value(&message).await
     }
 
-    /// Sends what is no message of this version of the protocol.
+    /// Sends a message that this version of the protocol does not have.
     pub async fn value(&mut self, message: &Value) -> Result<(), Fault> {
         let frame = match self.encoding {
             Encoding::Json => serde_json::to_vec(message).map_err(|e| e.to_string()),
             Encoding::MsgPack => rmp_serde::to_vec_named(message).map_err(|e| e.to_string()),
         };
-        let frame = frame.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), "no such thing"))?;
+        let frame = frame.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), "the kit to work"))?;
         self.frame(frame).await
     }
 
@@ -147,7 +147,7 @@ impl Wire {
     }
 }
 
-/// Puts unknown fields into every map of a message, but not among parameters, which are data of the game's.
+/// Puts unknown fields into every map of a message, except parameters, which are data of the game.
 fn decorate(value: &mut Value, tensors: bool) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! What all laws share: where the server is, who we are, what games it has.
+//! What all laws share: the server's address, our name, the server's games.
 
 use std::time::Duration;
 
@@ -27,19 +27,19 @@ pub(super) struct Bench {
     pub token: Option<String>,
     agent: Option<String>,
     pub patience: Duration,
-    /// What the first `welcome` granted; absent: there was none.
+    /// What the first `welcome` granted; `None` if there was no welcome.
     scopes: Option<Vec<Scope>>,
     games: OnceCell<Vec<(GameEntry, Spec)>>,
 }
 
 impl Bench {
-    /// Looks whether there is a server.
+    /// Connects once, to see whether there is a server.
     ///
     /// # Errors
-    /// When the address is none, or no WebSocket can be opened there.
+    /// An invalid address, or one where no WebSocket can be opened.
     pub async fn new(plan: &Plan) -> anyhow::Result<Self> {
         let url = if plan.url.contains("://") { plan.url.clone() } else { format!("ws://{}", plan.url) };
-        let base: Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
+        let base: Uri = url.parse().with_context(|| format!("{url:?} is not a valid address; write ws://HOST:PORT"))?;
         let path = Some(base.path().to_owned()).filter(|path| !matches!(path.as_str(), "" | "/" | "/ws"));
         let agent = plan.agent.clone().or_else(|| plan.token.is_none().then(|| NAME.to_owned()));
         let mut bench = Bench {
@@ -56,7 +56,7 @@ impl Bench {
             Err(Stop::Fault(fault)) => anyhow::bail!("{url}: {}", fault.did),
             Err(Stop::Skip(why)) => anyhow::bail!("{url}: {why}"),
         };
-        // Whatever is wrong with the handshake is said by its own laws.
+        // Faults of the handshake are reported by its own laws.
         bench.scopes = bench.greet(&mut link).await.ok().map(|welcome| welcome.scopes);
         Ok(bench)
     }
@@ -67,12 +67,12 @@ impl Bench {
         scopes.contains(&needs) || scopes.contains(&Scope::Admin)
     }
 
-    /// Whether the address has no path of the user's, so that both of the protocol's are to work.
+    /// Whether the user gave no path, so that both paths of the protocol must work.
     pub fn has_both_paths(&self) -> bool {
         self.path.is_none()
     }
 
-    /// The address of the WebSocket; `path` where the user gave none.
+    /// The address of the WebSocket, with `path` if the user gave none.
     pub fn url(&self, path: &str) -> String {
         let scheme = self.base.scheme_str().unwrap_or("ws");
         let host = self.base.authority().map_or("", |authority| authority.as_str());
@@ -84,7 +84,7 @@ impl Bench {
         Link::open(&self.url("/ws"), offer, self.patience).await
     }
 
-    /// What we say first.
+    /// Our first message.
     pub fn hello(&self) -> Hello {
         Hello {
             protocol: vec![VERSION],
@@ -100,14 +100,14 @@ impl Bench {
         link.greet(self.hello()).await
     }
 
-    /// A connection that is welcome, and its welcome.
+    /// A connection after `hello`, and its `welcome`.
     pub async fn link_in(&self, encoding: Encoding) -> Done<(Link, Box<Welcome>)> {
         let mut link = self.mute(&[encoding]).await?;
         let welcome = self.greet(&mut link).await?;
         Ok((link, welcome))
     }
 
-    /// A connection that is welcome and speaks MessagePack.
+    /// A connection after `hello` that speaks MessagePack.
     pub async fn link(&self) -> Done<Link> {
         Ok(self.link_in(Encoding::MsgPack).await?.0)
     }
@@ -133,7 +133,7 @@ impl Bench {
         first.map(|(_, spec)| spec).ok_or_else(|| wrong("listed no game", "at least one"))
     }
 
-    /// The shortest sequential game for two without chance in which several moves follow each other.
+    /// The shortest sequential game for two, without chance, in which each seat moves several times.
     pub async fn game_of_turns(&self) -> Done<&Spec> {
         let games = self.games().await?.iter().map(|(_, spec)| spec);
         let fits = games.filter(|spec| {
@@ -142,10 +142,10 @@ impl Bench {
             open && plain && spec.players == 2 && spec.max_length >= 8
         });
         fits.min_by_key(|spec| spec.max_length)
-            .ok_or_else(|| Stop::Skip("no sequential game of perfect information for two is listed".into()))
+            .ok_or_else(|| Stop::Skip("the list has no sequential game of perfect information for two".into()))
     }
 
-    /// Tries a law on every game of the list. Skipped where every game skips it.
+    /// Tries a law on every game of the list. Skipped if every game skips it.
     pub async fn each(&self, law: impl AsyncFn(&mut Link, &Spec) -> Done) -> Done {
         let (mut link, mut tried, mut skipped) = (self.link().await?, false, Ok(()));
         for (_, spec) in self.games().await? {
@@ -153,7 +153,7 @@ impl Bench {
                 Ok(()) => tried = true,
                 Err(skip @ Stop::Skip(_)) => {
                     skipped = Err(skip);
-                    // What it had opened is left behind.
+                    // A fault may leave environments open.
                     link = self.link().await?;
                 }
                 Err(stop) => return Err(stop.of(&spec.string)),
@@ -172,7 +172,7 @@ impl Bench {
             let bare = host.trim_matches(['[', ']']);
             let mut stream = TcpStream::connect((bare, self.base.port_u16().unwrap_or(80))).await?;
             let bearer = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
-            // Version 1.0: the answer comes in one piece.
+            // With version 1.0 the answer comes in one piece.
             let head = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n{}\r\n", bearer.unwrap_or_default());
             stream.write_all(head.as_bytes()).await?;
             let mut answer = String::new();
@@ -180,7 +180,8 @@ impl Bench {
             std::io::Result::Ok(answer)
         };
         let answer = tokio::time::timeout(self.patience, read).await;
-        let answer = answer.map_err(|_| "nothing in time".to_owned()).and_then(|read| read.map_err(|e| e.to_string()));
+        let answer =
+            answer.map_err(|_| "no answer in time".to_owned()).and_then(|read| read.map_err(|e| e.to_string()));
         let answer = answer.map_err(|why| wrong(format!("GET {path}: {why}"), "an answer over HTTP"))?;
         let parts = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
             let status = head.split(' ').nth(1)?.parse().ok()?;

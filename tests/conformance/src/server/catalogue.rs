@@ -18,14 +18,14 @@ pub(super) const LAWS: &[Law] = &[
     law(3, "describes every game that it lists", None, |b| listed(b).boxed_local()),
     law(3, "describes games completely", None, |b| complete(b).boxed_local()),
     law(3, "filters its games", None, |b| filters(b).boxed_local()),
-    law(3, "takes its canonical game strings and parameters back", None, |b| {
+    law(3, "accepts its own canonical game strings and parameters", None, |b| {
         b.each(async |link, spec| strings(link, spec).await).boxed_local()
     }),
     law(3, "sends the rules page when asked", None, |b| {
         b.each(async |link, spec| pages(link, spec).await).boxed_local()
     }),
-    law(6, "says what there is instead of an unknown game", None, |b| unknown_games(b).boxed_local()),
-    law(6, "says what may be instead of a wrong parameter", None, |b| wrong_params(b).boxed_local()),
+    law(6, "suggests known games for an unknown one", None, |b| unknown_games(b).boxed_local()),
+    law(6, "says what a wrong parameter may be", None, |b| wrong_params(b).boxed_local()),
 ];
 
 /// Fields of a spec that have no `?` on the page, with those of its views.
@@ -89,7 +89,7 @@ async fn complete(b: &Bench) -> Done {
     Ok(())
 }
 
-/// What must be so in every spec.
+/// Checks what every spec must have.
 fn sane(spec: &Spec) -> Done {
     same(&spec.seats.len(), &(spec.players as usize), || "names of seats".into())?;
     law_holds(
@@ -192,15 +192,15 @@ async fn pages(link: &mut Link, spec: &Spec) -> Done {
     let describe = Describe { game: spec.game.clone(), rules_text: true, ..Describe::default() };
     let text = link.call(ClientMessage::Describe(describe)).await?.spec()?.text;
     law_holds(text.is_some_and(|text| !text.trim().is_empty()), || "sent no rules page".into(), "`text`")?;
-    law_holds(spec.text.is_none(), || "sent a rules page that nobody asked for".into(), "no `text`")
+    law_holds(spec.text.is_none(), || "sent a rules page without being asked".into(), "no `text`")
 }
 
-/// Looks whether an error about a name says what it was, what there is, and what is most like it.
+/// Checks that an error about a name says the name, the known names, and the most similar one.
 fn instead(error: &Refusal, got: &str, nearest: &str) -> Done {
     same(&error.got.as_deref(), &Some(&json!(got)), || format!("`got` of error {}", error.code))?;
     let allowed = error.allowed.as_deref().and_then(Value::as_array).is_some_and(|all| all.contains(&json!(nearest)));
     law_holds(allowed, || format!("`allowed` is {}", json!(error.allowed)), &format!("a list with {nearest:?} in it"))?;
-    // Another name may be as like.
+    // Another name may be as similar.
     let edits = |word: &str| strsim::osa_distance(got, word);
     let near = error.nearest.as_deref().is_some_and(|word| edits(word) <= edits(nearest));
     law_holds(near, || format!("`nearest` to {got:?} is {:?}", error.nearest), &format!("{nearest:?}"))

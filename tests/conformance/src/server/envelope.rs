@@ -10,21 +10,21 @@ use super::heard::Heard;
 use super::link::Link;
 use super::{Done, Law, law, law_holds, same};
 
-/// Requests that are sent in one go, if the window is as wide.
+/// Requests that are sent at once, if the window allows.
 const MANY: usize = 64;
 
 pub(super) const LAWS: &[Law] = &[
     law(1, "ignores fields that it does not know", None, |b| both(b, unknown_fields).boxed_local()),
-    law(1, "takes null for absent", None, |b| both(b, nulls).boxed_local()),
-    law(1, "does not mind the order of fields", None, |b| field_order(b).boxed_local()),
+    law(1, "reads null as absent", None, |b| both(b, nulls).boxed_local()),
+    law(1, "accepts fields in any order", None, |b| field_order(b).boxed_local()),
     law(1, "refuses types that it does not know", None, |b| both(b, unknown_types).boxed_local()),
     law(6, "names the field that is wrong", None, |b| both(b, wrong_fields).boxed_local()),
-    law(6, "refuses requests without a good id", None, |b| both(b, wrong_ids).boxed_local()),
+    law(6, "refuses requests without a valid id", None, |b| both(b, wrong_ids).boxed_local()),
     law(1, "answers each of many requests once", None, |b| both(b, many).boxed_local()),
     law(1, "answers nothing to messages without an id", None, |b| both(b, no_reply).boxed_local()),
 ];
 
-/// What requests are made of.
+/// What requests need.
 struct Sample {
     /// A game of the list.
     game: String,
@@ -38,7 +38,7 @@ async fn both(b: &Bench, law: impl AsyncFn(&mut Link, &Sample) -> Done) -> Done 
         let (mut link, welcome) = b.link_in(encoding).await?;
         let sample = Sample { game: b.a_game().await?.game.clone(), window: welcome.limits.window as usize };
         law(&mut link, &sample).await?;
-        // Nothing came that was not asked for, and the connection is as good as before.
+        // Nothing came that was not asked for, and the connection still works.
         link.call(ClientMessage::Ping(Ping {})).await?.pong()?;
     }
     Ok(())
@@ -102,7 +102,7 @@ async fn wrong_fields(link: &mut Link, sample: &Sample) -> Done {
         (json!({"type": "list_matches", "game": {}}), "game"),
     ] {
         let error = link.demand(message.clone()).await?.error_at(ErrorCode::BadField, path)?;
-        law_holds(!error.message.is_empty(), || format!("answered {message} without a sentence"), "`message`")?;
+        law_holds(!error.message.is_empty(), || format!("answered {message} without a message"), "`message`")?;
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ async fn many(link: &mut Link, sample: &Sample) -> Done {
         json!({"type": "unspectate", "match": "m_conformance"}),
     ];
     let mut asked = Vec::new();
-    // Ids rise; they need not be without gaps.
+    // Ids rise, but may have gaps.
     for (at, mut message) in kinds.iter().cycle().take(MANY.min(sample.window)).cloned().enumerate() {
         let id = link.last + 1 + at as i64 % 3;
         message["id"] = id.into();

@@ -1,4 +1,4 @@
-//! The golden frames: what a client may send is understood as it stands there, in both encodings alike.
+//! The golden frames: the server understands each client message as it is written there, alike in both encodings.
 
 use futures_util::FutureExt as _;
 use ludex_protocol::client::{ClientMessage, Close, GymView, Leave, Ping, Resign, Snapshot, View};
@@ -14,14 +14,14 @@ use super::link::Link;
 use super::{Done, Law, law, law_holds, same, short, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(11, "understands the golden frames, in both encodings alike", None, |b| frames(b).boxed_local()),
+    law(11, "understands the golden frames, alike in both encodings", None, |b| frames(b).boxed_local()),
     law(1, "answers the same in both encodings", Some(Scope::Gym), |b| exchange(b).boxed_local()),
 ];
 
-/// Every message in JSON and, as hex, in MessagePack; `tests/data/frames/make.py` wrote them with nothing of Ludex.
+/// Every message in JSON and, as hex, in MessagePack. `tests/data/frames/make.py` wrote them without any code of Ludex.
 const FRAMES: &str = include_str!("../../../../tests/data/frames/frames.jsonl");
 
-/// What is answered to a message whose form was not understood.
+/// The errors for a message whose form was not understood.
 const FORM: [ErrorCode; 6] = [
     ErrorCode::BadFrame,
     ErrorCode::BadMessage,
@@ -31,7 +31,7 @@ const FORM: [ErrorCode; 6] = [
     ErrorCode::TooDeep,
 ];
 
-/// Frames that ask for more than most games have: these fields may be refused for what they ask.
+/// Frames that ask for more than most games have: a server may refuse these fields.
 const ASK_A_LOT: [(&str, [&str; 2]); 2] = [("open_all", ["views", "layout"]), ("join_all", ["views", "layout"])];
 
 async fn frames(b: &Bench) -> Done {
@@ -44,7 +44,7 @@ async fn frames(b: &Bench) -> Done {
         let in_frame = |stop: super::Stop| stop.of(&format!("golden frame {name}"));
         let json = answer(b, Encoding::Json, &frame).await.map_err(in_frame)?;
         let packed = answer(b, Encoding::MsgPack, &frame).await.map_err(in_frame)?;
-        same(&packed, &json, || "in MessagePack, beside JSON".into()).map_err(in_frame)?;
+        same(&packed, &json, || "in MessagePack, compared with JSON".into()).map_err(in_frame)?;
     }
     Ok(())
 }
@@ -93,12 +93,12 @@ async fn give_up(link: &mut Link, id: i64, joined: &Heard, message: &Value) -> D
             break;
         }
     }
-    // It may be over with its only match.
+    // The join may have ended with its only match.
     let leave = link.ask(&ClientMessage::Leave(Leave { join: joined.join.clone() })).await?;
     link.reply(leave).await.map(drop)
 }
 
-/// A message without what two sessions need not have in common.
+/// A message without the parts that differ between two sessions.
 fn bare(heard: Heard) -> ServerMessage {
     let mut message = heard.message;
     match &mut message {
@@ -137,7 +137,7 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> Done {
             let bad = vec![i32::MAX; actions.len()];
             let refused = [a.try_step(json, &bad).await?, b.try_step(packed, &bad).await?];
             let [x, y] = refused.map(bare);
-            same(&y, &x, || "a refusal in MessagePack, beside JSON".into())?;
+            same(&y, &x, || "a refusal in MessagePack, compared with JSON".into())?;
         }
         batches = [a.step(json, &actions).await?, b.step(packed, &actions).await?];
     }
@@ -155,11 +155,11 @@ async fn exchange_of(json: &mut Link, packed: &mut Link, spec: &Spec) -> Done {
     for request in [&view as &dyn Fn(u32) -> ClientMessage, &snapshot] {
         let (x, y) = (json.call(request(a.env)).await?, packed.call(request(b.env)).await?);
         let what = x.raw["type"].clone();
-        same(&bare(y), &bare(x), || format!("{what} in MessagePack, beside JSON"))?;
+        same(&bare(y), &bare(x), || format!("{what} in MessagePack, compared with JSON"))?;
     }
     json.call(ClientMessage::Close(Close { env: a.env })).await?.ok()?;
     packed.call(ClientMessage::Close(Close { env: b.env })).await?.ok()?;
     let wrong_game = json!({"type": "describe", "game": format!("{}?", spec.game)});
     let (x, y) = (json.demand(wrong_game.clone()).await?, packed.demand(wrong_game).await?);
-    same(&bare(y), &bare(x), || "an error in MessagePack, beside JSON".into())
+    same(&bare(y), &bare(x), || "an error in MessagePack, compared with JSON".into())
 }

@@ -12,13 +12,13 @@ use super::link::{Ended, Link};
 use super::{Done, Law, Stop, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
-    law(2, "says welcome in both encodings, and in JSON where none is offered", None, |b| welcome(b).boxed_local()),
+    law(2, "says welcome in both encodings, and in JSON if none is offered", None, |b| welcome(b).boxed_local()),
     law(1, "opens its WebSocket at /ws and at /", None, |b| paths(b).boxed_local()),
     law(2, "announces every limit", None, |b| limits(b).boxed_local()),
     law(2, "gives every session a name and a key of its own", None, |b| own_names(b).boxed_local()),
     law(2, "wants hello first", None, |b| hello_first(b).boxed_local()),
     law(2, "refuses protocols that it does not speak", None, |b| versions(b).boxed_local()),
-    law(2, "refuses what is no name", None, |b| names(b).boxed_local()),
+    law(2, "refuses invalid names", None, |b| names(b).boxed_local()),
     law(2, "refuses a wrong token", None, |b| tokens(b).boxed_local()),
     law(1, "takes hello and the first requests in one go", None, |b| one_go(b).boxed_local()),
     law(2, "answers ping with a clock that does not go back", None, |b| clock(b).boxed_local()),
@@ -40,7 +40,7 @@ async fn welcome(b: &Bench) -> Done {
             "both",
         )?;
         law_holds(!welcome.scopes.is_empty(), || "granted no scope".into(), "at least one of them")?;
-        law_holds(!welcome.server.is_empty(), || "does not name itself".into(), "`server`")?;
+        law_holds(!welcome.server.is_empty(), || "gave no name of its own".into(), "`server`")?;
         if let Some(name) = name {
             same(&welcome.agent, &name, || "welcome.agent".into())?;
         }
@@ -81,7 +81,7 @@ async fn own_names(b: &Bench) -> Done {
     law_holds(one.key != two.key, || "two sessions have the same key".into(), "a key of its own for each")
 }
 
-/// Says something first that is no good; the error that it is told before the connection is closed.
+/// Sends a wrong first message, and returns the error that comes before the connection is closed.
 async fn turned_away(b: &Bench, first: &Value, code: ErrorCode, with: Close) -> Done<Heard> {
     let mut link = b.mute(&[Encoding::Json]).await?;
     link.say(first).await;
@@ -139,7 +139,7 @@ async fn tokens(b: &Bench) -> Done {
 async fn one_go(b: &Bench) -> Done {
     for encoding in [Encoding::MsgPack, Encoding::Json] {
         let mut link = b.mute(&[encoding]).await?;
-        // The ids of a session begin where its client likes; the one of hello is none of them.
+        // The ids of a session begin where its client likes. The id of hello is not one of them.
         link.ask_as(Some(1_000), &ClientMessage::Hello(Box::new(b.hello()))).await?;
         for id in [-3, -2, 5] {
             link.ask_as(Some(id), &ClientMessage::Ping(Ping {})).await?;

@@ -1,4 +1,4 @@
-//! A message of the server's, and what a law wants it to be.
+//! A message of the server, and what a law expects of it.
 
 use ludex_protocol::batch::{Batch, Viewed};
 use ludex_protocol::error::shortened;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Done, Stop, wrong};
 
-/// A message of the server's.
+/// A message of the server.
 #[derive(Clone, Debug)]
 pub(super) struct Heard {
     /// As it came; bins are marked.
@@ -22,7 +22,7 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// What it should have been.
+    /// The fault that it is not what it should be.
     pub fn not(&self, expected: &str) -> Stop {
         let raw = shortened(&self.raw.to_string());
         match self.asked.as_str() {
@@ -31,7 +31,7 @@ impl Heard {
         }
     }
 
-    /// The same as words, where it came after something that is no request.
+    /// What happened, in words, if it came after something that is not a request.
     pub fn after(&self, what: &Value) -> String {
         format!("answered {} with {}", shortened(&what.to_string()), shortened(&self.raw.to_string()))
     }

@@ -1,5 +1,5 @@
-//! Frames that no client sends: they are answered with a coded error or end their own connection by name, and the server
-//! goes on.
+//! Frames that no client should send. The server answers them with a coded error, or closes their connection with a named
+//! code, and serves all others as before.
 
 use futures_util::FutureExt as _;
 use ludex_protocol::client::{ClientMessage, Ping};
@@ -14,17 +14,17 @@ use super::{Done, Law, Stop, law, wrong};
 
 pub(super) const LAWS: &[Law] = &[
     law(6, "survives garbage", None, |b| garbage(b).boxed_local()),
-    law(1, "refuses what is nested too deep, and no less", None, |b| nesting(b).boxed_local()),
-    law(6, "closes by name on frames of the wrong kind", None, |b| kinds(b).boxed_local()),
-    law(6, "closes by name on text that is no text", None, |b| no_text(b).boxed_local()),
-    law(6, "closes by name on frames that are too large", None, |b| too_large(b).boxed_local()),
+    law(1, "refuses messages nested too deep, and no others", None, |b| nesting(b).boxed_local()),
+    law(6, "closes with a named code on frames of the wrong kind", None, |b| kinds(b).boxed_local()),
+    law(6, "closes with a named code on invalid UTF-8", None, |b| no_text(b).boxed_local()),
+    law(6, "closes with a named code on frames that are too large", None, |b| too_large(b).boxed_local()),
 ];
 
 /// The longest frame that is sent to see whether it is refused.
 const LARGEST: u64 = 64 << 20;
 
-/// Looks whether other connections, and new ones, are as good as before.
-async fn goes_on(b: &Bench, bystander: &mut Link, after: &str) -> Done {
+/// Checks that other connections, and new ones, work as before.
+async fn still_serves(b: &Bench, bystander: &mut Link, after: &str) -> Done {
     let well = async {
         bystander.call(ClientMessage::Ping(Ping {})).await?.pong()?;
         b.link().await?.call(ClientMessage::Ping(Ping {})).await?.pong()
@@ -63,17 +63,17 @@ async fn garbage(b: &Bench) -> Done {
                 Encoding::Json => format!("the text {:?}", String::from_utf8_lossy(bytes)),
                 Encoding::MsgPack => format!("the bytes {}", hex::encode(bytes)),
             };
-            // What follows the message makes it none; its `id` may have been read all the same.
+            // The bytes after the message make it invalid, but its `id` may have been read.
             link.expect(1, &what);
             link.bytes(bytes.to_vec()).await;
             answered_or_closed(&mut link).await.map_err(|stop| stop.of(&what))?;
-            goes_on(b, &mut bystander, &what).await?;
+            still_serves(b, &mut bystander, &what).await?;
         }
     }
     Ok(())
 }
 
-/// A coded error, after which the connection is as good as before, or a close that the page names.
+/// A coded error, after which the connection works as before, or a close that the page names.
 async fn answered_or_closed(link: &mut Link) -> Done {
     let expected = "a coded error, or a close that section 6 names";
     match link.hear_or_end().await? {
@@ -87,10 +87,10 @@ async fn answered_or_closed(link: &mut Link) -> Done {
     }
 }
 
-/// A ping whose lists and maps are nested so deep, the message itself counted.
+/// A ping with lists and maps nested to this depth, counting the message itself.
 fn nested(depth: u32) -> Value {
     let inner = (1..depth).fold(Value::Null, |inner, _| json!([inner]));
-    // The `id`, which is filled in, stands before what may not be read.
+    // The `id`, which is filled in, comes before the part that may not be read.
     json!({ "type": "ping", "id": 0, "x_deep": inner })
 }
 
@@ -105,16 +105,16 @@ async fn nesting(b: &Bench) -> Done {
         }
         link.demand(nested(3)).await?.pong()?;
     }
-    goes_on(b, &mut bystander, "deep nesting").await
+    still_serves(b, &mut bystander, "deep nesting").await
 }
 
-/// Sends a frame; its connection must end so.
+/// Sends a frame that must end its connection with this code.
 async fn ends(b: &Bench, encoding: Encoding, frame: Message, with: Close) -> Done {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(encoding).await?;
     link.frame(frame).await;
     is_closed(&mut link, with).await?;
-    goes_on(b, &mut bystander, with.name).await
+    still_serves(b, &mut bystander, with.name).await
 }
 
 async fn is_closed(link: &mut Link, with: Close) -> Done {
@@ -133,10 +133,10 @@ async fn kinds(b: &Bench) -> Done {
 async fn no_text(b: &Bench) -> Done {
     let mut bystander = b.link().await?;
     let (mut link, _) = b.link_in(Encoding::Json).await?;
-    // A whole text frame of two bytes that are no UTF-8, masked with zeros.
+    // A whole text frame of two bytes that are not UTF-8, masked with zeros.
     link.beneath(&[0x81, 0x82, 0, 0, 0, 0, 0xc3, 0x28]).await;
     is_closed(&mut link, close::NOT_UTF8).await?;
-    goes_on(b, &mut bystander, "text that is no text").await
+    still_serves(b, &mut bystander, "invalid UTF-8").await
 }
 
 async fn too_large(b: &Bench) -> Done {

@@ -1,4 +1,4 @@
-//! A connection that takes nothing on trust: every frame is read strictly, every reply must have been asked for once.
+//! A connection that trusts nothing: every frame is read strictly, and every request must have exactly one reply.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -26,9 +26,9 @@ const LARGEST: usize = 1 << 30;
 /// How a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// By a close frame.
+    /// With a close frame.
     Closed(u16, String),
-    /// Without one.
+    /// Without a close frame.
     Lost,
 }
 
@@ -56,12 +56,12 @@ impl Link {
         if let (false, Ok(offered)) = (offer.is_empty(), HeaderValue::from_str(&offered)) {
             request.headers_mut().insert("sec-websocket-protocol", offered);
         }
-        // Another provider that the program installed is as good.
+        // If the program has installed another provider, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
         let connecting = connect_async_tls_with_config(request, Some(config), true, None);
         let connected = tokio::time::timeout(patience, connecting).await;
-        let connected = connected.map_err(|_| failed("nothing was answered in time".into()))?;
+        let connected = connected.map_err(|_| failed("no answer in time".into()))?;
         let (ws, response) = connected.map_err(|e| failed(e.to_string()))?;
         let chosen = response.headers().get("sec-websocket-protocol").and_then(|name| name.to_str().ok());
         let encoding = chosen.map_or(Some(Encoding::Json), Encoding::from_subprotocol);
@@ -94,12 +94,12 @@ impl Link {
         let _ = self.ws.get_mut().write_all(bytes).await;
     }
 
-    /// A request goes out by other means: its reply may come.
+    /// Expects a reply to a request that was sent by other means.
     pub fn expect(&mut self, id: Id, words: &str) {
         self.waiting.insert(id, shortened(words));
     }
 
-    /// Sends a map as it is; its `id` has a reply to come.
+    /// Sends a map as it is, and expects a reply to its `id`.
     pub async fn say(&mut self, message: &Value) {
         if let Some(id) = message["id"].as_i64() {
             self.expect(id, &message.to_string());
@@ -107,7 +107,7 @@ impl Link {
         self.say_only(message).await;
     }
 
-    /// Sends a map as it is, to which no reply is to come.
+    /// Sends a map as it is, and expects no reply.
     pub async fn say_only(&mut self, message: &Value) {
         let bytes = match self.encoding {
             Encoding::Json => message.to_string().into_bytes(),
@@ -125,7 +125,8 @@ impl Link {
 
     /// Sends a message under this `id`.
     pub async fn ask_as(&mut self, id: Option<Id>, message: &ClientMessage) -> Done {
-        let unwritten = |e: &dyn std::fmt::Display| Stop::Skip(format!("a message of ours cannot be written: {e}"));
+        let unwritten =
+            |e: &dyn std::fmt::Display| Stop::Skip(format!("one of our own messages cannot be written: {e}"));
         let bytes = self.encoding.encode_client(id, message).map_err(|e| unwritten(&e))?;
         if let Some(id) = id {
             let words = Encoding::Json.encode_client(None, message).map_err(|e| unwritten(&e))?;
@@ -160,7 +161,7 @@ impl Link {
     /// The reply to a request.
     pub async fn reply(&mut self, id: Id) -> Done<Heard> {
         if let Some(at) = self.early.iter().position(|heard| heard.re == Some(id)) {
-            return self.early.remove(at).ok_or_else(|| wrong("lost a message", "it"));
+            return self.early.remove(at).ok_or_else(|| wrong("lost a message", "every message"));
         }
         loop {
             let heard = self.read().await?;
@@ -182,14 +183,14 @@ impl Link {
     async fn read(&mut self) -> Done<Heard> {
         match self.read_or_end().await? {
             Ok(heard) => Ok(heard),
-            Err(Ended::Lost) => Err(wrong("broke the connection off", self.waited_for())),
+            Err(Ended::Lost) => Err(wrong("broke the connection", self.waited_for())),
             Err(Ended::Closed(code, name)) => {
                 Err(wrong(format!("closed the connection with {code} {name}"), self.waited_for()))
             }
         }
     }
 
-    /// Whether something came that was not heard yet.
+    /// Whether a message came that was not read yet.
     pub fn has_early(&self) -> bool {
         !self.early.is_empty()
     }
@@ -231,7 +232,7 @@ impl Link {
         let asked = match re {
             None => String::new(),
             Some(re) => self.waiting.remove(&re).ok_or_else(|| {
-                let did = format!("answered request {re}, which had no reply to come: {}", shortened(&raw.to_string()));
+                let did = format!("answered request {re}, which expects no reply: {}", shortened(&raw.to_string()));
                 wrong(did, "exactly one reply for each request")
             })?,
         };
@@ -250,7 +251,7 @@ impl Link {
         drop(self);
     }
 
-    /// Reads on until the connection ends; with what was said before.
+    /// Reads until the connection ends, and returns the messages before the end.
     pub async fn ended(&mut self) -> Done<(Ended, Vec<Heard>)> {
         let mut said = Vec::new();
         loop {

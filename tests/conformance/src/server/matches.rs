@@ -1,6 +1,6 @@
 //! Laws of the match plane, tried against the server's own agent `random`.
 
-mod keys;
+mod acts;
 mod play;
 mod record;
 mod resume;
@@ -20,15 +20,15 @@ const fn of_play(section: u32, name: &'static str, tried: Trial) -> Law {
 pub(super) const LAWS: &[Law] = &[
     of_play(5, "plays matches to their end, frame by frame", |b| play::to_the_end(b).boxed_local()),
     of_play(5, "plays as many matches as a join says", |b| play::count(b).boxed_local()),
-    of_play(5, "says why it refuses a join", |b| play::wrong_joins(b).boxed_local()),
-    of_play(5, "takes one move for each turn and try", |b| keys::keys(b).boxed_local()),
-    of_play(5, "forfeits a match after the last try", |b| keys::tries(b).boxed_local()),
-    of_play(5, "ends a match that is resigned", |b| keys::resigns(b).boxed_local()),
-    of_play(5, "keeps seed, salt and digest to the end", |b| record::secrets(b).boxed_local()),
+    of_play(5, "explains why it refuses a join", |b| play::wrong_joins(b).boxed_local()),
+    of_play(5, "accepts one move for each turn and try", |b| acts::acts(b).boxed_local()),
+    of_play(5, "forfeits a match after the last try", |b| acts::tries(b).boxed_local()),
+    of_play(5, "ends a match when a seat resigns", |b| acts::resigns(b).boxed_local()),
+    of_play(5, "keeps seed, salt and digest secret until the end", |b| record::secrets(b).boxed_local()),
     of_play(10, "releases a record that verifies", |b| record::released(b).boxed_local()),
-    of_play(7, "goes on after a cut at any message", |b| resume::cuts(b).boxed_local()),
-    of_play(7, "tells everything in a resync", |b| resume::resyncs(b).boxed_local()),
-    of_play(7, "lets go of old keys and connections", |b| resume::keys(b).boxed_local()),
-    of_play(7, "gives seats to whoever reclaims them", |b| resume::reclaims(b).boxed_local()),
+    of_play(7, "continues after a cut at any message", |b| resume::cuts(b).boxed_local()),
+    of_play(7, "sends everything in a resync", |b| resume::resyncs(b).boxed_local()),
+    of_play(7, "drops old keys and connections", |b| resume::keys(b).boxed_local()),
+    of_play(7, "gives seats to the client that reclaims them", |b| resume::reclaims(b).boxed_local()),
     law(5, "shows a match to spectators", Some(Scope::Spectate), |b| watch::spectators(b).boxed_local()),
 ];

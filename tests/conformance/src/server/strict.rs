@@ -1,7 +1,7 @@
-//! Reading a server's frame as strictly as the protocol's page speaks: what came must be what our own types would write.
+//! Reads a server's frame as strictly as the protocol page is written: it must be what our own types would write.
 //!
-//! The types alone are patient: they take lists for columns and defaults for what is absent. A client in another language
-//! need not be.
+//! The types alone are lenient: they accept lists for columns and defaults for absent fields. A client in another language
+//! may not be.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 /// JSON readers stop at 127; the limit of `welcome` binds clients only.
 const DEPTH: u32 = 127;
 
-/// Maps whose absent fields are looked at by laws of their own.
+/// Maps whose absent fields are checked by laws of their own.
 const ELSEWHERE: [&str; 2] = ["limits", "spec"];
 
 /// Fields of a server that the page gives a default.
@@ -22,7 +22,7 @@ const DEFAULTED: [&str; 1] = ["illegal"];
 /// A frame as it was understood, and as it came: bins of MessagePack are `{"bin": hex}` in it.
 pub(super) type Read = (Option<Id>, ServerMessage, Value);
 
-/// Reads a frame; what is wrong with it in one sentence, with what it is of the frame as far as that could be read.
+/// Reads a frame. The error says in one sentence what is wrong, with the frame as far as it could be read.
 pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Value)> {
     let came = plain(encoding, frame).map_err(|why| (why, Value::Null))?;
     let understood = encoding.decode_server(frame, DEPTH);
@@ -36,14 +36,14 @@ pub(super) fn read(encoding: Encoding, frame: &[u8]) -> Result<Read, (String, Va
 
 fn plain(encoding: Encoding, frame: &[u8]) -> Result<Value, String> {
     match encoding {
-        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("it is no JSON: {e}")),
+        Encoding::Json => serde_json::from_slice(frame).map_err(|e| format!("it is not JSON: {e}")),
         Encoding::MsgPack => {
-            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("it is no MessagePack: {e}"))
+            rmp_serde::from_slice(frame).map(|Marked(value)| value).map_err(|e| format!("it is not MessagePack: {e}"))
         }
     }
 }
 
-/// Whether what came says what we would write, in the same form. Fields that we do not know do not matter.
+/// Checks that a frame has what we would write, in the same form. Fields that we do not know are ignored.
 fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), String> {
     match (ours, came) {
         (Value::Object(ours), Value::Object(came)) => ours.iter().try_for_each(|(name, ours)| {
@@ -60,7 +60,7 @@ fn fits(ours: &Value, came: &Value, path: &str, whole: bool) -> Result<(), Strin
         }
         (Value::Number(a), Value::Number(b)) if near(a.as_f64(), b.as_f64()) => Ok(()),
         _ if ours == came => Ok(()),
-        _ => Err(format!("{path} is {}, where {} is due", shown(came), shown(ours))),
+        _ => Err(format!("{path} is {}, but should be {}", shown(came), shown(ours))),
     }
 }
 
@@ -78,7 +78,7 @@ fn shown(value: &Value) -> String {
     ludex_protocol::error::shortened(&value.to_string())
 }
 
-/// A MessagePack value with its bins marked, which JSON values cannot hold otherwise.
+/// A MessagePack value whose bins are marked, because JSON values cannot hold bins.
 struct Marked(Value);
 
 impl<'de> Deserialize<'de> for Marked {

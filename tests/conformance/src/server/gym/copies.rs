@@ -17,7 +17,7 @@ fn open(spec: &Spec) -> Open {
     Open { autoreset: Autoreset::SameStep, max_steps: Some(12), ..all_views(spec, 3) }
 }
 
-/// Environments in the middle of their episodes, as they stand there.
+/// Environments in the middle of their episodes, with their states.
 async fn middle(link: &mut Link, spec: &Spec) -> Done<(Handle, Vec<Row>)> {
     let h = Handle::open(link, open(spec)).await?;
     let mut batch = h.reset(link, SEED).await?;
@@ -34,7 +34,7 @@ async fn states(h: &Handle, link: &mut Link) -> Done<Vec<Row>> {
     Ok(h.rows(&batch).into_iter().map(Row::state).collect())
 }
 
-/// The same actions must lead both to the same, past the ends of episodes.
+/// Plays the same actions in both, past the ends of episodes; they must stay the same.
 async fn go_on_alike(link: &mut Link, a: &Handle, b: &Handle, what: &str) -> Done {
     let mut batch = a.look(link).await?;
     for ply in 0..plies(&a.spec) {
@@ -66,7 +66,7 @@ pub(super) async fn clones(link: &mut Link, spec: &Spec) -> Done {
     let fresh = copied(link, &h, None, Some(SEED + 1)).await?;
     same(&states(&fresh, link).await?, &rows, || "the states of a clone under another seed".into())?;
     go_on_alike(link, &h, &twin, "a clone").await?;
-    // What the clone does is nothing to the first.
+    // Steps of the clone do not change the original.
     let before = states(&h, link).await?;
     let batch = fresh.look(link).await?;
     if let Some(actions) = fresh.choose(&batch, 1) {
@@ -120,7 +120,7 @@ pub(super) async fn forged(link: &mut Link, spec: &Spec) -> Done {
         law_holds(matches!(error.at, None | Some(2)), || format!("`at` is {:?}", error.at), "the forged item's, 2")?;
         same(&states(&h, link).await?, &rows, || "the states after a forged snapshot".into())?;
     }
-    // Fewer than there are environments.
+    // Fewer snapshots than environments.
     let few = Restore { env: h.env, envs: None, items: items[..2].to_vec() };
     let codes = [ErrorCode::BadShape, ErrorCode::BadField, ErrorCode::BadSnapshot];
     link.call(ClientMessage::Restore(few)).await?.refused(&codes)?;

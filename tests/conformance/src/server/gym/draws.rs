@@ -1,4 +1,4 @@
-//! The law of the draws: chance is what section 10 says of a seed, in any language.
+//! The law of the draws: chance is the documented function of the seed (section 10).
 
 use ludex_env::draw::{block, episode_key};
 use ludex_protocol::batch::{Batch, to_move};
@@ -21,7 +21,7 @@ fn outcome(outcomes: &[(u32, f64)], game: &str, k: u64) -> Option<u32> {
     drawn.or(outcomes.last()).map(|(id, _)| *id)
 }
 
-/// Two environments play alike: in one the server draws, in the other we do, by the documented function.
+/// Two environments must play alike: in one the server draws, in the other we draw by the documented function.
 pub(super) async fn draws(link: &mut Link, spec: &Spec) -> Done {
     if spec.chance != ChanceMode::Explicit {
         return Err(Stop::Skip("no game has chance that can be listed".into()));

@@ -11,10 +11,10 @@ use super::super::{Done, Stop, law_holds, same};
 use super::handle::{Handle, all_views, plain};
 use super::steps::{SEED, plies, speechless};
 
-/// Steps in an episode at most, so that some come to an end.
+/// Most steps in an episode, so that some end.
 const MOST: u32 = 12;
 
-/// What one action led to, at the end of an episode too.
+/// The result of one action, also at the end of an episode.
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
@@ -131,7 +131,7 @@ pub(super) async fn loses(link: &mut Link, spec: &Spec) -> Done {
     let after = h.step(link, &actions).await?;
     let at = after.illegal.as_ref().map(|at| at.to_vec());
     same(&at, &Some(vec![1]), || "batch.illegal".into())?;
-    law_holds(Handle::ended(&after, 1), || "went on with the offender's episode".into(), "its end")?;
+    law_holds(Handle::ended(&after, 1), || "continued the episode of the illegal action".into(), "its end")?;
     let returns = h.row(&after, 1).returns;
     same(&returns.get(seat), &Some(&spec.min_return), || format!("returns of the offender, seat {seat}"))?;
     h.close(link).await
@@ -167,7 +167,7 @@ pub(super) async fn chance(link: &mut Link, spec: &Spec) -> Done {
     }
     let deterministic = spec.chance == ChanceMode::Deterministic;
     law_holds(!deterministic || nodes == 0, || format!("{nodes} chance nodes without chance"), "none")?;
-    // Outcomes that can be listed come up soon.
+    // Outcomes that can be listed appear early.
     if spec.chance == ChanceMode::Explicit && spec.dynamics == Dynamics::Sequential && nodes == 0 {
         h.close(link).await?;
         return Err(Stop::Skip("no chance node came up".into()));

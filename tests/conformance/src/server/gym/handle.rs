@@ -1,4 +1,6 @@
-//! Environments under one handle as a careful client sees them: every batch is looked at before it is used.
+//! Environments under one handle, as a careful client sees them: every batch is checked before it is used.
+
+mod shape;
 
 use ludex_env::Stream;
 use ludex_protocol::batch::{Batch, Mask, to_move};
@@ -10,12 +12,11 @@ use serde_json::Value;
 use super::super::heard::Heard;
 use super::super::link::Link;
 use super::super::{Done, law_holds};
-use super::shape;
 
 /// Up to this many actions a mask has one byte for each by default.
 const DENSE: u32 = 512;
 
-/// So many environments of a game with its parameters, in which a client can play all seats: everything else by default.
+/// This many environments of a game with its parameters, in which a client can play all seats; the rest is default.
 pub(in super::super) fn plain(spec: &Spec, count: u32) -> Open {
     let observer = if spec.dynamics == Dynamics::Sequential { Observer::Acting } else { Observer::All };
     Open { params: spec.params.clone(), count, observer, ..Open::new(&spec.game) }
@@ -95,13 +96,13 @@ impl Handle {
         self.batch(heard, None)
     }
 
-    /// The same; whatever is answered.
+    /// The same, with any answer.
     pub async fn try_step(&self, link: &mut Link, actions: &[i32]) -> Done<Heard> {
         let actions = Some(Column::from(actions));
         link.call(ClientMessage::Step(Step { env: self.env, actions, ..Step::default() })).await
     }
 
-    /// Looks without moving: entries of -1.
+    /// Reads the state without moving, with entries of -1.
     pub async fn look(&self, link: &mut Link) -> Done<Batch> {
         self.step(link, &vec![-1; self.count() * self.width()]).await
     }
@@ -110,7 +111,7 @@ impl Handle {
         link.call(ClientMessage::Close(Close { env: self.env })).await?.ok()
     }
 
-    /// The batch in a reply, with everything in its shape.
+    /// The batch in a reply, with its shape checked.
     pub fn batch(&self, heard: Heard, envs: Option<&Column<u32>>) -> Done<Batch> {
         let batch = *heard.batch()?;
         shape::check(self, envs, &batch)?;
@@ -259,7 +260,7 @@ pub(in super::super) struct Row {
 }
 
 impl Row {
-    /// The state that a row shows, without what led to it.
+    /// The state that a row shows, without its last rewards.
     pub fn state(self) -> Row {
         Row { reward: Vec::new(), ..self }
     }

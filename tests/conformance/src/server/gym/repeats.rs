@@ -1,4 +1,4 @@
-//! Laws of handles across requests and connections: what is sent again, and what is closed.
+//! Laws of handles across requests and connections: repeated requests, and closed handles.
 
 use ludex_protocol::client::{ClientMessage, Close, Reset, Resume, Step, View};
 use ludex_protocol::server::Welcome;
@@ -24,7 +24,7 @@ async fn come_back(b: &Bench, link: Link, welcome: &Welcome) -> Done<(Link, Box<
     Ok((link, welcome))
 }
 
-/// A step of which the reply was lost with the connection is carried out once, however often it is sent.
+/// If the reply to a step is lost with the connection, the step is carried out once, however often it is sent.
 pub(super) async fn resent(b: &Bench) -> Done {
     let spec = b.game_of_turns().await?;
     let (mut link, mut welcome) = b.link_in(Encoding::MsgPack).await?;
@@ -75,7 +75,7 @@ pub(super) async fn closed(b: &Bench) -> Done {
     two.reset(&mut link, SEED).await?;
     let (mut link, welcome) = come_back(b, link, &welcome).await?;
     same(&welcome.envs, &vec![two.env], || "welcome.envs after a resume".into())?;
-    // Another session's handles are nobody's else.
+    // Handles of another session cannot be used.
     let mut other = b.link().await?;
     other.call(ClientMessage::Close(Close { env: two.env })).await?.error(ErrorCode::UnknownEnv)?;
     two.close(&mut link).await

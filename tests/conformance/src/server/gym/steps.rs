@@ -13,17 +13,17 @@ use super::handle::{Handle, all_views, plain};
 /// The seed of most episodes.
 pub(super) const SEED: u64 = 20_261_121;
 
-/// How many steps a law looks at: fewer where every one of them is long.
+/// How many steps a law checks: fewer if each of them takes long.
 pub(super) fn plies(spec: &Spec) -> usize {
     if spec.actions <= 5_000 { 24 } else { 8 }
 }
 
-/// Where only proposals move, random play ends.
+/// Random play stops where only proposals are possible.
 pub(super) fn speechless() -> Stop {
     Stop::Skip("only proposals move here".into())
 }
 
-/// Everything that is asked for comes in its shape; nothing else does. (Every batch of every law is looked at so.)
+/// Everything that is asked for comes in its shape, and nothing else comes. (Every batch of every law is checked for this.)
 pub(super) async fn shapes(link: &mut Link, spec: &Spec) -> Done {
     for observer in [Observer::Acting, Observer::All] {
         for autoreset in [Autoreset::NextStep, Autoreset::SameStep] {
@@ -77,7 +77,7 @@ pub(super) async fn masks(link: &mut Link, spec: &Spec) -> Done {
     Ok(())
 }
 
-/// Actions for all rows, of which the last row's are illegal in some way; nothing if everything is legal there.
+/// Actions for all rows; those of the last row are illegal in some way. Empty if every action is legal there.
 fn spoiled(h: &Handle, batch: &Batch, actions: &[i32]) -> Vec<(Vec<i32>, &'static str)> {
     let (row, width) = (h.count() - 1, h.width());
     let acting = h.acting(batch, row);
@@ -140,7 +140,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
     let mut long = actions.clone();
     long.push(-1);
     let two = || actions[..2 * h.width()].to_vec();
-    // Which code the page does not say.
+    // The page does not say which code.
     let unknown = [ErrorCode::BadField, ErrorCode::BadShape, ErrorCode::UnknownEnv];
     for (request, codes) in [
         (step(None, Some(actions[1..].to_vec()), None), &unknown[1..2]),
@@ -169,7 +169,7 @@ pub(super) async fn wrong_calls(link: &mut Link, spec: &Spec) -> Done {
 }
 
 pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> Done {
-    // The seeds of the batch go beyond the greatest.
+    // The seeds of the batch would exceed the greatest seed.
     let seed = u64::MAX - 1;
     let of = |count| Open { autoreset: Autoreset::SameStep, max_steps: Some(8), ..all_views(spec, count) };
     let many = Handle::open(link, of(3)).await?;
@@ -199,7 +199,7 @@ pub(super) async fn seeds(link: &mut Link, spec: &Spec) -> Done {
         let first = singles[0].reset(link, seed).await?;
         same(&singles[0].row(&first, 0), &many.row(&by_list, at), || format!("an environment reset with seed {seed}"))?;
     }
-    // Without a seed the series goes on.
+    // Without a seed, the series continues.
     let next = singles[0].reset_with(link, Reset::default()).await?;
     same(&next.episode.to_vec(), &vec![1], || "episode after a reset without a seed".into())?;
     many.close(link).await?;

@@ -36,7 +36,7 @@ pub(super) async fn to_the_end(b: &Bench) -> Done {
     Ok(())
 }
 
-/// Two matches, one after the other: match j is played in seat j mod P. Then none.
+/// Two matches, one after the other: match j is played in seat j mod P. No third match follows.
 pub(super) async fn count(b: &Bench) -> Done {
     let spec = b.game_of_turns().await?;
     let (mut link, welcome) = b.link_in(Encoding::MsgPack).await?;
@@ -57,7 +57,7 @@ pub(super) async fn count(b: &Bench) -> Done {
     let id = link.ask(&ClientMessage::Ping(Ping {})).await?;
     let heard = link.hear().await?;
     law_holds(heard.re == Some(id), || format!("sent {} after the last match", heard.raw), "nothing")?;
-    // Until it leaves.
+    // A join without a count ends when its client leaves.
     let endless = Join { count: 0, ..join(spec, 0) };
     let joined = link.call(ClientMessage::Join(Box::new(endless.clone()))).await?.joined()?;
     let mut table = Table::wait(link, welcome, spec, endless, &joined).await?;

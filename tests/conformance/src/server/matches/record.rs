@@ -1,4 +1,4 @@
-//! Laws of what is kept: nothing of the seed before the end, and a record that verifies after it.
+//! Laws of records: nothing about the seed is shown before the end, and the record verifies after it.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::super::{Done, Stop, law_holds, same, short, wrong};
 use super::table::Table;
 use super::terms::{games, join};
 
-/// What is released when every match of the seed is over.
+/// Fields that are released when every match of the seed is over.
 const RELEASED: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
-/// Maps of a game's own, where the words mean what the game says: a poker hand may have a pair.
+/// Maps that belong to the game, where these words mean something else: a poker hand may have a `pair`.
 const OF_THE_GAME: [&str; 3] = ["params", "view", "data"];
 
-/// Where one of these names stands in a message.
+/// The place of one of these names in a message.
 fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     match message {
         Value::Object(map) => {
@@ -33,7 +33,7 @@ fn field<'a>(message: &Value, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Whether a word stands somewhere in a message, as a text or as a number.
+/// Whether a word is somewhere in a message, as a text or as a number.
 fn says(message: &Value, word: &str) -> bool {
     match message {
         Value::Object(map) => map.values().any(|inner| says(inner, word)),
@@ -48,11 +48,11 @@ fn says(message: &Value, word: &str) -> bool {
 async fn page(b: &Bench, path: &str) -> Done<(Value, String)> {
     let (status, body) = b.page(path).await?;
     law_holds(status == 200, || format!("GET {path}: {status} {}", short(&body)), "200 and the record")?;
-    let record = serde_json::from_str(&body).map_err(|e| wrong(format!("GET {path}: no JSON: {e}"), "the record"))?;
+    let record = serde_json::from_str(&body).map_err(|e| wrong(format!("GET {path}: not JSON: {e}"), "the record"))?;
     Ok((record, body))
 }
 
-/// The record once it is released; an unrated match may be kept a little after its end.
+/// The record once it is released; that of an unrated match may take a moment to be kept.
 async fn wait(b: &Bench, end: &MatchEnd) -> Done<(Value, String)> {
     let by = tokio::time::Instant::now() + b.patience;
     loop {
@@ -74,7 +74,7 @@ pub(super) async fn secrets(b: &Bench) -> Done {
         let kept = async {
             let mut table = Table::new(b, spec, join(spec, 0)).await?;
             if let Some(turn) = table.turn().await? {
-                // Over HTTP a running match shows no more than its events.
+                // Over HTTP, a running match shows its events and nothing else.
                 match page(b, &format!("/episodes/{}", table.id)).await {
                     Ok((early, _)) => {
                         let leak = field(&early, &RELEASED);
@@ -110,7 +110,7 @@ pub(super) async fn secrets(b: &Bench) -> Done {
     Ok(())
 }
 
-/// The commitment of a match is to its seed.
+/// Checks that the match committed itself to its seed.
 fn committed(commit: Option<&str>, seed: Option<&str>, salt: Option<&str>) -> Done {
     let (Some(commit), Some(seed), Some(salt)) = (commit, seed, salt) else {
         return Err(wrong(format!("commit {commit:?}, seed {seed:?}, salt {salt:?}"), "all three"));
@@ -144,12 +144,14 @@ pub(super) async fn released(b: &Bench) -> Done {
                     &ended[name].to_string(),
                 )?;
             }
-            let parts =
-                Parts::parse(&body).map_err(|e| wrong(format!("a record that is none: {e}"), "section 10's"))?;
+            let parts = Parts::parse(&body)
+                .map_err(|e| wrong(format!("an invalid record: {e}"), "a record as in section 10"))?;
             let made = digest(&parts).map_err(|e| wrong(e.to_string(), "canonical JSON"))?;
             same(&record["digest"].as_str(), &Some(&*made), || "the record's digest, beside the chain over it".into())?;
-            let typed =
-                parts.clone().record().map_err(|e| wrong(format!("a record that is none: {e}"), "section 10's"))?;
+            let typed = parts
+                .clone()
+                .record()
+                .map_err(|e| wrong(format!("an invalid record: {e}"), "a record as in section 10"))?;
             let moves = typed.events.iter().filter_map(|event| match event {
                 RecordEvent::Move(played) => Some((played.seat, played.action)),
                 RecordEvent::Chance(_) => None,
@@ -168,6 +170,6 @@ fn again(parts: &Parts) -> Done {
     match Verifier::new().verify(parts, Source::default()) {
         Ok(_) => Ok(()),
         Err(fault) if matches!(fault.kind, verify::FaultKind::Game | verify::FaultKind::Rules) => Ok(()),
-        Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "what playing it again gives")),
+        Err(fault) => Err(wrong(format!("the record does not verify: {fault}"), "the same as when it is played again")),
     }
 }

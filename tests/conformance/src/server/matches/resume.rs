@@ -1,4 +1,4 @@
-//! Laws of coming back: after cuts, with old keys, from nowhere.
+//! Laws of resuming: after cuts, with old keys, without a session.
 
 use ludex_protocol::Encoding;
 use ludex_protocol::client::{ClientMessage, Ping, Resume};
@@ -12,7 +12,7 @@ use super::super::{Done, Stop, law_holds, same, wrong};
 use super::table::Table;
 use super::terms::join;
 
-/// Seen beyond everything that was sent.
+/// A number beyond everything that was sent.
 const NEVER_SENT: u64 = 1_000_000_000;
 
 /// Says hello on a connection and names a session.
@@ -54,7 +54,7 @@ async fn cut(b: &Bench, table: &mut Table, seen: Option<u64>) -> Done {
     Ok(())
 }
 
-/// One match over connections of which each lives for one message.
+/// One match over many connections; each lives for one message.
 pub(super) async fn cuts(b: &Bench) -> Done {
     let spec = b.game_of_turns().await?;
     let mut table = Table::new(b, spec, join(spec, 0)).await?;
@@ -79,7 +79,7 @@ pub(super) async fn cuts(b: &Bench) -> Done {
             played.push((table.seat(), Some(action)));
             pending = Some((id, turn, action, act));
         }
-        // A turn that waits comes again on every connection; a connection must bring something new.
+        // A waiting turn comes again on every connection, so each connection must bring something new.
         if (table.seq, pending.is_some()) == before && table.end.is_none() {
             continue;
         }
@@ -94,7 +94,7 @@ pub(super) async fn cuts(b: &Bench) -> Done {
     same(&own, &played, || "our moves, each sent until it was answered".into())
 }
 
-/// The resync of a seat told everything: the moves so far, and the turn that waits.
+/// Checks that the resync of a seat has everything: the moves so far, and the waiting turn.
 fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &Turn) -> Done {
     let of = |what: &str| format!("{what} of the resync, beside what was sent before");
     same(&&table.moves[..], &moves, || of("`move` events"))?;
@@ -103,7 +103,7 @@ fn told_all(table: &Table, moves: &[(u32, Option<u32>)], waits: &Turn) -> Done {
     same(&turn.map(|t| (&t.legal, &t.view)), &Some((&waits.legal, &waits.view)), || of("legal and view"))
 }
 
-/// Who names nothing, or what was never sent, may be told everything in one.
+/// A client that has seen nothing, or claims to have seen what was never sent, may get everything in one resync.
 pub(super) async fn resyncs(b: &Bench) -> Done {
     let spec = b.game_of_turns().await?;
     let mut resyncs = 0;
@@ -116,7 +116,7 @@ pub(super) async fn resyncs(b: &Bench) -> Done {
         let heard = table.link.hear().await?;
         match &heard.message {
             ServerMessage::Resync(_) => table.take(heard)?,
-            // Or the events after what it names: none, or all.
+            // Or the events after the number it names: none, or all.
             ServerMessage::Turn(turn) if seen.is_some() && turn.turn == waits.turn => continue,
             ServerMessage::MatchStart(start) if seen.is_none() && start.seq == 0 => continue,
             _ => return Err(heard.not("`resync`, or the events after what was seen")),
@@ -126,7 +126,7 @@ pub(super) async fn resyncs(b: &Bench) -> Done {
         let end = table.play().await?;
         same(&end.reason, &Reason::Finished, || "match_end.reason".into())?;
     }
-    if resyncs > 0 { Ok(()) } else { Err(Stop::Skip("no resync came; those who reclaim get one".into())) }
+    if resyncs > 0 { Ok(()) } else { Err(Stop::Skip("no resync came here; a reclaiming client gets one".into())) }
 }
 
 pub(super) async fn keys(b: &Bench) -> Done {
@@ -134,14 +134,14 @@ pub(super) async fn keys(b: &Bench) -> Done {
     first.cut();
     let (mut second, fresh) = back(b, &welcome).await?;
     law_holds(fresh.resumed, || "did not resume a session after a cut".into(), "`resumed`: true")?;
-    // A welcome that was never read: its client has the key before.
+    // This welcome is never read, so its client has only the key before.
     second.cut();
     (second, _) = {
         let (link, again) = back(b, &welcome).await?;
         law_holds(
             again.resumed,
-            || "let the old key go with a `welcome` that may be lost".into(),
-            "it to stay good until the first message after `welcome`",
+            || "dropped the old key with a `welcome` that may be lost".into(),
+            "the old key to be valid until the first message after `welcome`",
         )?;
         (link, again)
     };
@@ -155,12 +155,12 @@ pub(super) async fn keys(b: &Bench) -> Done {
     law_holds(fresh.resumed, || "did not resume a session that is connected".into(), "`resumed`: true")?;
     superseded(&mut old).await?;
     new.call(ClientMessage::Ping(Ping {})).await?.pong()?;
-    let nobody = Welcome { session: "s_conformance".into(), key: "k_conformance".into(), ..Welcome::default() };
-    let (_, other) = back(b, &nobody).await?;
-    law_holds(!other.resumed, || "resumed a session that never was".into(), "`resumed`: false")
+    let invented = Welcome { session: "s_conformance".into(), key: "k_conformance".into(), ..Welcome::default() };
+    let (_, other) = back(b, &invented).await?;
+    law_holds(!other.resumed, || "resumed a session that never existed".into(), "`resumed`: false")
 }
 
-/// The connection must end because another has what it had.
+/// The connection must end, because another one has taken over.
 async fn superseded(old: &mut Link) -> Done {
     let with = close::SUPERSEDED;
     match old.ended().await?.0 {

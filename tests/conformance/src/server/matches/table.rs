@@ -1,4 +1,4 @@
-//! A seat in a match as a careful client has it: every frame's number and content is looked at.
+//! A seat in a match, as a careful client holds it: the number and content of every frame are checked.
 
 use ludex_env::Stream;
 use ludex_protocol::client::{Act, ClientMessage, Join};
@@ -36,7 +36,7 @@ pub(super) struct Table {
     pub end: Option<MatchEnd>,
     /// Acts that were accepted; absent once a reply was lost with its connection.
     pub accepted: Option<usize>,
-    /// How often everything came anew.
+    /// How many resyncs came.
     pub resyncs: u32,
 }
 
@@ -89,7 +89,7 @@ impl Table {
 
     // ---- what comes in ----------------------------------------------------------------------------------------------
 
-    /// Reads the next frame; a reply that comes is nobody's.
+    /// Reads the next frame, when no reply is due.
     pub async fn next(&mut self) -> Done {
         let heard = self.link.hear().await?;
         self.take(heard)
@@ -103,7 +103,7 @@ impl Table {
         Ok(self.turn.clone())
     }
 
-    /// The same, where there must be a turn.
+    /// The same, if there must be a turn.
     pub async fn due(&mut self) -> Done<Turn> {
         self.turn().await?.ok_or_else(|| wrong("ended the match", "a `turn`"))
     }
@@ -118,10 +118,10 @@ impl Table {
         }
     }
 
-    /// Looks at a frame of the match and keeps what it says.
+    /// Checks a frame of the match and keeps what it says.
     pub fn take(&mut self, heard: Heard) -> Done {
         if self.end.is_some() && heard.raw["match"] == *self.id {
-            return Err(heard.not("nothing of a match after its `match_end`"));
+            return Err(heard.not("no frames of a match after its `match_end`"));
         }
         if self.is_of_another(&heard) {
             return Ok(());
@@ -190,7 +190,7 @@ impl Table {
         Ok(())
     }
 
-    /// What a turn must hold.
+    /// Checks a turn.
     fn asks_well(&self, turn: &Turn) -> Done {
         let ids: Vec<u32> = turn.legal.iter().take(self.spec.actions as usize + 1).collect();
         let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.last().is_none_or(|&last| last < self.spec.actions);
@@ -222,14 +222,14 @@ impl Table {
             let own = self.moves.iter().filter(|(seat, _)| *seat == self.seat()).count();
             let after = self.accepted.is_none_or(|accepted| own < accepted) || *forced;
             law_holds(after, || "sent the own `move` event before `accepted`".into(), "`accepted` first")?;
-            // Whatever the reply said: that turn is over.
+            // Whatever the reply was, that turn is over.
             self.turn = None;
         }
         self.moves.push((*seat, *action));
         Ok(())
     }
 
-    /// Everything anew.
+    /// Takes a resync.
     fn anew(&mut self, resync: Resync) -> Done {
         self.resyncs += 1;
         let start = MatchStart { seq: self.start.seq, join: self.start.join.clone(), ..(*resync.start).clone() };
@@ -293,7 +293,7 @@ impl Table {
         legal.get(rng.below(legal.len())).copied().ok_or_else(|| wrong("listed no legal action", "one"))
     }
 
-    /// The act was accepted, as it says.
+    /// Keeps an act that was accepted.
     pub fn was_accepted(&mut self, turn: &Turn, action: u32, accepted: &Accepted) -> Done {
         let at = turn.legal.iter().position(|id| id == action);
         let name = turn.names.as_ref().zip(at).and_then(|(names, at)| names.get(at));

@@ -1,4 +1,4 @@
-//! What matches are played, and what each must begin and end with.
+//! Which matches are played, and what their first and last messages must be.
 
 use ludex_protocol::client::Join;
 use ludex_protocol::record::{Clock, Illegal, Outcome, Reason};
@@ -8,7 +8,7 @@ use ludex_protocol::spec::{Dynamics, Information, Spec, Utility};
 use super::super::bench::Bench;
 use super::super::{Done, Stop, law_holds, same};
 
-/// The clock of most matches: nobody loses on time because this machine is slow.
+/// The clock of most matches: long enough that a slow machine loses no match on time.
 pub(super) const CLOCK: Clock = Clock::per_move(60_000);
 
 /// A join of one match of a game against random agents.
@@ -22,7 +22,7 @@ pub(super) fn join(spec: &Spec, seat: u32) -> Join {
     }
 }
 
-/// What a match must begin with.
+/// Checks the beginning of a match.
 pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str, welcome: &Welcome) -> Done {
     same(&start.seq, &0, || "match_start.seq".into())?;
     same(&start.join.as_deref(), &Some(joined), || "match_start.join".into())?;
@@ -45,7 +45,7 @@ pub(super) fn begins(start: &MatchStart, spec: &Spec, join: &Join, joined: &str,
     law_holds(commit, || format!("match_start.seed_commit is {:?}", start.seed_commit), "a SHA-256 in hex")
 }
 
-/// What a match must end with.
+/// Checks the end of a match.
 pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> Done {
     let players = spec.players as usize;
     same(&(end.returns.len(), end.outcome.len()), &(players, players), || "returns and outcomes of match_end".into())?;
@@ -55,7 +55,7 @@ pub(super) fn ends(end: &MatchEnd, spec: &Spec) -> Done {
     }
     let inside = end.returns.iter().all(|r| (spec.min_return..=spec.max_return).contains(r));
     law_holds(inside, || format!("returns {:?}", end.returns), "returns within the bounds of the spec")?;
-    law_holds(end.at_fault.is_none(), || "match_end.at_fault in a finished match".into(), "nobody to blame")?;
+    law_holds(end.at_fault.is_none(), || "match_end.at_fault in a finished match".into(), "no seat at fault")?;
     if let (Utility::ZeroSum, [a, b]) = (spec.utility, &end.returns[..]) {
         let due = match a.total_cmp(b) {
             std::cmp::Ordering::Greater => [Outcome::Win, Outcome::Loss],

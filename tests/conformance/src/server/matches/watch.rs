@@ -10,7 +10,7 @@ use super::super::{Done, law_holds, same};
 use super::table::Table;
 use super::terms::join;
 
-/// Reads a spectator's frames up to a move of seat 0; they are numbered from where the last ended.
+/// Reads a spectator's frames up to a move of seat 0; their numbers continue those before.
 async fn watch(link: &mut Link, seq: &mut u64) -> Done<Option<u32>> {
     loop {
         let heard = link.hear().await?;
@@ -53,7 +53,7 @@ pub(super) async fn spectators(b: &Bench) -> Done {
     }
     let next = table.due().await?;
     link.call(ClientMessage::Unspectate(Unspectate { match_id: table.id.clone() })).await?.ok()?;
-    // What came before that was sent before.
+    // Messages that came before the reply were sent before it.
     while link.has_early() {
         link.hear().await?;
     }

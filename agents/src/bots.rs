@@ -1,0 +1,31 @@
+//! Bots of single games: one file per game, named after it.
+
+use crate::spec::AgentEntry;
+
+pub mod bargaining;
+mod deal;
+pub mod fight_the_landlord;
+pub mod first_sealed_auction;
+pub mod hanabi;
+pub mod iterated_prisoners_dilemma;
+pub mod kuhn_poker;
+pub mod leduc_poker;
+pub mod liars_dice;
+pub mod negotiation;
+pub mod pig;
+mod sharing;
+pub mod texas_holdem;
+
+/// The entries of all bots, game by game.
+pub(crate) const BOTS: &[&[AgentEntry]] = &[
+    fight_the_landlord::BOTS,
+    first_sealed_auction::BOTS,
+    hanabi::BOTS,
+    iterated_prisoners_dilemma::BOTS,
+    kuhn_poker::BOTS,
+    leduc_poker::BOTS,
+    liars_dice::BOTS,
+    pig::BOTS,
+    sharing::BOTS,
+    texas_holdem::BOTS,
+];

@@ -1,0 +1,348 @@
+//! `botzone`: a program that was written for botzone.org.cn.
+//!
+//! Such a program is run once for every turn: it reads all requests that it got in the match and all responses that it gave,
+//! in one line of JSON, and writes its next response. A program that prints a certain line keeps running instead and reads
+//! one request per turn. The file of each game here says what its messages are.
+
+mod ataxx;
+mod chess;
+mod codec;
+mod fight_the_landlord;
+mod games;
+mod go;
+mod grid;
+mod limits;
+mod log;
+mod memory;
+mod message;
+#[cfg(test)]
+mod tests;
+mod texas_holdem;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::Move;
+use ludex_protocol::Refusal;
+
+use super::program::{self, Patience, last_words};
+use crate::agent::{Agent, Answer};
+use crate::error::{AgentError, ErrorKind};
+use crate::process::{Allowance, Fault, Limits, Process, Program};
+use crate::refusal::{bad_value, does_not_play};
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
+
+use codec::{Codec, Talk};
+use games::codec;
+use limits::Times;
+use log::Log;
+use memory::{Course, Memory};
+use message::{Form, KEEP, Reply};
+
+/// The most empty answers of a program that keeps running that are passed over.
+const BLANKS: usize = 8;
+
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    "botzone",
+    "a program that speaks Botzone's JSON or its simplified interaction",
+    build,
+)
+.class(AgentClass::External)
+.args(&[
+    program::CMD,
+    ArgDef::new("io", ArgKind::Text, "json or simple").default("json"),
+    ArgDef::new("eof", ArgKind::Flag, "ends its input after the question; it cannot keep running then")
+        .default("false"),
+    ArgDef::new(
+        "cpu",
+        ArgKind::Number { min: 0.1, max: 3600.0 },
+        "seconds of CPU time for a turn, the first of a match twice as much; if absent, Botzone's for the language",
+    ),
+    ArgDef::new("memory", ArgKind::Int { min: 16, max: 1 << 16 }, "MiB that it may hold").default("256"),
+    ArgDef::new("log", ArgKind::Text, "file that gets its debug and standard error, for its owner alone"),
+    program::SANDBOX,
+]);
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    let codec = codec(spec, game)?;
+    let form = match spec.text("io").unwrap_or_default().as_str() {
+        "json" => Form::Json,
+        "simple" if !codec.simple.is_empty() => Form::Simple(codec.simple),
+        "simple" => {
+            let why = "Botzone has no simplified interaction for it";
+            return Err(does_not_play("botzone io=simple", &game.spec().string, why, "io=json does"));
+        }
+        other => return Err(bad_value("io", other, "json or simple")),
+    };
+    let program = program::read(spec)?;
+    let limits = Limits { memory: spec.int("memory").unwrap_or(256) << 20, output: 1 << 20, ..Limits::default() };
+    let times = spec.number("cpu").map_or_else(|| Times::of(&program.argv), |s| Times::all(Duration::from_secs_f64(s)));
+    let program = Program { limits, ..program };
+    let log = spec.text("log").map(|path| Log::open(&path)).transpose()?;
+    Ok(Arc::new(Botzone { codec, form, eof: spec.flag("eof"), program, times, log, memory: Mutex::default() }))
+}
+
+/// A program in Botzone's terms.
+struct Botzone {
+    codec: &'static Codec,
+    form: Form,
+    /// Whether the program reads to the end of its input before it answers.
+    eof: bool,
+    program: Program,
+    times: Times,
+    log: Option<Log>,
+    memory: Mutex<Memory>,
+}
+
+impl Agent for Botzone {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let talk = (self.codec.talk)(ask)?;
+        let course = Course::before(ask.seat, &talk);
+        let answered = self.ask(&course, &talk, deadline);
+        self.tell_owner(ask, &answered)?;
+        let Answered { reply, program, .. } = match answered {
+            Ok(answered) => answered,
+            Err(failed) => return self.failed(&failed),
+        };
+        let Some(action) = (self.codec.read)(ask, &reply.response) else {
+            return self.refused(ask, &reply.response, course, &talk, program);
+        };
+        let after = course.after(&talk, action);
+        let mut memory = self.memory();
+        if let Some(data) = reply.data {
+            memory.keep_data(after.clone(), data);
+        }
+        if reply.globaldata.is_some() {
+            memory.globaldata = reply.globaldata;
+        }
+        drop(memory);
+        self.keep(after, program);
+        Ok(Answer::id(action))
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn reads_past(&self) -> bool {
+        true
+    }
+
+    fn enter(&self) {
+        self.memory().matches += 1;
+    }
+
+    fn leave(&self) {
+        let mut memory = self.memory();
+        memory.matches = memory.matches.saturating_sub(1);
+        let idle = if memory.matches == 0 { memory.take_programs() } else { VecDeque::new() };
+        drop(memory);
+        // They are ended here, where nobody waits for the lock.
+        drop(idle);
+    }
+}
+
+/// Why a turn has no response.
+enum Failure {
+    /// The program, or what it did.
+    Fault(Fault),
+    /// The host's deadline came before the end of Botzone's time.
+    Late,
+    /// It answered in another form than it should.
+    Form(String),
+}
+
+impl Failure {
+    /// Botzone's word for it, and a sentence. A program that never ran gets no verdict.
+    fn words(&self) -> (Option<&'static str>, String) {
+        let fault = match self {
+            Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
+            Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Late => return (Some("TLE"), "the program gave no answer before the deadline".into()),
+            Failure::Fault(fault) => fault,
+        };
+        let word = match fault {
+            Fault::NotStarted { .. } => None,
+            Fault::Cpu { .. } | Fault::Wall { .. } => Some("TLE"),
+            Fault::Memory { .. } => Some("MLE"),
+            Fault::Flood { .. } => Some("OLE"),
+            Fault::NotText => Some("NJ"),
+            Fault::Exited { .. } | Fault::Threads { .. } | Fault::Closed => Some("RE"),
+        };
+        (word, fault.to_string())
+    }
+}
+
+/// A reply, the program itself if it keeps running, and the end of its standard error, where somebody wants it.
+struct Answered {
+    reply: Reply,
+    program: Option<Process>,
+    errors: String,
+}
+
+/// What failed, and the end of what the program wrote on standard error.
+struct Failed {
+    failure: Failure,
+    errors: String,
+}
+
+impl Botzone {
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the turn to the owner's log.
+    fn tell_owner(&self, ask: &Ask<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let told = match answered {
+            Ok(Answered { reply, errors, .. }) => log.add(ask.seat, ask.turn, Ok(reply), errors),
+            Err(Failed { failure, errors }) => log.add(ask.seat, ask.turn, Err(&failure.words().1), errors),
+        };
+        told.map_err(|e| AgentError::failed(format!("botzone: the log cannot be written: {e}")))
+    }
+
+    /// The program's reply to the request of this turn.
+    fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
+        let waiting = self.memory().program(course);
+        let time = |kept_running: bool| {
+            let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
+            Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
+        };
+        let failed = |failure: Failure, mut program: Process| Failed { errors: program.errors(), failure };
+        let answered = |reply: Reply, mut program: Process, keeps_running: bool| {
+            let errors = self.log.as_ref().map(|_| program.errors()).unwrap_or_default();
+            Answered { reply, program: keeps_running.then_some(program), errors }
+        };
+        if let Some(mut program) = waiting {
+            program.send(&self.form.request(&talk.now));
+            return match later_reply(self.form, &mut program, time(true)) {
+                Ok(reply) => Ok(answered(reply, program, true)),
+                Err(failure) => Err(failed(failure, program)),
+            };
+        }
+        let input = {
+            let memory = self.memory();
+            self.form.history(talk, memory.data(course), memory.globaldata.as_ref())
+        };
+        let started = self.program.start();
+        let mut program = started.map_err(|fault| Failed { failure: Failure::Fault(fault), errors: String::new() })?;
+        program.send(&input);
+        if self.eof {
+            program.close_input();
+        }
+        match first_reply(self.form, &mut program, time(false)) {
+            Ok((reply, keeps_running)) => Ok(answered(reply, program, keeps_running && !self.eof)),
+            Err(failure) => Err(failed(failure, program)),
+        }
+    }
+
+    /// Keeps a program that runs for the turn after `course`.
+    fn keep(&self, course: Course, program: Option<Process>) {
+        let Some(mut program) = program else { return };
+        program.stop();
+        let oldest = self.memory().keep_program(course, program);
+        // It is ended here, where nobody waits for the lock.
+        drop(oldest);
+    }
+
+    /// What becomes of a turn without a response.
+    fn failed(&self, failed: &Failed) -> Result<Answer, AgentError> {
+        let (word, why) = failed.failure.words();
+        let said = word.map_or_else(|| why.clone(), |word| format!("{word}: {why}"));
+        let late = matches!(failed.failure, Failure::Late);
+        if let (Some(action), Some(_), false) = (self.codec.fallback, word, late) {
+            return Ok(Answer::id(action).note("botzone", said));
+        }
+        let hint = match failed.failure {
+            Failure::Late | Failure::Fault(Fault::Wall { .. }) if !self.eof => {
+                ". A program that reads to the end of its input needs eof=true"
+            }
+            _ => "",
+        };
+        let kind = if late { ErrorKind::Late } else { ErrorKind::Failed };
+        Err(AgentError::new(kind, format!("botzone: {said}{hint}{}", last_words(&failed.errors))))
+    }
+
+    /// What becomes of a response that is not a legal action: an illegal move, in words that no game reads as a move; or
+    /// what Botzone plays instead.
+    fn refused(
+        &self,
+        ask: &Ask<'_>,
+        response: &Value,
+        course: Course,
+        talk: &Talk,
+        program: Option<Process>,
+    ) -> Result<Answer, AgentError> {
+        let said = format!("botzone answered {}", short(&response.to_string()));
+        if let Some(action) = self.codec.fallback {
+            // The match continues, and so does the program.
+            self.keep(course.after(talk, action), program);
+            return Ok(Answer::id(action).note("botzone", format!("{said}, which is not legal")));
+        }
+        if ask.view().parse(ask.seat, ask.legal, &said).is_some() {
+            return Err(AgentError::failed(format!("{said}, which is not a legal response")));
+        }
+        Ok(Answer::new(Move::Text(said)))
+    }
+}
+
+/// What a program has for a turn.
+#[derive(Clone, Copy)]
+struct Time {
+    cpu: Option<Duration>,
+    patience: Patience,
+}
+
+impl Time {
+    /// What is left of it for the next output.
+    fn allowance(self) -> Allowance {
+        Allowance { cpu: self.cpu, ..self.patience.allowance() }
+    }
+
+    fn failure(self, fault: Fault) -> Failure {
+        if self.patience.is_late(&fault) { Failure::Late } else { Failure::Fault(fault) }
+    }
+}
+
+/// The reply of a program that was just started, and whether it keeps running.
+fn first_reply(form: Form, program: &mut Process, time: Time) -> Result<(Reply, bool), Failure> {
+    let (output, keeps_running) = program.until(KEEP, &time.allowance()).map_err(|fault| time.failure(fault))?;
+    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+    Ok((reply, keeps_running))
+}
+
+/// The reply of a program that kept running. Some programs print the line that says so each time, some do not. In JSON a
+/// reply is one line, so the line that says so is not waited for: it is skipped before the next reply.
+fn later_reply(form: Form, program: &mut Process, time: Time) -> Result<Reply, Failure> {
+    let mut output = String::new();
+    for _ in 0..BLANKS {
+        let read = match form {
+            Form::Json => program.line(&time.allowance()).map(|line| line.replace(KEEP, "")),
+            Form::Simple(_) => program.until(KEEP, &time.allowance()).map(|(text, _)| text),
+        };
+        output = read.map_err(|fault| time.failure(fault))?;
+        if !output.trim().is_empty() {
+            break;
+        }
+    }
+    let reply = form.reply(&output).ok_or(Failure::Form(output))?;
+    // A program that keeps running keeps its data itself.
+    Ok(Reply { data: None, globaldata: None, ..reply })
+}
+
+/// At most 200 characters, on one line.
+fn short(text: &str) -> String {
+    let line = text.trim().replace(['\n', '\r'], " ");
+    match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}

@@ -1,7 +1,0 @@
-//! Agents that are programs of their own: one file or folder for each way of speaking.
-
-pub(crate) mod botzone;
-pub(crate) mod gtp;
-mod pool;
-mod program;
-pub(crate) mod uci;

@@ -1,0 +1,149 @@
+//! `llm`: a language model behind an endpoint, asked move by move.
+//!
+//! A question becomes a prompt made from the game's page and the seat's view alone; the answer is read by the game's own
+//! notation. One [`act`](Agent::act) is one attempt: an answer without a move goes to the rules as text, they refuse it, and
+//! the next attempt shows why. What goes wrong on the way to the model (network, key, limits) is nobody's loss.
+
+mod answer;
+mod api;
+mod call;
+mod endpoint;
+mod forecast;
+mod gate;
+mod model;
+mod page;
+mod position;
+mod probe;
+mod prompting;
+mod prompts;
+mod settings;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::draw::key;
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
+use ludex_protocol::record::Notes;
+
+pub use api::{Message, Role};
+pub use call::Call;
+pub use forecast::{Forecast, forecast};
+pub use model::typical_out_tokens;
+pub use probe::{Probe, ProbeCall, hello, probe};
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
+use call::Asking;
+use model::{Llm, NAME, read};
+use prompts::{Prompts, Wants};
+use settings::Format;
+
+pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
+    NAME,
+    "a language model behind an endpoint: OpenAI-compatible chat completions, or Anthropic's messages",
+    build,
+)
+.class(AgentClass::Model)
+.args(settings::ARGS);
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    Ok(Arc::new(Llm::new(spec, game)?))
+}
+
+impl Agent for Llm {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let view = ask.view();
+        let mut asking = Asking::new(self, ask, &*view, deadline);
+        let said = prompting::choose(&mut asking)?;
+        let reading = said.reading;
+        let (verdict, mut emotion) = (reading.verdict, reading.emotion);
+        if self.prompts.wording.emotion && emotion.is_none() && reading.ok() {
+            emotion = asking.emotion(&said.call.answer)?;
+        }
+        let wanted = self.prompts.wording.emotion;
+        let notes = Notes {
+            tokens: Some(asking.tokens),
+            emotion: emotion.filter(|_| wanted).map(String::from),
+            analysis: reading.analysis.clone().filter(|_| wanted),
+            ..Notes::default()
+        };
+        let answer = Answer { mv: Some(reading.into_move()), notes };
+        let answer = answer.note("calls", asking.calls).note("verdict", verdict);
+        Ok(match asking.usd {
+            Some(usd) => answer.note("usd", usd),
+            None => answer,
+        })
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+
+    fn reads_past(&self) -> bool {
+        self.prompts.wording.history > 0 || self.endpoint.settings.stub
+    }
+}
+
+/// The messages of the first call that `spec` would make on `ask`, for estimates that call nothing. JSON is asked for
+/// unless the spec says `format=text`.
+///
+/// # Errors
+/// A spec of another agent, or one that does not fit the game.
+pub fn render(spec: &AgentSpec, game: &GameRef, ask: &Ask<'_>) -> Result<Vec<Message>, AgentError> {
+    let settings = read(spec)?;
+    let prompts = Prompts::new(settings.wording.clone(), game)?;
+    let task = prompting::first(&settings.wording);
+    prompts.messages(ask, &*ask.view(), &task, settings.format != Format::Text && task.wants != Wants::Words)
+}
+
+/// Hex digest of everything that prompts of `spec` in `game` are made from but the question itself: templates, the parts
+/// of the page, and the arguments that choose among them. Equal digests mean the same prompts.
+///
+/// # Errors
+/// As [`render`].
+pub fn prompt_digest(spec: &AgentSpec, game: &GameRef) -> Result<String, Refusal> {
+    let settings = read(spec)?;
+    let prompts = Prompts::new(settings.wording.clone(), game)?;
+    let counts = [settings.n, settings.width, settings.votes];
+    let text = format!("{:?} {counts:?} {}\n{}", settings.format, game.spec().string, prompts.sources());
+    Ok(hex::encode(key(&text)))
+}
+
+/// How many calls a move takes when nothing goes wrong: 1, n of `sc_cot`, 12 of `tot` by default, 3 of `self_refine`.
+///
+/// # Errors
+/// As [`render`].
+pub fn calls_per_move(spec: &AgentSpec) -> Result<f64, Refusal> {
+    Ok(read(spec)?.calls() as f64)
+}
+
+/// What a token count costs in USD under the spec's prices; `None` where it names none.
+///
+/// # Errors
+/// As [`render`].
+pub fn usd(spec: &AgentSpec, tokens_in: u64, tokens_out: u64) -> Result<Option<f64>, Refusal> {
+    Ok(read(spec)?.usd(tokens_in, tokens_out))
+}
+
+/// Arguments that say how calls are made, and not what is asked.
+const WAYS: [&str; 5] = ["rpm", "concurrency", "timeout", "retries", "key_env"];
+
+/// The spec without the arguments that say how calls are made: they may change, and it is the same player. Any other agent's spec
+/// as it is.
+pub fn essence(spec: &AgentSpec) -> AgentSpec {
+    if spec.class() != AgentClass::Model {
+        return spec.clone();
+    }
+    WAYS.iter().fold(spec.clone(), |spec, way| spec.without(way))
+}
+
+/// The environment variable that holds the key of a spec's endpoint, if it needs one.
+pub fn key_variable(spec: &AgentSpec) -> Option<String> {
+    read(spec).ok()?.key_env
+}

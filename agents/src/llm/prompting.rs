@@ -1,0 +1,34 @@
+//! The prompting methods: how many calls make a move, and what each is asked.
+
+mod cot;
+mod prompt;
+mod sc_cot;
+mod self_refine;
+mod tot;
+
+use super::call::{Asking, Said};
+use super::prompts::Task;
+use super::settings::{Method, Wording};
+
+use crate::error::AgentError;
+
+/// The answer that a method comes to.
+pub(super) fn choose(asking: &mut Asking<'_>) -> Result<Said, AgentError> {
+    match asking.llm.prompts.wording.method {
+        Method::Prompt => prompt::choose(asking),
+        Method::Cot => cot::choose(asking),
+        Method::ScCot => sc_cot::choose(asking),
+        Method::Tot => tot::choose(asking),
+        Method::SelfRefine => self_refine::choose(asking),
+    }
+}
+
+/// What the first call of a move asks.
+pub(super) fn first(wording: &Wording) -> Task {
+    match wording.method {
+        Method::Prompt => prompt::task(),
+        Method::Cot | Method::ScCot => cot::task(wording.variant),
+        Method::Tot => tot::thought(),
+        Method::SelfRefine => self_refine::draft(),
+    }
+}

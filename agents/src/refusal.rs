@@ -1,0 +1,33 @@
+//! What is said about specs that are wrong, and about agents that do not play a game.
+
+use ludex_protocol::error::{nearest, shortened};
+use ludex_protocol::{ErrorCode, Refusal};
+
+/// A refusal of a spec that needs no more than its sentence.
+pub(crate) fn refused(message: impl Into<String>) -> Refusal {
+    Refusal::new(ErrorCode::UnknownAgent, message)
+}
+
+/// The agent does not play this game because of `why`; `fits` says what would. For the builders of agents.
+pub fn does_not_play(agent: &str, game: &str, why: &str, fits: &str) -> Refusal {
+    let message = format!("{agent} does not play {game}: {why}; {fits}");
+    refused(message).got(shortened(agent)).allowed(vec![fits])
+}
+
+/// A name that is not among `known`. `what` says of what kind it is: `agent`, or `argument of mcts`.
+pub(crate) fn unknown(what: &str, got: &str, known: Vec<&str>) -> Refusal {
+    let near = nearest(got, known.iter().copied());
+    let hint = near.map_or(".".to_owned(), |n| format!("; did you mean {n}?"));
+    let refusal = refused(format!("there is no {what} {got:?}{hint} There are: {}", known.join(", ")));
+    let refusal = refusal.got(shortened(got)).allowed(known.as_slice());
+    match near {
+        Some(near) => refusal.nearest(near),
+        None => refusal,
+    }
+}
+
+/// A value that the argument `name` does not accept.
+pub(crate) fn bad_value(name: &str, got: &str, allowed: &str) -> Refusal {
+    let message = format!("{name}={got} is not accepted: {allowed}");
+    refused(message).path(name).got(shortened(got)).allowed(vec![allowed])
+}

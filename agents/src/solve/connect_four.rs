@@ -1,0 +1,89 @@
+//! Connect Four on its usual board: a book for the opening, a search to the end behind it.
+
+use std::sync::Arc;
+
+use ludex_env::games::connect_four::View;
+use ludex_env::{Action, Ask, GameRef};
+
+use super::solution::{Solution, Solved};
+use crate::agent::Agent;
+use crate::error::AgentError;
+use crate::fit::view;
+use crate::search::alphabeta;
+use crate::spec::AgentSpec;
+
+mod board;
+pub mod book;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use board::Position;
+use search::{Search, first, ordered};
+
+pub(super) const GAME: &str = "connect_four";
+
+/// Positions that one move may look at: half a second or so. The opening has harder ones, but the book leads past them.
+const MOST_NODES: u64 = 5_000_000;
+/// From this many stones on, it wins as quickly and loses as slowly as possible; before, only the result counts.
+const EXACT: u32 = 14;
+/// How far `alphabeta` looks ahead, which plays what is not solved in time, and what is lost but far from over.
+const DEPTH: &str = "8";
+
+pub(super) fn solution(game: &GameRef) -> Solved {
+    let params = &game.spec().params;
+    let usual = [("rows", board::ROWS), ("columns", board::COLUMNS), ("x_in_row", 4)];
+    if usual.iter().any(|&(name, size)| params.get(name).is_none_or(|given| *given != size)) {
+        return Err((
+            "the board is not the usual one",
+            "it plays rows=6, columns=7, x_in_row=4; alphabeta and mcts play all",
+        ));
+    }
+    let fallback = AgentSpec::of(alphabeta::ENTRY, vec![("depth", DEPTH.to_owned())], "")
+        .and_then(|spec| (alphabeta::ENTRY.build)(&spec, game))
+        .map_err(|_| ("alphabeta does not play it", "alphabeta must play it too"))?;
+    Ok(Box::new(ConnectFour { fallback }))
+}
+
+struct ConnectFour {
+    fallback: Arc<dyn Agent>,
+}
+
+impl Solution for ConnectFour {
+    fn best(&self, ask: &Ask<'_>) -> Result<Vec<Action>, AgentError> {
+        let p = Position::drawn(&view::<View>(ask)?.board);
+        let cells = match book::find(p) {
+            Some(cell) => cell,
+            None => best(p, &mut Search::new(MOST_NODES)).unwrap_or(0),
+        };
+        let moves: Vec<Action> = ask.legal.iter().copied().filter(|&a| p.cell(a) & cells != 0).collect();
+        if !moves.is_empty() {
+            return Ok(moves);
+        }
+        let action = self.fallback.act(ask, None)?.action();
+        Ok(action.map_or_else(|| ask.legal.to_vec(), |a| vec![a]))
+    }
+}
+
+/// The cells of the best moves; none where the search gave up, or found an early position lost.
+fn best(p: Position, search: &mut Search) -> Option<u64> {
+    if p.wins() != 0 {
+        return Some(p.wins());
+    }
+    if p.safe() == 0 {
+        // The other side wins next move if it sees how. So at least one threat is met.
+        return Some(if p.parries() == 0 { p.open() } else { p.parries() });
+    }
+    if p.ply < EXACT {
+        return first(p, search)?;
+    }
+    let score = search.score(p)?;
+    let (moves, count) = ordered(p, p.safe());
+    let mut cells = 0;
+    for &cell in &moves[..count] {
+        if search.holds(p.after(cell), score)? {
+            cells |= cell;
+        }
+    }
+    Some(cells)
+}

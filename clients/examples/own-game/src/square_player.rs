@@ -1,0 +1,44 @@
+//! An agent for one game, which plays it perfectly.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_agents::{Agent, AgentEntry, AgentError, Answer, does_not_play};
+use ludex_env::{Ask, Game as _};
+
+use crate::subtract_square::{SubtractSquare, View, squares, taken};
+
+/// The roster's entry: specs begin with this name.
+pub const ENTRY: AgentEntry = AgentEntry::new("square_player", "subtract_square: plays perfectly", |spec, game| {
+    let id = &game.spec().game;
+    if id != SubtractSquare::ID {
+        return Err(does_not_play(spec.name(), id, "it knows one game", "it plays subtract_square"));
+    }
+    Ok(Arc::new(SquarePlayer))
+});
+
+struct SquarePlayer;
+
+/// For each size of the pile up to `pile`, whether the player to move loses against perfect play: no move leads to a size
+/// from which the other player loses.
+pub fn lost(pile: u32) -> Vec<bool> {
+    let mut lost = vec![true; pile as usize + 1];
+    for size in 1..=pile {
+        lost[size as usize] = (0..squares(size)).all(|a| !lost[(size - taken(a)) as usize]);
+    }
+    lost
+}
+
+impl Agent for SquarePlayer {
+    /// Leaves a size from which the other player loses; if there is none, takes one object.
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let view = ask.view();
+        let Some(&View { pile, .. }) = view.as_any().downcast_ref() else {
+            return Err(AgentError::failed(format!("square_player cannot play {}", view.spec().game)));
+        };
+        let lost = lost(pile);
+        let wins = |a: &&u32| pile.checked_sub(taken(**a)).is_some_and(|left| lost[left as usize]);
+        let choice = ask.legal.iter().find(wins).or(ask.legal.first());
+        choice.map(|&a| Answer::id(a)).ok_or_else(|| AgentError::failed("there is no legal action"))
+    }
+}

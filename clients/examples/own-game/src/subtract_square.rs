@@ -1,0 +1,172 @@
+#![doc = include_str!("subtract_square.md")]
+
+use ludex_env::board;
+use ludex_env::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
+use ludex_env::tensor::{one_hot, stretches};
+use ludex_env::{ParamError, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The rules with a given pile.
+pub struct SubtractSquare {
+    params: Params,
+}
+
+/// The size of the pile.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Objects at the start, 1 to 1,000.
+    #[schemars(range(min = 1, max = 1000))]
+    pub pile: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { pile: 40 }
+    }
+}
+
+/// One position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    pile: u32,
+    /// The seat to move; after the end, the seat that did not move last.
+    seat: u8,
+}
+
+/// What everybody sees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct View {
+    /// Objects in the pile.
+    pub pile: u32,
+    /// The seat to move; absent when the game is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_move: Option<u8>,
+    /// The seat that won; absent before the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub winner: Option<u8>,
+}
+
+/// How many objects an action takes.
+pub fn taken(a: Action) -> u32 {
+    (a + 1).saturating_mul(a + 1)
+}
+
+/// How many actions are legal: the squares up to `pile`.
+pub fn squares(pile: u32) -> u32 {
+    pile.isqrt()
+}
+
+impl Game for SubtractSquare {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "subtract_square";
+    const TITLE: &'static str = "Subtract a square";
+    const PAGE: &'static str = include_str!("subtract_square.md");
+    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "square_player")];
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        if !(1..=1_000).contains(&params.pile) {
+            return Err(ParamError::value("pile", params.pile, "1 to 1000"));
+        }
+        Ok(SubtractSquare { params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let pile = self.params.pile;
+        Facts {
+            tensor: Some(("pile", stretches(&[("pile", pile + 1)], 1.0))),
+            ..board::facts(["first", "second"], squares(pile), pile)
+        }
+    }
+
+    fn start(&self) -> State {
+        State { pile: self.params.pile, seat: 0 }
+    }
+
+    fn turn(&self, s: &State) -> Turn {
+        if s.pile == 0 { Turn::Over } else { Turn::Seat(usize::from(s.seat)) }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if self.turn(s) == Turn::Seat(seat) {
+            (0..squares(s.pile)).for_each(|a| out.put(a));
+        }
+    }
+
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        s.pile = s.pile.saturating_sub(taken(a));
+        s.seat = 1 - s.seat;
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        board::returns((s.pile == 0).then(|| usize::from(1 - s.seat)), out);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> View {
+        let over = s.pile == 0;
+        View { pile: s.pile, to_move: (!over).then_some(s.seat), winner: over.then_some(1 - s.seat) }
+    }
+
+    fn world(&self, view: &View, _rng: &mut Stream) -> State {
+        // A view may come from outside, so its numbers may be out of range.
+        let seat = view.to_move.or(view.winner.map(|p| 1 - (p & 1))).unwrap_or(0) & 1;
+        State { pile: view.pile.min(self.params.pile), seat }
+    }
+
+    fn text(&self, view: &View) -> String {
+        match view.winner {
+            Some(seat) => format!("the pile is empty; seat {seat} has won"),
+            None => format!("{} objects; seat {} to move", view.pile, view.to_move.unwrap_or(0)),
+        }
+    }
+
+    fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
+        format!("take {}", taken(a))
+    }
+
+    /// Reads `take 9` and `9`.
+    fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let number: u32 = text.trim().trim_start_matches("take").trim().parse().ok()?;
+        legal.iter().copied().find(|&a| taken(a) == number)
+    }
+
+    fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
+        format!("{a} takes {} objects, but the pile has {}", taken(a), s.pile)
+    }
+
+    fn tensor(&self, s: &State, _who: Viewer, out: &mut [u8]) {
+        one_hot(out, Some(s.pile as usize));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::Games;
+
+    use super::*;
+
+    #[test]
+    fn it_keeps_the_laws() {
+        let games = Games::builtin().with::<SubtractSquare>();
+        for text in ["subtract_square", "subtract_square(pile=1)", "subtract_square(pile=1000)"] {
+            let game = games.load(text).unwrap();
+            ludex_env::check::game(&game, 0..20).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
+        }
+    }
+
+    /// The sizes from which the player to move loses: sequence A030193 of the On-Line Encyclopedia of Integer Sequences.
+    #[test]
+    fn the_lost_sizes_are_known() {
+        let lost = [2, 5, 7, 10, 12, 15, 17, 20, 22, 34, 39];
+        let ours = crate::square_player::lost(40);
+        assert_eq!((1..=40).filter(|&size| ours[size]).collect::<Vec<_>>(), lost);
+    }
+}

@@ -1,0 +1,328 @@
+//! Tournaments as runs: entrants are tried, then play by a format.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ludex_agents::AgentClass;
+use ludex_env::{GameRef, load};
+use ludex_protocol::record::Record;
+use ludex_protocol::spec::Utility;
+use ludex_referee::suite::plan::{Block, seeds};
+use ludex_referee::suite::{Policy, Suite};
+use ludex_referee::tournament::{self, Format};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Table;
+use super::event::{Event, NAME, PART, Terms};
+use super::folder::{Folder, path_of, read_settings};
+use super::play::{Budget, End, News, Play};
+use super::settings::{self, AgentId, RunSeeds, Settings, SuiteId};
+use crate::local::{Seated, Unfit, check};
+use crate::named::{Agents, Entry, Source};
+use crate::words;
+
+/// Blocks that each thread plays before the tournament looks who is out; it waits for the last of them.
+const WAVE: usize = 16;
+
+/// What is played, and by whom.
+pub struct Request<'a> {
+    /// Where runs are.
+    pub data: &'a Path,
+    /// Name of the run.
+    pub run: &'a str,
+    /// The game, as it is written.
+    pub game: &'a str,
+    /// The entrants.
+    pub agents: &'a Agents,
+    /// The format.
+    pub format: Format,
+    /// Seeds for each meeting.
+    pub blocks: u64,
+    /// Seed of the draws and of the games.
+    pub seed: u64,
+    /// An entrant is out after this many matches lost by its own failure; 0: never.
+    pub strikes: u64,
+    /// Seconds for a move; absent: 30, with a language model 300.
+    pub move_seconds: Option<u64>,
+    /// Matches at a time; absent: one for each core.
+    pub jobs: Option<usize>,
+}
+
+/// A tournament whose terms are known to be good.
+pub struct Contest<'a> {
+    request: Request<'a>,
+    game: GameRef,
+    names: Vec<String>,
+    jobs: usize,
+    /// The run's folder.
+    pub path: PathBuf,
+    /// Its terms; entrants that fail when they are tried are left out.
+    pub terms: Terms,
+    /// Specs of entrants that were left out when the run began.
+    specs: BTreeMap<String, String>,
+}
+
+/// An entrant that was tried.
+struct Trial {
+    name: String,
+    /// The player, or why it is left out.
+    player: Result<Seated, String>,
+    /// Seconds that a seat of it takes in a match; 0 where it was not tried.
+    seconds: f64,
+}
+
+/// A tournament whose entrants are ready.
+pub struct Ready<'a> {
+    /// The tournament, with the terms as they are kept.
+    pub contest: Contest<'a>,
+    /// Its schedule.
+    pub event: Event,
+    /// Entrants that were left out now, with the reasons.
+    pub left_out: Vec<(String, String)>,
+    /// What playing will take; absent if the run has begun.
+    pub estimate: Option<Estimate>,
+    players: BTreeMap<usize, Seated>,
+}
+
+/// A tournament that has ended, for now.
+pub struct Played {
+    /// All its records, of earlier calls too.
+    pub records: Vec<Record>,
+    /// How many of them were made now.
+    pub played: usize,
+    /// Why it ended.
+    pub end: End,
+}
+
+impl<'a> Contest<'a> {
+    /// Looks at the terms. Nobody is tried before they are known to be good.
+    ///
+    /// # Errors
+    /// A game that does not exist or that nobody can win, terms that make no tournament.
+    pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
+        let game = load(request.game)?;
+        let spec = game.spec();
+        if spec.utility == Utility::Identical {
+            anyhow::bail!("in {} all seats win or lose together, so a tournament makes no sense", spec.string);
+        }
+        let agents = &request.agents.entries;
+        let limit_s = request.move_seconds.unwrap_or(if agents.iter().any(is_model) { 300 } else { 30 });
+        let terms = Terms {
+            game: spec.string.clone(),
+            blocks: request.blocks,
+            seed: request.seed,
+            strikes: request.strikes,
+            format: request.format,
+            policy: Policy { skip_forced: false, limit_s, ..Policy::default() },
+            left_out: BTreeMap::new(),
+        };
+        let names: Vec<String> = agents.iter().map(|entry| entry.name.clone()).collect();
+        let path = std::path::absolute(path_of(request.data, request.run))?;
+        let jobs = request.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
+        contest.event()?;
+        Ok(contest)
+    }
+
+    fn event(&self) -> anyhow::Result<Event> {
+        Event::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
+    }
+
+    /// Makes the entrants ready: those of a run that has begun as they were, otherwise each plays against itself and against
+    /// random, and is left out if it fails. Programs are compiled in `bots`; absent: beside the run, so that its records name
+    /// what played, and a run that has begun is continued. `tried` is called after each trial.
+    ///
+    /// # Errors
+    /// An endpoint that fails, too few entrants that pass, an entrant of a run that can no longer be made.
+    pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready<'a>> {
+        let begun = bots.is_none() && self.path.join("run.json").exists();
+        let beside = self.path.join("bots");
+        let bots = bots.unwrap_or(&beside);
+        let trials = if begun { self.known(bots)? } else { self.try_all(bots, tried)? };
+        let (passed, failed): (Vec<Trial>, Vec<Trial>) = trials.into_iter().partition(|trial| trial.player.is_ok());
+        let left_out: Vec<(String, String)> =
+            failed.into_iter().filter_map(|trial| Some((trial.name, trial.player.err()?))).collect();
+        self.terms.left_out.extend(left_out.iter().cloned());
+        let event = self.event()?;
+        let estimate = if begun { None } else { Some(self.estimate(&event, &passed)?) };
+        let players = passed
+            .into_iter()
+            .filter_map(|trial| Some((self.names.iter().position(|name| *name == trial.name)?, trial.player.ok()?)));
+        let players = players.collect();
+        Ok(Ready { contest: self, event, left_out, estimate, players })
+    }
+
+    /// The entrants of a run that has begun.
+    fn known(&mut self, bots: &Path) -> anyhow::Result<Vec<Trial>> {
+        self.terms.left_out = Terms::parse(&fs::read_to_string(self.path.join("suite.toml"))?)?.left_out;
+        let was = read_settings(&self.path)?.agents.into_iter();
+        self.specs = was.filter(|a| self.terms.left_out.contains_key(&a.name)).map(|a| (a.name, a.spec)).collect();
+        let entries = self.request.agents.entries.iter().filter(|entry| !self.terms.left_out.contains_key(&entry.name));
+        let trials = entries.map(|entry| {
+            let player = make(entry, &self.game, bots).map_err(anyhow::Error::msg)?;
+            Ok(Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 })
+        });
+        trials.collect()
+    }
+
+    fn try_all(&self, bots: &Path, tried: impl Fn() + Sync) -> anyhow::Result<Vec<Trial>> {
+        let limit = Duration::from_secs(self.terms.policy.limit_s);
+        let seats = self.game.spec().players;
+        let of = |entry: &Entry| {
+            let player = make(entry, &self.game, bots);
+            let begun = Instant::now();
+            let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
+                Ok((Ok(()), player)) => Ok(player),
+                Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
+                // An endpoint that is down says nothing about the agent that needs it.
+                Ok((Err(unfit), _)) => anyhow::bail!("nothing was played: {}: {unfit}", entry.name),
+            };
+            tried();
+            // It took all seats of one match, and each seat of one.
+            let seconds = begun.elapsed().as_secs_f64() / f64::from(2 * seats);
+            Ok(Trial { name: entry.name.clone(), player, seconds })
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
+        // `par_bridge` takes one after the other, not halves, so that slow entrants at the end do not wait in one thread.
+        let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
+            self.request.agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect()
+        });
+        let mut trials = trials?;
+        trials.sort_by_key(|(k, _)| *k);
+        Ok(trials.into_iter().map(|(_, trial)| trial).collect())
+    }
+
+    /// What a tournament among those who passed will take.
+    fn estimate(&self, event: &Event, passed: &[Trial]) -> anyhow::Result<Estimate> {
+        let settings = tournament::Settings { entrants: passed.len(), ..event.tournament.settings().clone() };
+        let left_out = self.terms.left_out.len();
+        let tournament = tournament::Tournament::new(settings)
+            .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;
+        let matches = tournament.blocks_at_most().saturating_mul(tournament.matches_of_block());
+        let all: f64 = passed.iter().map(|trial| trial.seconds).sum();
+        let each = all / passed.len() as f64 * f64::from(self.game.spec().players);
+        let seconds = each * matches as f64 / self.jobs as f64;
+        Ok(Estimate {
+            entrants: passed.len(),
+            matches_at_most: matches,
+            seconds_per_match: each,
+            jobs: self.jobs,
+            seconds,
+        })
+    }
+
+    fn settings(&self, text: &str, agents: Vec<AgentId>) -> Settings {
+        let spec = self.game.spec();
+        Settings {
+            ludex: crate::PROGRAM.into(),
+            run: self.request.run.to_owned(),
+            kind: settings::Kind::Tournament,
+            suite: SuiteId { name: NAME.into(), version: 1, digest: Suite::digest(text) },
+            agents,
+            seeds: RunSeeds::Open(self.request.seed),
+            scale: 1.0,
+            games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
+            prompts: BTreeMap::new(),
+            begun: crate::time::now_text(),
+        }
+    }
+}
+
+impl Ready<'_> {
+    /// Matches that the tournament has at most.
+    pub fn matches_at_most(&self) -> u64 {
+        let tournament = &self.event.tournament;
+        tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
+    }
+
+    /// Plays what is still due. `progress` is told how many matches the run has.
+    ///
+    /// # Errors
+    /// A run of this name with other terms, a file that cannot be written.
+    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<Played> {
+        let Ready { contest, players, .. } = self;
+        let id = |(who, name): (usize, &String)| {
+            let player = players.get(&who);
+            // One that was left out at the beginning keeps the spec that it had then.
+            let spec = player.map(|p| p.spec.to_string()).or_else(|| contest.specs.get(name).cloned());
+            let program = player.map(|p| settings::program(&p.spec)).unwrap_or_default();
+            AgentId { name: name.clone(), spec: spec.unwrap_or_default(), program, candidate: true, variant: false }
+        };
+        let ids = contest.names.iter().enumerate().map(id).collect();
+        let text = contest.terms.text()?;
+        let (folder, past) = Folder::open(contest.request.data, &contest.settings(&text, ids), &text)?;
+        let tables = [Table {
+            id: PART.into(),
+            game: contest.game.clone(),
+            policy: contest.terms.policy.clone(),
+            seeds: seeds(NAME, contest.request.seed, PART, None),
+            players: players.clone(),
+        }];
+        let jobs = contest.jobs;
+        let wave = |_: &[Record], mut due: Vec<Block>| {
+            due.truncate(jobs * WAVE);
+            Ok(due)
+        };
+        let budget = Budget::default();
+        let alive = || Ok(());
+        let (folder, tables, schedule) = (&folder, &tables, &self.event);
+        let play = Play { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
+        let before = past.records.len();
+        let mut all = before;
+        progress(all);
+        let (end, records) = play.run(past, |news| {
+            if let News::Match(_) = news {
+                all += 1;
+                progress(all);
+            }
+        })?;
+        Ok(Played { played: records.len() - before, records, end })
+    }
+}
+
+/// An entrant made ready to play.
+fn make(entry: &Entry, game: &GameRef, bots: &Path) -> Result<Seated, String> {
+    let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
+    if spec.class() == AgentClass::Person {
+        return Err("a person cannot play in tournaments".into());
+    }
+    let agent = spec.build(game).map_err(|e| e.to_string())?;
+    Ok(Seated { name: entry.name.clone(), spec, agent })
+}
+
+fn is_model(entry: &Entry) -> bool {
+    matches!(&entry.source, Source::Spec(spec) if spec.class() == AgentClass::Model)
+}
+
+/// How long a tournament will take, by what the trials took.
+#[derive(Clone, Debug, Serialize)]
+pub struct Estimate {
+    /// Entrants that passed.
+    pub entrants: usize,
+    /// Matches, at most.
+    pub matches_at_most: u64,
+    /// Seconds of a match.
+    pub seconds_per_match: f64,
+    /// Matches at a time.
+    pub jobs: usize,
+    /// Seconds of the whole.
+    pub seconds: f64,
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Estimate { entrants, matches_at_most: matches, seconds_per_match, jobs, seconds } = self;
+        let each = words::number(*seconds_per_match, 3);
+        write!(f, "{entrants} entrants, at most {matches} matches of about {each} s, {jobs} at a time: about ")?;
+        let seconds = seconds.round() as u64;
+        match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+            (0, 0, s) => write!(f, "{s} s"),
+            (0, m, s) => write!(f, "{m} min {s} s"),
+            (h, m, _) => write!(f, "{h} h {m} min"),
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Transcripts of matches: decision by decision, each as the seat that made it saw the game.
+
+use std::collections::{BTreeMap, HashSet};
+
+use ludex_env::{DynState, Given, Mover, Seat, Turn, Viewer};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
+use ludex_protocol::spec::Spec;
+use serde::Serialize;
+
+use crate::archive::{Archive, Call, Kept, Message, Place};
+use crate::stepping::{Stepped, Stepper, given, move_text};
+use crate::words;
+
+/// A match, decision by decision.
+#[derive(Debug, Serialize)]
+pub struct Transcript {
+    /// The episode's name.
+    pub episode: String,
+    /// The game, canonical.
+    pub game: String,
+    /// Where the match belongs in its run; `None` if its name does not say.
+    pub place: Option<String>,
+    /// The seats: each with its name in the game and its agent.
+    pub seats: Vec<String>,
+    /// The result in one line.
+    pub result: String,
+    /// Whether the match counts; if not, `result` says why it ended.
+    pub counts: bool,
+    /// What its calls cost.
+    pub sums: Sums,
+    /// The turns of the seats that are shown.
+    pub decisions: Vec<Decision>,
+    /// What happened after the last decision that is shown, as spectators saw it.
+    pub after: Vec<String>,
+    /// The last position, as spectators see it.
+    pub end: String,
+    /// What is wrong with the record, if something is.
+    pub broken: Option<String>,
+}
+
+/// What the calls of a match cost.
+#[derive(Debug, Default, Serialize)]
+pub struct Sums {
+    /// How many there were.
+    pub calls: usize,
+    /// Tokens of the questions.
+    pub input: u64,
+    /// Tokens of the answers.
+    pub output: u64,
+    /// Time in milliseconds.
+    pub ms: u64,
+    /// US dollars of the calls with a known price.
+    pub usd: Option<f64>,
+    /// Calls without a known price.
+    pub unpriced: usize,
+    /// Attempts that the game refused.
+    pub refused: usize,
+}
+
+/// A turn of a seat.
+#[derive(Debug, Serialize)]
+pub struct Decision {
+    /// Moves of the match up to this one, from 1.
+    pub ply: u32,
+    /// The seat's name in the game, and its agent.
+    pub who: String,
+    /// What the seat has seen since its last turn.
+    pub since: Vec<String>,
+    /// What the seat sees before it moves.
+    pub position: String,
+    /// Its attempts, in order.
+    pub attempts: Vec<Attempt>,
+    /// The move; `None` if the match ended without one.
+    pub played: Option<String>,
+    /// Whether the move was made for the agent, because it was the only legal one or by the policy of the match.
+    pub forced: bool,
+    /// How long the turn took, in milliseconds.
+    pub ms: u64,
+    /// Name and text of what was said beside the move.
+    pub notes: Vec<(String, String)>,
+}
+
+/// One attempt at a move.
+#[derive(Debug, Default, Serialize)]
+pub struct Attempt {
+    /// The calls that led to it.
+    pub calls: Vec<ShownCall>,
+    /// What was answered and why it was refused.
+    pub refused: Option<String>,
+}
+
+/// A call, without what was shown earlier in the match.
+#[derive(Debug, Serialize)]
+pub struct ShownCall {
+    /// What it was made for: `move`, `vote`, ...
+    pub purpose: String,
+    /// The model.
+    pub model: String,
+    /// The prompt, without a system prompt that was shown earlier in the match.
+    pub messages: Vec<Message>,
+    /// Whether a system prompt was left out for that reason.
+    pub system_again: bool,
+    /// The model's reasoning, if the endpoint sends it.
+    pub reasoning: Option<String>,
+    /// The answer as it came.
+    pub answer: String,
+    /// What became of the answer: `ok`, `unparsed`, `illegal`, ...
+    pub verdict: String,
+    /// The move that was read in it.
+    pub read: Option<String>,
+    /// Time, tokens, price, and what was unusual.
+    pub facts: String,
+}
+
+/// The transcript of a match of a run, with the decisions of the seats in `shown`.
+///
+/// # Errors
+/// A game that this program does not know.
+pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Result<Transcript> {
+    let game = ludex_env::load_with(&record.header.game, &record.header.params)?;
+    let spec = game.spec();
+    let calls = run.calls_of(&record.header.episode);
+    let mut teller = Teller::new(record, spec, shown, calls);
+    let mut steps = Stepper::new(&game, record, None);
+    loop {
+        let (before, at) = (steps.state().boxed(), steps.at());
+        let Some(step) = steps.step() else { break };
+        teller.take(&*before, steps.state(), &step, &record.events[at..step.events.end]);
+    }
+    // The events left over are a turn that ended the match; anything else is a fault of the record.
+    let left = &record.events[steps.at()..];
+    let last = |event: &RecordEvent| match event {
+        RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => true,
+        RecordEvent::Move(_) => matches!(steps.state().turn(), Turn::Together(_)),
+        RecordEvent::Chance(_) => false,
+    };
+    let broken = (!left.iter().all(last)).then(|| format!("events[{}] cannot be played here", steps.at()));
+    if broken.is_none() && !left.is_empty() {
+        teller.ply += 1;
+        teller.decide_all(steps.state(), left);
+    }
+    teller.unanswered(steps.state());
+    let place = Place::parse(&run.about.run, &record.header.episode).map(|place| {
+        let again = if place.rematch { ", played again after a failure" } else { "" };
+        format!("{}, seed {}, seating {}{again}", place.part, place.index, place.turn)
+    });
+    let name = |seat: usize| teller.who(seat);
+    Ok(Transcript {
+        episode: record.header.episode.clone(),
+        game: spec.string.clone(),
+        place,
+        seats: (0..record.header.seats.len()).map(name).collect(),
+        result: words::result(spec, record),
+        counts: record.footer.reason.is_some_and(|reason| reason.counts()),
+        sums: sums(calls, &teller.decisions),
+        after: teller.news(Viewer::Public),
+        end: steps.state().view(Viewer::Public).text().trim_end().to_owned(),
+        decisions: teller.decisions,
+        broken,
+    })
+}
+
+fn sums(calls: &[Kept], decisions: &[Decision]) -> Sums {
+    let mut sums = Sums { calls: calls.len(), ..Sums::default() };
+    for Kept { call, .. } in calls {
+        sums.input += call.tokens.input;
+        sums.output += call.tokens.out;
+        sums.ms += call.ms;
+        match call.usd {
+            Some(usd) => *sums.usd.get_or_insert(0.0) += usd,
+            None => sums.unpriced += 1,
+        }
+    }
+    sums.refused = decisions.iter().flat_map(|d| &d.attempts).filter(|a| a.refused.is_some()).count();
+    sums
+}
+
+/// A transcript in the making.
+struct Teller<'a> {
+    record: &'a Record,
+    spec: &'a Spec,
+    shown: &'a [Seat],
+    /// By seat and turn.
+    calls: BTreeMap<(Seat, u32), Vec<&'a Kept>>,
+    ply: u32,
+    /// What each seat, and last the public, has seen since its news were taken.
+    heard: Vec<Vec<String>>,
+    revealed: HashSet<(usize, String)>,
+    systems: HashSet<&'a str>,
+    decisions: Vec<Decision>,
+}
+
+impl<'a> Teller<'a> {
+    fn new(record: &'a Record, spec: &'a Spec, shown: &'a [Seat], all: &'a [Kept]) -> Self {
+        let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for kept in all.iter().filter(|kept| shown.contains(&kept.seat)) {
+            calls.entry((kept.seat, kept.key.turn)).or_default().push(kept);
+        }
+        Teller {
+            record,
+            spec,
+            shown,
+            calls,
+            ply: 0,
+            heard: vec![Vec::new(); record.header.seats.len() + 1],
+            revealed: HashSet::new(),
+            systems: HashSet::new(),
+            decisions: Vec::new(),
+        }
+    }
+
+    fn who(&self, seat: Seat) -> String {
+        let place = self.spec.seats.get(seat).map(String::as_str).unwrap_or_default();
+        format!("{place} ({})", self.record.header.seats.get(seat).map_or("?", |s| &s.name))
+    }
+
+    fn viewers(&self) -> impl Iterator<Item = (usize, Viewer)> + use<> {
+        let seats = self.record.header.seats.len();
+        (0..seats).map(|seat| (seat, Viewer::Seat(seat))).chain([(seats, Viewer::Public)])
+    }
+
+    /// What a viewer has heard since it was asked last.
+    fn news(&mut self, who: Viewer) -> Vec<String> {
+        let at = who.seat().unwrap_or(self.record.header.seats.len());
+        std::mem::take(&mut self.heard[at])
+    }
+
+    /// Takes a step: the decisions of the seats that are shown, and what everybody heard of it.
+    fn take(&mut self, before: &dyn DynState, after: &dyn DynState, step: &Stepped, events: &[RecordEvent]) {
+        debug_assert_eq!(step.events.len(), events.len(), "a step is its events");
+        self.ply += u32::from(matches!(events.first(), Some(RecordEvent::Move(_))));
+        self.decide_all(before, events);
+        for (at, viewer) in self.viewers() {
+            for event in events {
+                let told = self.seen(before, viewer, event);
+                self.heard[at].extend(told);
+            }
+            for (text, _) in after.reveals(viewer) {
+                if self.revealed.insert((at, text.clone())) {
+                    self.heard[at].push(format!("shown: {text}"));
+                }
+            }
+        }
+    }
+
+    /// The decisions of the seats that are shown, among events of one turn.
+    fn decide_all(&mut self, before: &dyn DynState, events: &[RecordEvent]) {
+        for event in events {
+            if let RecordEvent::Move(m) = event
+                && self.shown.contains(&(m.seat as usize))
+            {
+                self.decide(before, m);
+            }
+        }
+    }
+
+    /// What a viewer hears of an event; nothing of its own moves.
+    fn seen(&self, before: &dyn DynState, viewer: Viewer, event: &RecordEvent) -> Option<String> {
+        match event {
+            RecordEvent::Chance(c) => Some(format!("chance: {}", before.seen(viewer, Mover::Chance, c.action?).text?)),
+            RecordEvent::Move(m) if viewer == Viewer::Seat(m.seat as usize) => None,
+            RecordEvent::Move(m) => {
+                let seat = m.seat as usize;
+                let seen = match (m.action, &m.said) {
+                    (Some(action), _) => before.seen(viewer, Mover::Seat(seat), action),
+                    (None, Some(said)) => before.seen_said(viewer, seat, said),
+                    (None, None) => return None,
+                };
+                let say = m.notes.as_ref().and_then(|n| n.say.as_ref()).map(|say| format!("; says: {say}"));
+                Some(format!("{}: {}{}", self.who(seat), seen.text?, say.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// One turn of a seat, as it stood before it.
+    fn decide(&mut self, state: &dyn DynState, m: &MoveRecord) {
+        let seat = m.seat as usize;
+        let mut attempts = self.asked(seat, m.turn);
+        for (k, refused) in m.tries.iter().enumerate() {
+            if attempts.len() <= k {
+                attempts.push(Attempt::default());
+            }
+            attempts[k].refused = Some(why(state, seat, refused));
+        }
+        self.push(state, m, attempts);
+    }
+
+    fn push(&mut self, state: &dyn DynState, m: &MoveRecord, attempts: Vec<Attempt>) {
+        let viewer = Viewer::Seat(m.seat as usize);
+        let since = self.news(viewer);
+        // At the end spectators are told only what follows the last decision.
+        self.news(Viewer::Public);
+        self.decisions.push(Decision {
+            ply: self.ply,
+            who: self.who(m.seat as usize),
+            since,
+            position: state.view(viewer).text().trim_end().to_owned(),
+            attempts,
+            played: move_text(state, m),
+            forced: m.forced,
+            ms: m.ms,
+            notes: m.notes.as_ref().map(notes).unwrap_or_default(),
+        });
+    }
+
+    /// Turns with calls and without any event: the match ended while the seat was asked.
+    fn unanswered(&mut self, state: &dyn DynState) {
+        let left: Vec<(Seat, u32)> = self.calls.keys().copied().collect();
+        self.ply += u32::from(!left.is_empty());
+        for (seat, turn) in left {
+            let attempts = self.asked(seat, turn);
+            self.push(state, &MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() }, attempts);
+        }
+    }
+
+    /// The calls of a turn, attempt by attempt.
+    fn asked(&mut self, seat: Seat, turn: u32) -> Vec<Attempt> {
+        let mut attempts: Vec<Attempt> = Vec::new();
+        for kept in self.calls.remove(&(seat, turn)).unwrap_or_default() {
+            let at = kept.key.attempt as usize;
+            // An attempt number comes from a file: it is a place in a list only while it is small.
+            while attempts.len() <= at.min(1000) {
+                attempts.push(Attempt::default());
+            }
+            let asked = self.call(&kept.call);
+            attempts[at.min(1000)].calls.push(asked);
+        }
+        attempts
+    }
+
+    fn call(&mut self, call: &'a Call) -> ShownCall {
+        let mut again = false;
+        let mut new = |m: &&'a Message| {
+            let first = m.role != "system" || self.systems.insert(&m.content);
+            again |= !first;
+            first
+        };
+        let messages = call.messages.iter().filter(|m| new(m)).cloned().collect();
+        ShownCall {
+            purpose: call.purpose.clone(),
+            model: call.model.clone(),
+            messages,
+            system_again: again,
+            reasoning: call.reasoning().map(str::to_owned),
+            answer: call.answer.clone(),
+            verdict: call.verdict.clone(),
+            read: call.read.clone(),
+            facts: facts(call),
+        }
+    }
+}
+
+/// `1.2 s, 340 tokens in and 12 out, $0.0010`.
+fn facts(call: &Call) -> String {
+    let about = if call.estimated { "about " } else { "" };
+    let mut out = format!("{}, {about}{} tokens in and {} out", seconds(call.ms), call.tokens.input, call.tokens.out);
+    out.extend(call.usd.map(|usd| format!(", {}", dollars(usd))));
+    if call.retries > 0 {
+        out += &format!(", after {}", words::count(call.retries as usize, "failed request", "failed requests"));
+    }
+    let unusual = call.finish.as_deref().filter(|finish| *finish != "stop");
+    out.extend(unusual.map(|finish| format!(", ended by {finish}")));
+    out
+}
+
+/// `1.2 s`.
+pub fn seconds(ms: u64) -> String {
+    format!("{} s", words::number(ms as f64 / 1000.0, if ms < 10_000 { 2 } else { 0 }))
+}
+
+/// `$0.0012`: four decimals, as single calls cost less than a cent.
+pub fn dollars(usd: f64) -> String {
+    format!("${}", words::number(usd, 4))
+}
+
+/// What was answered, and why it was refused in the game's words.
+fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
+    let given = given(refused);
+    let said = match &given {
+        Some(Given::Id(id)) => format!("{id}: "),
+        Some(Given::Text(text)) => format!("{text:?}: "),
+        Some(Given::Proposal(value)) => format!("{value}: "),
+        None => String::new(),
+    };
+    let words = given.and_then(|given| state.read(seat, &given).err()).map(|refusal| refusal.message);
+    let code = || serde_json::to_value(refused.code).ok().and_then(|v| Some(v.as_str()?.replace('_', " ")));
+    format!("{said}{}", words.or_else(code).unwrap_or_else(|| "refused".to_owned()))
+}
+
+/// What was said beside a move, by name.
+fn notes(notes: &ludex_protocol::record::Notes) -> Vec<(String, String)> {
+    let named = [("analysis", &notes.analysis), ("emotion", &notes.emotion), ("says", &notes.say)];
+    let mut out: Vec<(String, String)> =
+        named.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.clone()?))).collect();
+    let more = notes.more.iter().map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (name.replace('_', " "), text)
+    });
+    out.extend(more);
+    out
+}

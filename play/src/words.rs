@@ -1,0 +1,52 @@
+//! Numbers and results in words, as commands, logs and transcripts show them.
+
+use ludex_protocol::record::Record;
+use ludex_protocol::spec::Spec;
+
+/// `1 match`, `2 matches`.
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// A return, with decimals only where it has some.
+pub fn points(x: f64) -> String {
+    number(x, if x.fract() == 0.0 { 0 } else { 3 })
+}
+
+/// A number with this many decimals.
+pub fn number(x: f64, digits: usize) -> String {
+    let text = format!("{x:.digits$}");
+    // -0.00 is 0.00.
+    if text.trim_start_matches('-').chars().all(|c| matches!(c, '0' | '.')) {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text
+    }
+}
+
+/// The result of a match in one line:
+/// `finished: x (human) loses with -1, o (mcts sims=500) wins with 1`.
+pub fn result(spec: &Spec, record: &Record) -> String {
+    let word = |v: serde_json::Value| v.as_str().map(|w| w.replace('_', " ")).unwrap_or_default();
+    let footer = &record.footer;
+    let seats = record.header.seats.iter().enumerate().map(|(k, seat)| {
+        let place = spec.seats.get(k).map(String::as_str).unwrap_or_default();
+        let points = footer.returns.get(k).map_or_else(|| "?".to_owned(), |&r| points(r));
+        let outcome = footer.outcome.get(k).and_then(|o| serde_json::to_value(o).ok()).map(word).unwrap_or_default();
+        let outcome = if outcome == "none" { String::new() } else { format!("{outcome}, ") };
+        format!("{place} ({}) {outcome}{points}", seat.name)
+    });
+    let reason =
+        footer.reason.and_then(|r| serde_json::to_value(r).ok()).map(word).unwrap_or_else(|| "not over".into());
+    format!("{reason}: {}", seats.collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!([number(-0.0001, 2), number(-0.5, 1), number(3.0, 0)], ["0.00", "-0.5", "3"]);
+    }
+}

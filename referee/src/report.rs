@@ -1,0 +1,188 @@
+//! The report: rating tables, crosstables, metrics and discards, as HTML, CSV and JSON with the same numbers.
+//!
+//! A report is a function of the records and the options: the same input gives the same bytes. The footer shows the
+//! command that makes it again.
+
+mod csv;
+mod html;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::read::{Lines, Refused};
+use crate::result::GameResult;
+use crate::scale::{Options, Scale, keys, labels, rate};
+use crate::verify::Verifier;
+
+/// Where a report comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// Heading.
+    pub title: String,
+    /// The command that makes it again.
+    pub command: String,
+    /// Secret of the rated seeds, hex, so that anybody can check that none was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
+/// Everything that a report shows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Heading, command, secret.
+    #[serde(flatten)]
+    pub about: About,
+    /// The program that made it, e.g. `ludex/0.1.0`.
+    pub program: String,
+    /// How the ratings were made.
+    pub options: Options,
+    /// Verified records.
+    pub records: usize,
+    /// SHA-256 over their digests, sorted, one per line: names this set of records.
+    pub records_digest: String,
+    /// When the first episode started and the last one ended, according to the records.
+    pub period: Option<[String; 2]>,
+    /// The scales, each rated by itself.
+    pub scales: Vec<Scale>,
+    /// Means over games, when there are several games.
+    pub headline: Vec<HeadlineRow>,
+    /// Verified records that do not count, by agent.
+    pub discards: Vec<DiscardRow>,
+    /// Records and lines that were refused.
+    pub refused: Vec<Refused>,
+}
+
+/// An agent's mean over games.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HeadlineRow {
+    /// The agent.
+    pub name: String,
+    /// Mean over the games of the mean over each game's scales.
+    pub rating: f64,
+    /// Lower end of its 95 % interval. The half widths of the scales are added as those of independent errors.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Mean rating by game.
+    pub games: BTreeMap<String, f64>,
+    /// Whether the agent has a rating in every game of the report; if not, its mean cannot be compared.
+    pub complete: bool,
+}
+
+/// Episodes of an agent that do not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiscardRow {
+    /// The agent.
+    pub name: String,
+    /// How many, by reason (`no_show`, `infra_error`, `aborted`, `unrated`, or a flag such as `peek`).
+    pub reasons: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Rates the records and gathers what a report shows. Refused records are only listed.
+    ///
+    /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
+    pub fn build<G: AsRef<GameResult>>(games: &[G], refused: Vec<Refused>, options: Options, about: About) -> Report {
+        let scales = rate(games, &options);
+        let games: Vec<&GameResult> = games.iter().map(AsRef::as_ref).collect();
+        let mut digests: Vec<&str> = games.iter().map(|g| &*g.digest).collect();
+        digests.sort_unstable();
+        let started = games.iter().map(|g| g.started.clone()).filter(|s| !s.is_empty()).min();
+        let ended = games.iter().filter_map(|g| g.ended.clone()).max();
+        Report {
+            about,
+            program: concat!("ludex/", env!("CARGO_PKG_VERSION")).to_owned(),
+            records: games.len(),
+            records_digest: hex::encode(Sha256::digest(digests.join("\n"))),
+            period: started.zip(ended).map(<[String; 2]>::from),
+            headline: headline(&scales),
+            discards: discards(&games, &options),
+            options,
+            scales,
+            refused,
+        }
+    }
+
+    /// Verifies what was read and builds the report from the true records; the others are listed as refused.
+    pub fn verify(lines: Lines, options: Options, about: About) -> Report {
+        let (good, untrue) = Verifier::new().verify_all(&lines.found);
+        Report::build(&good, [lines.refused, untrue].concat(), options, about)
+    }
+
+    /// One HTML page that loads nothing: readable in light and dark, on paper, and by a screen reader.
+    pub fn to_html(&self) -> String {
+        html::page(self)
+    }
+
+    /// The rating tables as CSV (RFC 4180), one line per agent and scale.
+    pub fn to_csv(&self) -> String {
+        csv::ratings(self)
+    }
+
+    /// The crosstables as CSV, one line per ordered pair of agents that met.
+    pub fn crosstable_csv(&self) -> String {
+        csv::crosstable(self)
+    }
+
+    /// Everything as one JSON document.
+    pub fn to_json(&self) -> serde_json::Value {
+        // A report is always valid JSON: keys are text, and numbers that are not finite become null.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// An agent's ratings by game: rating and half width of its interval on each scale.
+type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
+
+fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
+    let games: BTreeSet<&str> = scales.iter().map(|s| &*s.game).collect();
+    if games.len() < 2 {
+        return Vec::new();
+    }
+    let mut agents: BTreeMap<&str, Marks> = BTreeMap::new();
+    for scale in scales {
+        for a in scale.agents.iter().filter(|a| a.anchored) {
+            let Some(rating) = a.rating else { continue };
+            let half = a.low.zip(a.high).map(|(low, high)| (high - low) / 2.0);
+            agents.entry(&a.name).or_default().entry(&scale.game).or_default().push((rating, half));
+        }
+    }
+    let row = |(name, marks): (&str, Marks)| {
+        let mean = |of: &[(f64, Option<f64>)]| of.iter().map(|m| m.0).sum::<f64>() / of.len() as f64;
+        let means: BTreeMap<String, f64> = marks.iter().map(|(game, of)| ((*game).to_owned(), mean(of))).collect();
+        let rating = means.values().sum::<f64>() / means.len() as f64;
+        // Each half width, times the weight of its scale in the mean; constants have none.
+        let parts =
+            marks.values().flat_map(|of| of.iter().filter_map(|m| Some(m.1? / (of.len() * marks.len()) as f64)));
+        let half = parts.map(|h| h * h).reduce(|a, b| a + b).map(f64::sqrt);
+        HeadlineRow {
+            name: name.to_owned(),
+            rating,
+            low: half.map(|h| rating - h),
+            high: half.map(|h| rating + h),
+            complete: means.len() == games.len(),
+            games: means,
+        }
+    };
+    let mut rows: Vec<HeadlineRow> = agents.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.complete.cmp(&a.complete).then(b.rating.total_cmp(&a.rating)));
+    rows
+}
+
+fn discards(games: &[&GameResult], options: &Options) -> Vec<DiscardRow> {
+    let names = labels(games.iter().copied());
+    let mut out: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
+    for game in games {
+        let Some(reason) = options.discards(game) else { continue };
+        let who: BTreeSet<_> = keys(game).collect();
+        for key in who {
+            *out.entry(&names[&key]).or_default().entry(reason.clone()).or_default() += 1;
+        }
+    }
+    out.into_iter().map(|(name, reasons)| DiscardRow { name: name.to_owned(), reasons }).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! What ratings and metrics need of a verified record: a few hundred bytes, however long the game was.
+
+use ludex_env::GameRef;
+use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent};
+use ludex_protocol::spec::Spec;
+
+use crate::moments::Moments;
+use crate::rating::Played;
+
+/// The result of a verified record. Only [`Verifier`](crate::Verifier) makes one, inside of a
+/// [`Verified`](crate::Verified) record.
+#[derive(Clone)]
+pub struct GameResult {
+    pub(crate) game: GameRef,
+    /// Name of the episode.
+    pub episode: String,
+    /// When it started, as the record says.
+    pub started: String,
+    /// When it ended, as the record says.
+    pub ended: Option<String>,
+    /// The run that it belongs to.
+    pub run: Option<String>,
+    /// The pair that it belongs to: same seed, seats swapped.
+    pub pair: Option<String>,
+    /// Whether the match was rated.
+    pub rated: bool,
+    /// The first of the flags that make it special, e.g. `peek`.
+    pub flag: Option<String>,
+    /// Why it ended.
+    pub reason: Reason,
+    /// The seat that forfeited.
+    pub at_fault: Option<usize>,
+    /// Moves that were played: a joint move is one, chance is not counted.
+    pub moves: u32,
+    /// The record's digest, lower-case hex.
+    pub digest: String,
+    /// The result of each seat.
+    pub seats: Vec<SeatResult>,
+}
+
+/// What an agent did on its seat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeatResult {
+    /// The agent's name.
+    pub name: String,
+    /// Its spec, if the server played it.
+    pub spec: Option<String>,
+    /// What it is.
+    pub kind: AgentKind,
+    /// Its return; absent where a match that does not count has none.
+    pub payoff: Option<f64>,
+    /// Its refused attempts.
+    pub refused: u64,
+    /// The milliseconds of its own moves; turns without a move and forced moves are left out.
+    pub times: Moments,
+}
+
+impl GameResult {
+    pub(crate) fn new(
+        game: GameRef,
+        record: &Record,
+        reason: Reason,
+        at_fault: Option<usize>,
+        moves: u32,
+        digest: String,
+    ) -> Self {
+        let (header, footer) = (&record.header, &record.footer);
+        let seat = |(seat, who): (usize, &ludex_protocol::record::RecordSeat)| SeatResult {
+            name: who.name.clone(),
+            spec: who.spec.clone(),
+            kind: who.kind,
+            payoff: footer.returns.get(seat).copied(),
+            refused: 0,
+            times: Moments::default(),
+        };
+        let mut seats: Vec<SeatResult> = header.seats.iter().enumerate().map(seat).collect();
+        for event in &record.events {
+            let RecordEvent::Move(m) = event else { continue };
+            let Some(seat) = seats.get_mut(m.seat as usize) else { continue };
+            seat.refused += m.tries.len() as u64;
+            if is_own(m) {
+                seat.times.push(m.ms as f64);
+            }
+        }
+        GameResult {
+            game,
+            episode: header.episode.clone(),
+            started: header.started.clone(),
+            ended: footer.ended.clone(),
+            run: footer.run.clone(),
+            pair: footer.pair.clone(),
+            rated: header.rated,
+            flag: header.flags.first().cloned(),
+            reason,
+            at_fault,
+            moves,
+            digest,
+            seats,
+        }
+    }
+
+    /// What its game tells about itself.
+    pub fn spec(&self) -> &Spec {
+        self.game.spec()
+    }
+
+    /// The plain result, as ratings take it: `players` names who sat on each seat, `pair` the block.
+    pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> Played {
+        let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
+        Played { seats: players, scores, teams: Vec::new(), forfeit: self.at_fault, pair }
+    }
+}
+
+impl AsRef<GameResult> for GameResult {
+    fn as_ref(&self) -> &GameResult {
+        self
+    }
+}
+
+/// Whether the agent itself made the move.
+fn is_own(m: &MoveRecord) -> bool {
+    !m.forced && (m.action.is_some() || m.said.is_some())
+}

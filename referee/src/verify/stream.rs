@@ -1,0 +1,122 @@
+//! Verifying records while they are read.
+//!
+//! Lines are read in chunks. While one chunk is verified on all cores, the next one is read, so that at most two chunks
+//! of text are in memory, however many records there are. Of a record only its [`GameResult`] is kept.
+
+use std::collections::HashMap;
+
+use ludex_protocol::record::Parts;
+use ludex_protocol::spec::Params;
+use rayon::prelude::*;
+
+use super::{Fault, FaultKind, Verifier};
+use crate::line::{self, Line};
+use crate::read::{RawLine, Refused, Source};
+use crate::result::GameResult;
+
+/// A chunk ends after this many lines, or this many bytes.
+const LINES: usize = 1024;
+const BYTES: usize = 4 << 20;
+
+/// What a line is: a record's result, or why it is refused; `None` for a record that is not wanted.
+type Judged = Option<Result<GameResult, Refused>>;
+
+impl Verifier {
+    /// Verifies records while they are read, on all cores. `each` gets what came of each line, in the order of the
+    /// lines; a record that was given twice counts once.
+    ///
+    /// `wanted` is asked with a record's game and parameters before anything is checked; a record that is not wanted is
+    /// passed over. Beside two chunks of lines, memory holds the digest and the place of each record that was accepted.
+    pub fn verify_stream(
+        &self,
+        lines: impl IntoIterator<Item = Result<RawLine, Refused>, IntoIter: Send>,
+        wanted: impl Fn(&str, &Params) -> bool + Sync,
+        mut each: impl FnMut(Result<GameResult, Refused>),
+    ) {
+        let mut lines = lines.into_iter();
+        let mut seen = Seen::default();
+        let mut chunk = next(&mut lines);
+        while !chunk.is_empty() {
+            let judge = |line: Result<RawLine, Refused>| match line {
+                Ok(line) => (line.source.clone(), self.judge(line, &wanted)),
+                Err(refused) => (refused.source.clone(), Some(Err(refused))),
+            };
+            let (following, judged) = rayon::join(
+                || next(&mut lines),
+                || chunk.into_par_iter().map(judge).collect::<Vec<(Source, Judged)>>(),
+            );
+            for (source, judged) in judged {
+                let Some(judged) = judged else { continue };
+                each(judged.and_then(|result| match seen.take(&result.digest, &source) {
+                    Ok(()) => Ok(result),
+                    Err(message) => Err(Refused { source, episode: Some(result.episode), message }),
+                }));
+            }
+            chunk = following;
+        }
+    }
+
+    fn judge(&self, line: RawLine, wanted: &impl Fn(&str, &Params) -> bool) -> Judged {
+        let RawLine { source, episode, text } = line;
+        let fast = line::read(&text);
+        if let Some(Line { record, .. }) = &fast
+            && !wanted(&record.header.game, &record.header.params)
+        {
+            return None;
+        }
+        let checked = match fast {
+            Some(line) => self.verify_read(line, source.clone()),
+            None => match Parts::parse(&text) {
+                Ok(parts) if !is_wanted(&parts, wanted) => return None,
+                Ok(parts) => self.verify(&parts, source.clone()),
+                Err(e) => Err(Fault::new(FaultKind::Damaged, e.to_string())),
+            },
+        };
+        Some(checked.map(|verified| verified.into_result()).map_err(|fault| {
+            // Refused records are few, so they are read again for their name.
+            let episode = Parts::parse(&text).ok().and_then(|parts| episode_of(&parts)).or(episode);
+            Refused { source, episode, message: fault.to_string() }
+        }))
+    }
+}
+
+fn next(lines: &mut impl Iterator<Item = Result<RawLine, Refused>>) -> Vec<Result<RawLine, Refused>> {
+    let (mut chunk, mut bytes) = (Vec::new(), 0);
+    while chunk.len() < LINES && bytes < BYTES {
+        let Some(line) = lines.next() else { break };
+        bytes += line.as_ref().map_or(0, |line| line.text.len());
+        chunk.push(line);
+    }
+    chunk
+}
+
+/// Whether a record is wanted whose header may be damaged.
+fn is_wanted(parts: &Parts, wanted: &impl Fn(&str, &Params) -> bool) -> bool {
+    let game = parts.header.get("game").and_then(|game| game.as_str()).unwrap_or_default();
+    match parts.header.get("params").and_then(|params| params.as_object()) {
+        Some(params) => wanted(game, params),
+        None => wanted(game, &Params::new()),
+    }
+}
+
+/// The name that a record gives its episode.
+pub(super) fn episode_of(parts: &Parts) -> Option<String> {
+    parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned)
+}
+
+/// Where each accepted record was found first, by digest.
+#[derive(Default)]
+pub(super) struct Seen(HashMap<String, Source>);
+
+impl Seen {
+    /// Refuses a record that was there before, with the reason.
+    pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
+        match self.0.get(digest) {
+            Some(first) => Err(format!("the same episode as {first}")),
+            None => {
+                self.0.insert(digest.to_owned(), source.clone());
+                Ok(())
+            }
+        }
+    }
+}

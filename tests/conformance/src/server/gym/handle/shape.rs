@@ -1,0 +1,249 @@
+//! The shape of a batch: how many entries each column has, and which values are allowed.
+
+use std::collections::BTreeMap;
+
+use ludex_protocol::batch::{Batch, ChanceRows, Ended, Mask, Ragged, to_move};
+use ludex_protocol::client::{Autoreset, ChanceBy, GymView, MaskForm, OnIllegal};
+use ludex_protocol::column::Element;
+use ludex_protocol::spec::{Dtype, TensorSpec};
+use ludex_protocol::{Column, Tensor, Tensors};
+
+use super::super::super::{Done, law_holds, same, wrong};
+use super::Handle;
+
+/// Checks everything in a batch that answers a request about `envs` (absent: all) of a handle.
+pub(super) fn check(h: &Handle, envs: Option<&Column<u32>>, b: &Batch) -> Done {
+    same(&b.env, &h.env, || "batch.env".into())?;
+    // If the request was about all, the reply need not name them.
+    let all = Column::from_iter(0..h.open.count);
+    same(&b.envs.as_ref().unwrap_or(&all), &envs.unwrap_or(&all), || "batch.envs".into())?;
+    let rows = envs.map_or(h.count(), Column::len);
+    let (players, views) = (h.players(), rows * h.seen());
+    length("to_move", &b.to_move, rows)?;
+    length("terminated", &b.terminated, rows)?;
+    length("truncated", &b.truncated, rows)?;
+    length("length", &b.length, rows)?;
+    length("episode", &b.episode, rows)?;
+    length("reward", &b.reward, rows * players)?;
+    asked("returns", b.returns.as_ref(), wants(h, GymView::Returns), |returns| {
+        length("returns", returns, rows * players)
+    })?;
+    asked("seat", b.seat.as_ref(), h.own_seats() == 1, |seat| {
+        length("seat", seat, rows)?;
+        let seated = seat.iter().all(|seat| (0..players as i8).contains(&seat));
+        law_holds(seated, || format!("batch.seat {seat:?}"), "seats of the game")
+    })?;
+    arrays("obs", &b.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), views, h.seen())?;
+    arrays("info", &b.info, &h.spec.views.info, wants(h, GymView::Info), views, h.seen())?;
+    asked("struct", b.structure.as_ref(), wants(h, GymView::Struct), |all| entries("struct", all.len(), views))?;
+    asked("text", b.text.as_ref(), wants(h, GymView::Text), |all| entries("text", all.len(), views))?;
+    asked("mask", b.mask.as_ref(), h.mask_form() != MaskForm::None, |m| mask(h, m, views))?;
+    asked("chance", b.chance.as_ref(), h.open.chance == ChanceBy::Client, |c| chance(h, c, b, rows))?;
+    law_holds(
+        b.illegal.is_none() || h.open.on_illegal == OnIllegal::Lose,
+        || "sent `illegal`".into(),
+        "only with lose",
+    )?;
+    if let Some(skipped) = &b.skipped {
+        length("skipped.returns", &skipped.returns, skipped.at.len() * players)?;
+        positions("skipped.at", &skipped.at, rows, false)?;
+    }
+    if let Some(ended) = &b.ended {
+        law_holds(h.open.autoreset == Autoreset::SameStep, || "sent `final`".into(), "`final` with same_step only")?;
+        last_views(h, ended, rows)?;
+    }
+    (0..rows).try_for_each(|row| flags(h, b, row))
+}
+
+fn wants(h: &Handle, view: GymView) -> bool {
+    match &h.open.views {
+        Some(views) => views.contains(&view),
+        None => view == GymView::Tensor && h.spec.views.tensor.is_some(),
+    }
+}
+
+/// Checks an optional field, which is present if and only if it was asked for.
+fn asked<T>(name: &str, field: Option<&T>, wanted: bool, look: impl FnOnce(&T) -> Done) -> Done {
+    match (field, wanted) {
+        (Some(field), true) => look(field),
+        (None, false) => Ok(()),
+        (None, true) => Err(wrong(format!("a batch has no `{name}`"), "the field, because it was asked for")),
+        (Some(_), false) => Err(wrong(format!("a batch has `{name}`"), "no field that was not asked for")),
+    }
+}
+
+fn entries(name: &str, got: usize, expected: usize) -> Done {
+    law_holds(got == expected, || format!("batch.{name} has {got} entries"), &format!("{expected}"))
+}
+
+fn length<T: Element>(name: &str, column: &Column<T>, expected: usize) -> Done {
+    entries(name, column.len(), expected)
+}
+
+/// Positions in a reply, ascending; each once, if `once`.
+fn positions(name: &str, at: &Column<u32>, rows: usize, once: bool) -> Done {
+    let list = at.to_vec();
+    let rises = list.windows(2).all(|w| w[0] < w[1] || !once && w[0] == w[1]);
+    law_holds(rises && list.iter().all(|&at| (at as usize) < rows), || format!("{name} is {list:?}"), "rows, ascending")
+}
+
+fn flags(h: &Handle, b: &Batch, row: usize) -> Done {
+    let (mover, terminated, truncated) = (b.to_move.get(row), b.terminated.get(row), b.truncated.get(row));
+    let known = mover.is_some_and(|m| {
+        (0..h.players() as i8).contains(&m) || [to_move::CHANCE, to_move::SIMULTANEOUS, to_move::OVER].contains(&m)
+    });
+    law_holds(known, || format!("batch.to_move {mover:?}"), "a seat, -1, -2 or -4")?;
+    let apart = matches!((terminated, truncated), (Some(0 | 1), Some(0 | 1)));
+    law_holds(apart, || format!("terminated {terminated:?}, truncated {truncated:?}"), "0 or 1")?;
+    let over = mover == Some(to_move::OVER);
+    let same_step = h.open.autoreset == Autoreset::SameStep;
+    law_holds(
+        same_step || over == Handle::ended(b, row),
+        || format!("to_move {mover:?} in an episode that ended: {}", Handle::ended(b, row)),
+        "-4 when it is over, and only then",
+    )?;
+    if h.open.chance == ChanceBy::Server {
+        law_holds(mover != Some(to_move::CHANCE), || "left chance to the client".into(), "the server's draws")?;
+    }
+    if h.mask_form() == MaskForm::None {
+        return Ok(());
+    }
+    let seats: Vec<usize> = h.acting(b, row).into_iter().map(|(seat, _)| seat).collect();
+    for k in 0..h.seen() {
+        let may = h.legal_in(b, row * h.seen() + k);
+        let acts = if h.seen() == 1 { !seats.is_empty() } else { seats.contains(&k) };
+        law_holds(
+            acts || may.is_empty(),
+            || format!("a mask row of a seat that cannot act has {may:?}"),
+            "an empty row",
+        )?;
+        law_holds(
+            !acts || !may.is_empty() || h.spec.proposals.is_some(),
+            || "nothing is legal".into(),
+            "a legal action",
+        )?;
+    }
+    law_holds(
+        mover != Some(to_move::SIMULTANEOUS) || !seats.is_empty(),
+        || "no seat acts in a joint turn".into(),
+        "someone",
+    )
+}
+
+/// The arrays of a view: `views` rows of what the spec says, within its bounds.
+fn arrays(
+    name: &str,
+    got: &Option<Tensors>,
+    spec: &Option<BTreeMap<String, TensorSpec>>,
+    wanted: bool,
+    views: usize,
+    seen: usize,
+) -> Done {
+    asked(name, got.as_ref(), wanted, |got| {
+        let spec = spec.clone().unwrap_or_default();
+        let (names, wanted): (Vec<_>, Vec<_>) = (got.keys().collect(), spec.keys().collect());
+        same(&names, &wanted, || format!("arrays of batch.{name}"))?;
+        got.iter().zip(spec.values()).try_for_each(|((name, got), spec)| array(name, got, spec, views, seen))
+    })
+}
+
+fn array(name: &str, got: &Tensor, spec: &TensorSpec, views: usize, seen: usize) -> Done {
+    same(&got.d, &spec.d, || format!("type of the array {name}"))?;
+    // With a row for each seat, the rows may be one axis or two.
+    let flat: Vec<u32> = [&[views as u32], &spec.s[..]].concat();
+    let apart: Vec<u32> = [&[(views / seen.max(1)) as u32, seen as u32], &spec.s[..]].concat();
+    let fits = got.s == flat || seen > 1 && got.s == apart;
+    law_holds(fits, || format!("shape of the array {name}: {:?}", got.s), &format!("{flat:?}"))?;
+    law_holds(got.is_whole(), || format!("the array {name} has {} bytes", got.b.len()), "as many as its shape says")?;
+    let inside = |value: f64| (spec.low..=spec.high).contains(&value);
+    let all = match got.d {
+        Dtype::U1 => within(got.to_vec::<u8>(), inside),
+        Dtype::I1 => within(got.to_vec::<i8>(), inside),
+        Dtype::I2 => within(got.to_vec::<i16>(), inside),
+        Dtype::I4 => within(got.to_vec::<i32>(), inside),
+        Dtype::F4 => within(got.to_vec::<f32>(), inside),
+    };
+    law_holds(
+        all,
+        || format!("the array {name} has a value outside its bounds"),
+        &format!("{}..{}", spec.low, spec.high),
+    )
+}
+
+fn within<T: Element>(values: Option<Vec<T>>, inside: impl Fn(f64) -> bool) -> bool {
+    values.into_iter().flatten().all(|value| inside(value.as_f64()))
+}
+
+fn mask(h: &Handle, mask: &Mask, views: usize) -> Done {
+    let actions = h.spec.actions as usize;
+    match (mask, h.mask_form()) {
+        (Mask::Dense(bytes), MaskForm::U1) => {
+            length("mask", bytes, views * actions)?;
+            law_holds(bytes.iter().all(|byte| byte <= 1), || "a mask has a byte above 1".into(), "0 or 1")
+        }
+        (Mask::Dense(bits), MaskForm::Bits) => {
+            let row = actions.div_ceil(8);
+            length("mask", bits, views * row)?;
+            let rest =
+                |row: &[u8]| !actions.is_multiple_of(8) && row.last().is_some_and(|last| last >> (actions % 8) != 0);
+            let clean = !bits.as_bytes().chunks_exact(row.max(1)).any(rest);
+            law_holds(clean, || "a mask has bits beyond the last action".into(), "zeros there")
+        }
+        (Mask::Ids(rows), MaskForm::Ids) => ragged("mask", rows, views, h.spec.actions),
+        (mask, form) => {
+            Err(wrong(format!("batch.mask is {}", super::super::super::short(mask)), format!("the form {form:?}")))
+        }
+    }
+}
+
+/// Lists of ids below `most`, ascending within a row.
+fn ragged(name: &str, lists: &Ragged, rows: usize, most: u32) -> Done {
+    length(&format!("{name}.o"), &lists.o, rows + 1)?;
+    let offsets = lists.o.to_vec();
+    let ends = offsets.first() == Some(&0) && offsets.last().map(|&last| last as usize) == Some(lists.a.len());
+    let rises = offsets.windows(2).all(|w| w[0] <= w[1]);
+    law_holds(ends && rises, || format!("{name}.o is {offsets:?}"), &format!("offsets from 0 to {}", lists.a.len()))?;
+    for row in 0..rows {
+        let ids = lists.row(row);
+        let good = ids.windows(2).all(|w| w[0] < w[1]) && ids.iter().all(|&id| id < most);
+        law_holds(good, || format!("row {row} of {name} is {ids:?}"), &format!("ascending ids below {most}"))?;
+    }
+    Ok(())
+}
+
+/// Outcomes where chance is to move, and nowhere else; probabilities sum to 1.
+fn chance(h: &Handle, chance: &ChanceRows, b: &Batch, rows: usize) -> Done {
+    length("chance.o", &chance.o, rows + 1)?;
+    length("chance.p", &chance.p, chance.a.len())?;
+    for row in 0..rows {
+        let outcomes = h.outcomes(b, row);
+        let moves = b.to_move.get(row) == Some(to_move::CHANCE);
+        law_holds(
+            outcomes.is_empty() != moves,
+            || format!("{} outcomes where to_move is {:?}", outcomes.len(), b.to_move.get(row)),
+            "outcomes where chance moves",
+        )?;
+        let ids: std::collections::BTreeSet<u32> = outcomes.iter().map(|outcome| outcome.0).collect();
+        let known = ids.len() == outcomes.len() && ids.iter().all(|&id| id < h.spec.max_chance);
+        law_holds(known, || format!("outcomes {outcomes:?}"), "each once, below spec.max_chance")?;
+        let sum: f64 = outcomes.iter().map(|outcome| outcome.1).sum();
+        law_holds(!moves || (sum - 1.0).abs() < 1e-9, || format!("probabilities sum to {sum:.6}"), "1")?;
+        law_holds(outcomes.iter().all(|o| o.1 >= 0.0), || format!("outcomes {outcomes:?}"), "no negative probability")?;
+    }
+    Ok(())
+}
+
+/// The last views of the rows that were reset in the same call.
+fn last_views(h: &Handle, ended: &Ended, rows: usize) -> Done {
+    let (n, seen) = (ended.at.len(), h.seen());
+    positions("final.at", &ended.at, rows, true)?;
+    length("final.returns", &ended.returns, n * h.players())?;
+    length("final.length", &ended.length, n)?;
+    asked("final.seat", ended.seat.as_ref(), h.own_seats() == 1, |seat| length("final.seat", seat, n))?;
+    arrays("final.obs", &ended.obs, &h.spec.views.tensor, wants(h, GymView::Tensor), n * seen, seen)?;
+    arrays("final.info", &ended.info, &h.spec.views.info, wants(h, GymView::Info), n * seen, seen)?;
+    asked("final.struct", ended.structure.as_ref(), wants(h, GymView::Struct), |all| {
+        entries("final.struct", all.len(), n * seen)
+    })?;
+    asked("final.text", ended.text.as_ref(), wants(h, GymView::Text), |all| entries("final.text", all.len(), n * seen))
+}

@@ -1,0 +1,130 @@
+//! Laws of acts: each (match, turn, try) takes one move, and illegal moves cost tries.
+
+use ludex_protocol::ErrorCode;
+use ludex_protocol::client::{Act, ClientMessage, Resign};
+use ludex_protocol::record::{IllegalPolicy, Outcome, Reason};
+use ludex_protocol::server::{MatchEnd, Refused};
+use ludex_protocol::spec::Utility;
+use serde_json::json;
+
+use super::super::bench::Bench;
+use super::super::{Done, law_holds, same, wrong};
+use super::table::Table;
+use super::terms::join;
+
+/// A move that is never legal: an id beyond the last action.
+fn illegal(table: &Table, turn: u32, attempt: u32) -> Act {
+    let action = Some(i64::from(table.spec.actions));
+    Act { match_id: table.id.clone(), turn, attempt, action, ..Act::default() }
+}
+
+/// The reply to an illegal move.
+async fn refused(table: &mut Table, act: &Act) -> Done<Box<Refused>> {
+    let refused = table.act(act).await?.refusal()?;
+    let due = (&act.match_id, act.turn, act.attempt + 1);
+    same(&(&refused.match_id, refused.turn, refused.attempt), &due, || "match, turn and try of `refused`".into())?;
+    let left = table.start.illegal.tries.saturating_sub(act.attempt + 1);
+    same(&refused.tries_left, &left, || "refused.tries_left".into())?;
+    law_holds(!refused.message.is_empty(), || "refused without a message".into(), "`message`")?;
+    if let (Some(legal), Some(turn)) = (&refused.legal, &table.turn) {
+        same(legal, &turn.legal, || "refused.legal, beside the turn's".into())?;
+    }
+    Ok(refused)
+}
+
+pub(super) async fn acts(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let turn = table.due().await?;
+    let (legal, names) = (turn.legal.iter().collect::<Vec<_>>(), turn.names.clone().unwrap_or_default());
+    let [first, second, ..] = legal[..] else { return Err(wrong("opens with one legal action", "several")) };
+    let match_id = table.id.clone();
+    let at = |turn, attempt, action: u32| Act {
+        match_id: match_id.clone(),
+        turn,
+        attempt,
+        action: Some(action.into()),
+        ..Act::default()
+    };
+    let (ahead, later) = (at(1, 0, first), at(0, 1, first));
+    // A message that is not a valid act costs nothing.
+    let none = Act { action: None, ..at(0, 0, first) };
+    let both = Act { text: Some(names[0].clone()), ..at(0, 0, first) };
+    for act in [none, both] {
+        table.act(&act).await?.error(ErrorCode::BadField)?;
+    }
+    for act in [&ahead, &later] {
+        table.act(act).await?.error(ErrorCode::NotYourTurn)?;
+    }
+    let nowhere = Act { match_id: "m_conformance".into(), ..at(0, 0, first) };
+    table.act(&nowhere).await?.error(ErrorCode::UnknownMatch)?;
+    // An illegal act costs a try, once.
+    let bad = illegal(&table, 0, 0);
+    let told = refused(&mut table, &bad).await?;
+    same(&refused(&mut table, &bad).await?, &told, || "the answer to the same illegal act again".into())?;
+    table.act(&at(0, 0, first)).await?.error(ErrorCode::Conflict)?;
+    let words = Act { action: None, text: Some("no move at all".into()), ..at(0, 1, first) };
+    refused(&mut table, &words).await?;
+    // Accepted, in words and by its id.
+    let named = Act { action: None, text: Some(names[0].clone()), ..at(0, 2, first) };
+    let accepted = table.act(&named).await?.accepted()?;
+    table.was_accepted(&turn, first, &accepted)?;
+    for again in [&named, &at(0, 2, first)] {
+        same(&table.act(again).await?.accepted()?, &accepted, || "the answer to the same act again".into())?;
+    }
+    // The opponent may have moved by now.
+    let other = at(0, 2, second);
+    table.act(&other).await?.refused(&[ErrorCode::Conflict, ErrorCode::StaleTurn])?;
+    let next = table.due().await?;
+    same(&table.act(&named).await?.accepted()?, &accepted, || "the answer to an act of an older turn again".into())?;
+    same(&*table.act(&bad).await?.refusal()?, &*told, || "the answer to an illegal act of an older turn again".into())?;
+    for act in [&other, &at(0, 7, first)] {
+        table.act(act).await?.error(ErrorCode::StaleTurn)?;
+    }
+    // All this costs no try and no move.
+    table.play_turn(&next).await?;
+    let own = table.play().await.map(|_| table.moves.iter().filter(|(seat, _)| *seat == 0).count())?;
+    same(&own, &(table.turns as usize), || "own `move` events, beside turns".into())?;
+    let over = [ErrorCode::MatchOver, ErrorCode::NotYourTurn, ErrorCode::UnknownMatch];
+    table.act(&at(99, 0, first)).await?.refused(&over).map(drop)
+}
+
+/// A forfeit of our seat 0: the least return for us, and in games of two with a constant sum the greatest for the other.
+fn forfeited(table: &Table, end: &MatchEnd, reason: Reason) -> Done {
+    let spec = &table.spec;
+    same(&(end.reason, end.at_fault), &(reason, Some(0)), || "reason and at_fault of match_end".into())?;
+    same(&end.returns.first(), &Some(&spec.min_return), || "our return".into())?;
+    if matches!(spec.utility, Utility::ZeroSum | Utility::ConstantSum) {
+        same(&end.returns.get(1), &Some(&spec.max_return), || "the other's return".into())?;
+    }
+    same(&end.outcome, &vec![Outcome::Loss, Outcome::Win], || "match_end.outcome".into())
+}
+
+pub(super) async fn tries(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    table.due().await?;
+    let tries = table.start.illegal.tries;
+    for attempt in 0..tries {
+        let act = illegal(&table, 0, attempt);
+        let told = refused(&mut table, &act).await?;
+        let then = (attempt + 1 == tries).then_some(IllegalPolicy::Forfeit);
+        same(&told.then, &then, || format!("refused.then of try {attempt}"))?;
+    }
+    let end = table.ending().await?;
+    forfeited(&table, &end, Reason::Illegal)
+}
+
+pub(super) async fn resigns(b: &Bench) -> Done {
+    let spec = b.game_of_turns().await?;
+    let mut table = Table::new(b, spec, join(spec, 0)).await?;
+    let turn = table.due().await?;
+    table.play_turn(&turn).await?;
+    let resign = ClientMessage::Resign(Resign { match_id: table.id.clone() });
+    let id = table.link.ask(&resign).await?;
+    table.reply(id).await?.ok()?;
+    let end = table.ending().await?;
+    forfeited(&table, &end, Reason::Resign)?;
+    let nowhere = json!({"type": "resign", "match": "m_conformance"});
+    table.link.demand(nowhere).await?.error(ErrorCode::UnknownMatch).map(drop)
+}

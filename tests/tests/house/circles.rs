@@ -1,0 +1,214 @@
+//! Circles between the files of a crate.
+//!
+//! A *room* is a module with everything below it: `foo.rs` and the folder `foo/`. A *floor* is a module whose children are
+//! rooms; the top floor is the crate. A room leans on another room of its floor if code in it names something in the
+//! other, by `use` or by a path. Rooms that lean on each other, directly or through others, form a circle.
+//!
+//! What a module's own file and its children name of each other does not count: from outside they are one room. So a
+//! parent and its child never form a circle, and two siblings that import each other do. Names that are passed on by `use`
+//! are followed to the file that defines them. Code under `#[cfg(test)]` is not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::Workspace;
+use super::imports::{Floor, floors};
+
+/// A circle that may stay.
+struct Exception {
+    member: &'static str,
+    /// The module whose children form it; empty: the crate's root.
+    floor: &'static str,
+    /// In alphabetical order.
+    rooms: &'static str,
+    why: &'static str,
+}
+
+/// Circles that are inherent: in most of them, a static list names its entries, and the entries use the list's types.
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        member: "ludex-env",
+        floor: "",
+        rooms: "batch columns erased policy",
+        why: "an erased game opens batches of its type, and batches and policies take erased games",
+    },
+    Exception {
+        member: "ludex-env",
+        floor: "",
+        rooms: "draw game",
+        why: "a game reads streams of draws, and a draw yields an action of the game",
+    },
+    Exception {
+        member: "ludex-env",
+        floor: "",
+        rooms: "games registry",
+        why: "the registry looks into the static list of games, and each game makes its entry",
+    },
+    Exception { member: "ludex-env", floor: "batch", rooms: "episode show", why: "not taken apart yet" },
+    Exception { member: "ludex-env", floor: "check", rooms: "secrets walk", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-agents",
+        floor: "",
+        rooms: "anchor bots engines human llm roster search solve spec",
+        why: "a spec is looked up in the static roster, and each entry of the roster is made from a spec",
+    },
+    Exception { member: "ludex-agents", floor: "", rooms: "process sandbox", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-agents",
+        floor: "bots",
+        rooms: "bargaining negotiation sharing",
+        why: "not taken apart yet",
+    },
+    Exception {
+        member: "ludex-agents",
+        floor: "engines::botzone",
+        rooms: "ataxx chess codec fight_the_landlord go gomoku grid reversi texas_holdem tic_tac_toe",
+        why: "the static list of codecs names one for each game, and each codec uses the list's types",
+    },
+    Exception { member: "ludex-referee", floor: "", rooms: "metric scale", why: "not taken apart yet" },
+    Exception { member: "ludex-referee", floor: "suite", rooms: "plan verdict", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-play",
+        floor: "",
+        rooms: "archive bundle named runs tables",
+        why: "not taken apart yet: two readers of a run's files",
+    },
+    Exception { member: "ludex-play", floor: "machine", rooms: "course frames terms", why: "not taken apart yet" },
+    Exception { member: "ludex-server", floor: "", rooms: "auth store", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-server",
+        floor: "",
+        rooms: "http listen matches session shared",
+        why: "not taken apart yet: what all parts share names the parts",
+    },
+    Exception { member: "ludex-server", floor: "gym", rooms: "handle open view", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-server",
+        floor: "matches",
+        rooms: "actor entrant hub lobby",
+        why: "not taken apart yet: the hub owns what reports to it",
+    },
+    Exception { member: "ludex-server", floor: "store", rooms: "open writer", why: "not taken apart yet" },
+    Exception {
+        member: "ludex-client",
+        floor: "",
+        rooms: "client env",
+        why: "a client opens environments, which keep it",
+    },
+];
+
+/// A circle of rooms.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Circle {
+    /// The module whose children form it; empty: the crate's root.
+    floor: String,
+    /// In alphabetical order.
+    rooms: Vec<String>,
+    /// The imports it consists of.
+    imports: Vec<String>,
+}
+
+/// The circles of a crate, given the folder of its sources.
+fn circles(src: &Path) -> Vec<Circle> {
+    floors(src).iter().flat_map(|(floor, rooms)| circles_of(&floor.join("::"), rooms)).collect()
+}
+
+fn circles_of(floor: &str, rooms: &Floor) -> Vec<Circle> {
+    let all: BTreeMap<&str, BTreeSet<&str>> = rooms.keys().map(|room| (room.as_str(), reached(rooms, room))).collect();
+    let together = |a: &str, b: &str| all[a].contains(b) && all.get(b).is_some_and(|from| from.contains(a));
+    let mut found = BTreeSet::new();
+    for room in all.keys().filter(|room| together(room, room)) {
+        let circle: Vec<String> = all.keys().filter(|b| together(room, b)).map(|b| (*b).to_owned()).collect();
+        let imports = rooms.iter().filter(|(from, _)| circle.contains(from)).flat_map(|(_, to)| to);
+        let imports = imports.filter(|(to, _)| circle.contains(to)).map(|(_, reason)| reason.clone()).collect();
+        found.insert(Circle { floor: floor.to_owned(), rooms: circle, imports });
+    }
+    found.into_iter().collect()
+}
+
+/// The rooms that a room leans on, directly or through others.
+fn reached<'a>(rooms: &'a Floor, from: &'a str) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut todo = vec![from];
+    while let Some(room) = todo.pop() {
+        let next = rooms.get(room).into_iter().flat_map(BTreeMap::keys);
+        todo.extend(next.map(String::as_str).filter(|other| found.insert(*other)));
+    }
+    found
+}
+
+#[test]
+fn files_form_no_circles() {
+    let house = Workspace::read();
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (_, member) in house.members() {
+        for circle in circles(&member.folder().join("src")) {
+            let rooms = circle.rooms.join(" ");
+            let is_it = |e: &Exception| (e.member, e.floor, e.rooms) == (&member.name, &circle.floor, &rooms);
+            match EXCEPTIONS.iter().position(is_it) {
+                Some(n) => drop(seen.insert(n)),
+                None => faults.push(format!(
+                    "{} [{}]: {rooms} form a circle:\n  {}",
+                    member.name,
+                    circle.floor,
+                    circle.imports.join("\n  ")
+                )),
+            }
+        }
+    }
+    for (_, e) in EXCEPTIONS.iter().enumerate().filter(|(n, _)| !seen.contains(n)) {
+        faults.push(format!(
+            "{} [{}]: {} is excepted ({}) and is gone: strike it out",
+            e.member, e.floor, e.rooms, e.why
+        ));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// A crate of these files, with its circles as `floor: rooms`.
+fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    circles(folder.path()).iter().map(|c| format!("{}: {}", c.floor, c.rooms.join(" "))).collect()
+}
+
+#[test]
+fn siblings_that_import_each_other_are_found() {
+    let lib = ("lib.rs", "mod a; mod b; mod c; pub use b::B;");
+    let two = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B; fn f() { super::a::g() }")];
+    assert_eq!(circles_in(&two), [": a b"]);
+    // By way of a third room, of a name that the root passes on, of a file below, of a macro and of a serde attribute.
+    let three = [
+        lib,
+        ("a.rs", "mod x;"),
+        ("a/x.rs", "use crate::{B, c};"),
+        ("b.rs", "pub struct B { #[serde(with = \"crate::c::text\")] x: u8 }"),
+        ("c.rs", "fn f() { println!(\"{}\", crate::a::g()) }"),
+    ];
+    assert_eq!(circles_in(&three), [": a b c"]);
+    let below =
+        [("lib.rs", "mod a;"), ("a.rs", "mod x; mod y;"), ("a/x.rs", "use super::y;"), ("a/y.rs", "use super::x;")];
+    assert_eq!(circles_in(&below), ["a: x y"]);
+}
+
+#[test]
+fn parents_tests_and_texts_make_no_circles() {
+    let one_way = ("a.rs", "use crate::b::B;");
+    for back in [
+        "// use crate::a;",
+        "/// See [`crate::a`].\npub struct B;",
+        "fn f() { g(\"see crate::a\") }",
+        "#[cfg(test)]\nmod tests { use crate::a; }",
+        "pub(crate) struct B; use std::a;",
+    ] {
+        assert_eq!(circles_in(&[("lib.rs", "mod a; mod b;"), one_way, ("b.rs", back)]), Vec::<String>::new(), "{back}");
+    }
+    let parent =
+        [("lib.rs", "mod a; struct L;"), ("a.rs", "mod x; use x::X; use crate::L;"), ("a/x.rs", "use super::*;")];
+    assert_eq!(circles_in(&parent), Vec::<String>::new());
+}

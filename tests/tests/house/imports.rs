@@ -1,0 +1,200 @@
+//! Which rooms of a crate lean on which, read from its sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The segments of a path from the crate's root.
+pub type Segments = Vec<String>;
+
+/// The rooms that each room of a floor leans on, with one reason for each: the file and what it names.
+pub type Floor = BTreeMap<String, BTreeMap<String, String>>;
+
+/// What one file names.
+#[derive(Default)]
+struct File {
+    /// Names that a `use` brings into the module, with where they come from.
+    names: BTreeMap<String, Segments>,
+    paths: BTreeSet<Segments>,
+    /// Children that are for tests only.
+    tests: BTreeSet<String>,
+}
+
+/// All floors of a crate, given the folder of its sources. The key is the module whose children are the rooms.
+pub fn floors(src: &Path) -> BTreeMap<Segments, Floor> {
+    let mut files = BTreeMap::new();
+    read_folder(src, &Vec::new(), &mut files);
+    lean(&files)
+}
+
+fn read_folder(folder: &Path, module: &Segments, files: &mut BTreeMap<Segments, File>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap()) {
+        let path = entry.path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            read_folder(&path, &child(module, &stem), files);
+        } else if path.extension().is_some_and(|e| e == "rs") && !(module.is_empty() && stem == "main") {
+            let own = matches!(stem.as_str(), "lib" | "mod");
+            let module = if own { module.clone() } else { child(module, &stem) };
+            let text = std::fs::read_to_string(&path).unwrap();
+            let tokens: TokenStream = text.parse().unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let mut file = File::default();
+            file.read(tokens, &module, true);
+            files.insert(module, file);
+        }
+    }
+}
+
+fn child(module: &Segments, name: &str) -> Segments {
+    module.iter().cloned().chain([name.trim_start_matches("r#").to_owned()]).collect()
+}
+
+impl File {
+    /// Reads code that stands in `module`, which is one of the file's inline modules unless `own`.
+    fn read(&mut self, tokens: TokenStream, module: &Segments, own: bool) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            let word = tokens[at].to_string();
+            let next = tokens.get(at + 1);
+            if word == "#" && next.is_some_and(|t| t.to_string().replace(' ', "") == "[cfg(test)]") {
+                let end = item_end(&tokens, at + 2);
+                if let Some(name) = word_after(&tokens[at + 2..end], "mod") {
+                    self.tests.insert(name);
+                }
+                at = end;
+            } else if word == "use" && matches!(tokens[at], TokenTree::Ident(_)) {
+                let end = item_end(&tokens, at + 1);
+                self.read_use(&tokens[at + 1..end], &Vec::new(), module, own);
+                at = end;
+            } else if let (true, Some(TokenTree::Ident(name)), Some(TokenTree::Group(body))) =
+                (word == "mod", next, tokens.get(at + 2))
+            {
+                self.read(body.stream(), &child(module, &name.to_string()), false);
+                at += 3;
+            } else if let TokenTree::Group(group) = &tokens[at] {
+                self.read(group.stream(), module, own);
+                at += 1;
+            } else {
+                let (path, length) = path_at(&tokens[at..]);
+                self.name(&path, module);
+                // Functions that serde calls are named in texts.
+                let quoted = word.trim_matches('"').split("::").map(str::to_owned).collect();
+                self.name(&quoted, module);
+                at += length.max(1);
+            }
+        }
+    }
+
+    /// Notes a path if it begins at the crate or at the module that it stands in.
+    fn name(&mut self, path: &Segments, module: &Segments) {
+        if path.len() > 1 && matches!(path[0].as_str(), "crate" | "self" | "super") {
+            self.paths.insert(from_root(path, module));
+        }
+    }
+
+    fn read_use(&mut self, tree: &[TokenTree], before: &Segments, module: &Segments, own: bool) {
+        let (path, length) = path_at(tree);
+        let path: Segments = before.iter().cloned().chain(path).collect();
+        match tree.get(length) {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
+                let inner: Vec<TokenTree> = group.stream().into_iter().collect();
+                for tree in inner.split(|t| t.to_string() == ",").filter(|tree| !tree.is_empty()) {
+                    self.read_use(tree, &path, module, own);
+                }
+            }
+            after => {
+                let renamed = after.is_some_and(|t| t.to_string() == "as").then(|| tree[length + 1].to_string());
+                let full = from_root(&path, module);
+                if let (true, Some(name)) = (own, renamed.or_else(|| full.last().cloned())) {
+                    self.names.insert(name, full.clone());
+                }
+                self.paths.insert(full);
+            }
+        }
+    }
+}
+
+/// Where an item ends that begins at `at`: behind its body in braces, or behind its semicolon.
+fn item_end(tokens: &[TokenTree], at: usize) -> usize {
+    let is_use = tokens[at - 1].to_string() == "use";
+    let last = tokens[at..].iter().position(|t| match t {
+        TokenTree::Group(g) => g.delimiter() == Delimiter::Brace && !is_use,
+        t => t.to_string() == ";",
+    });
+    last.map_or(tokens.len(), |n| at + n + 1)
+}
+
+fn word_after(tokens: &[TokenTree], word: &str) -> Option<String> {
+    let at = tokens.iter().position(|t| t.to_string() == word)?;
+    tokens.get(at + 1).map(ToString::to_string)
+}
+
+/// The path that the tokens begin with (`a::b`), and how many tokens it takes, with a `::` behind it.
+fn path_at(tokens: &[TokenTree]) -> (Segments, usize) {
+    let mut path = Vec::new();
+    let mut at = 0;
+    while let Some(TokenTree::Ident(name)) = tokens.get(at) {
+        path.push(name.to_string().trim_start_matches("r#").to_owned());
+        at += 1;
+        let colons = tokens.get(at..at + 2).is_some_and(|t| t.iter().all(|t| t.to_string() == ":"));
+        if !colons {
+            break;
+        }
+        at += 2;
+    }
+    (path, at)
+}
+
+fn from_root(path: &Segments, module: &Segments) -> Segments {
+    let mut full = module.clone();
+    for (n, name) in path.iter().enumerate() {
+        match name.as_str() {
+            "crate" if n == 0 => full.clear(),
+            "self" => {}
+            "super" => {
+                full.pop();
+            }
+            name => full.push(name.to_owned()),
+        }
+    }
+    full
+}
+
+/// The module that defines what a path names: the last one on the way, after names that are passed on were followed.
+fn home(files: &BTreeMap<Segments, File>, path: &[String], tries: usize) -> Segments {
+    let mut at = Segments::new();
+    for (n, name) in path.iter().enumerate() {
+        let below = child(&at, name);
+        if files.contains_key(&below) {
+            at = below;
+            continue;
+        }
+        let passed_on = files.get(&at).and_then(|file| file.names.get(name)).filter(|to| tries > 0 && **to != below);
+        return match passed_on {
+            Some(to) => home(files, &[to, &path[n + 1..]].concat(), tries - 1),
+            None => at,
+        };
+    }
+    at
+}
+
+fn lean(files: &BTreeMap<Segments, File>) -> BTreeMap<Segments, Floor> {
+    let for_tests = |module: &Segments| {
+        (0..module.len()).any(|n| files.get(&module[..n]).is_some_and(|file| file.tests.contains(&module[n])))
+    };
+    let mut floors: BTreeMap<Segments, Floor> = BTreeMap::new();
+    for (module, file) in files.iter().filter(|(module, _)| !for_tests(module)) {
+        for path in &file.paths {
+            let to = home(files, path, 8);
+            let shared = module.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            if let (Some(room), Some(other)) = (module.get(shared), to.get(shared)) {
+                let reason = format!("{} names {}", module.join("::"), path.join("::"));
+                let rooms = floors.entry(module[..shared].to_vec()).or_default();
+                rooms.entry(room.clone()).or_default().entry(other.clone()).or_insert(reason);
+            }
+        }
+    }
+    floors
+}

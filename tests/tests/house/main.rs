@@ -1,0 +1,348 @@
+//! The rules of the house that a program can check: licences, the direction of imports, the shape of files.
+
+mod circles;
+mod english;
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Who may import whom.
+const IMPORTS: &[(&str, &[&str])] = &[
+    ("ludex-protocol", &[]),
+    ("ludex-env", &["ludex-protocol"]),
+    ("ludex-agents", &["ludex-protocol", "ludex-env"]),
+    ("ludex-referee", &["ludex-protocol", "ludex-env"]),
+    ("ludex-client", &["ludex-protocol"]),
+    ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
+    ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
+    ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
+    (
+        "ludex-cli",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-client",
+            "ludex-play",
+            "ludex-server",
+            "ludex-conformance",
+        ],
+    ),
+    (
+        "ludex-tests",
+        &[
+            "ludex-protocol",
+            "ludex-env",
+            "ludex-agents",
+            "ludex-referee",
+            "ludex-client",
+            "ludex-play",
+            "ludex-server",
+            "ludex-conformance",
+            "ludex-cli",
+        ],
+    ),
+];
+
+/// Members under licences that ask nothing of those who link them.
+const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
+
+/// Members without IO, and the crates that would bring it.
+const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-referee"];
+const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "sqlx", "rustls", "reqwest"];
+
+/// Headings of every game's page.
+const HEADINGS: &[&str] = &["## Actions", "## Observation", "## Parameters and presets", "## Anchors", "## Versions"];
+
+/// Kinds of files that people write.
+const SOURCES: &[&str] = &["rs", "py", "js", "mjs", "ts", "java", "sql", "html", "css", "sh", "md", "toml", "yml"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// A package as `cargo metadata` knows it, with its edges.
+struct Package {
+    name: String,
+    licence: String,
+    manifest: PathBuf,
+    /// Sources of its libraries and programs.
+    roots: Vec<PathBuf>,
+    /// Ids of what it depends on, and whether for tests alone.
+    needs: Vec<(String, bool)>,
+}
+
+impl Package {
+    fn folder(&self) -> &Path {
+        self.manifest.parent().unwrap()
+    }
+}
+
+struct Workspace {
+    packages: BTreeMap<String, Package>,
+    members: Vec<String>,
+}
+
+impl Workspace {
+    fn read() -> Self {
+        let host = Command::new("rustc").arg("-vV").output().unwrap();
+        let host = String::from_utf8(host.stdout).unwrap();
+        let host = host.lines().find_map(|l| l.strip_prefix("host: ")).unwrap();
+        // What this platform needs was fetched for the build; for others nothing may be there.
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--format-version=1", "--offline", "--locked", "--filter-platform", host]);
+        let out = cargo.current_dir(root()).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let all: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let text = |v: &Value| v.as_str().unwrap_or_default().to_owned();
+        let mut packages = BTreeMap::new();
+        for p in all["packages"].as_array().unwrap() {
+            let built = p["targets"].as_array().unwrap().iter().filter(|t| {
+                let kinds = t["kind"].as_array().unwrap();
+                kinds.iter().any(|k| k == "lib" || k == "bin")
+            });
+            let package = Package {
+                name: text(&p["name"]),
+                licence: text(&p["license"]),
+                manifest: text(&p["manifest_path"]).into(),
+                roots: built.map(|t| text(&t["src_path"]).into()).collect(),
+                needs: Vec::new(),
+            };
+            packages.insert(text(&p["id"]), package);
+        }
+        for node in all["resolve"]["nodes"].as_array().unwrap() {
+            let needs = node["deps"].as_array().unwrap().iter().flat_map(|d| {
+                let id = text(&d["pkg"]);
+                d["dep_kinds"].as_array().unwrap().iter().map(move |k| (id.clone(), k["kind"] == "dev"))
+            });
+            packages.get_mut(&text(&node["id"])).unwrap().needs = needs.collect();
+        }
+        let members = all["workspace_members"].as_array().unwrap().iter().map(text).collect();
+        Workspace { packages, members }
+    }
+
+    fn members(&self) -> impl Iterator<Item = (&String, &Package)> {
+        self.members.iter().map(|id| (id, &self.packages[id]))
+    }
+
+    /// Everything that a package is built from; with what its own tests need, if `tests`.
+    fn behind(&self, id: &str, tests: bool) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        let mut todo: Vec<&str> = Vec::new();
+        let own = self.packages[id].needs.iter().filter(|(_, dev)| tests || !dev);
+        todo.extend(own.map(|(need, _)| need.as_str()));
+        while let Some(id) = todo.pop() {
+            if found.insert(id) {
+                let needs = self.packages[id].needs.iter().filter(|(_, dev)| !dev);
+                todo.extend(needs.map(|(need, _)| need.as_str()));
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn members_are_known() {
+    let house = Workspace::read();
+    let there: BTreeSet<&str> = house.members().map(|(_, p)| p.name.as_str()).collect();
+    assert_eq!(there, IMPORTS.iter().map(|(name, _)| *name).collect());
+}
+
+#[test]
+fn free_members_are_free_of_the_gpl() {
+    let house = Workspace::read();
+    for (id, member) in house.members() {
+        if !FREE.contains(&member.name.as_str()) {
+            assert_eq!(member.licence, "GPL-3.0-or-later", "{}", member.name);
+            continue;
+        }
+        assert_eq!(member.licence, "MIT OR Apache-2.0", "{}", member.name);
+        for need in house.behind(id, true) {
+            let need = &house.packages[need];
+            assert!(may_be_used_freely(&need.licence), "{} needs {}: {}", member.name, need.name, need.licence);
+        }
+    }
+    let client = std::fs::read_to_string(root().join("clients/python/pyproject.toml")).unwrap();
+    assert!(client.contains("license = \"MIT OR Apache-2.0\""));
+}
+
+/// Whether a licence leaves a choice without the GPL or its kin. Parts that must all hold stand around `AND`.
+fn may_be_used_freely(licence: &str) -> bool {
+    !licence.is_empty()
+        && licence.replace(['(', ')'], "").split(" AND ").all(|part| {
+            part.split([' ', '/'])
+                .filter(|word| !matches!(*word, "OR" | "WITH" | "LLVM-exception"))
+                .any(|w| !w.contains("GPL"))
+        })
+}
+
+#[test]
+fn licences_are_understood() {
+    for (licence, free) in [
+        ("MIT", true),
+        ("MIT/Apache-2.0", true),
+        ("Apache-2.0 WITH LLVM-exception OR MIT", true),
+        ("MIT OR LGPL-2.1-or-later", true),
+        ("(MIT OR Apache-2.0) AND Unicode-3.0", true),
+        ("GPL-3.0-or-later", false),
+        ("MIT AND AGPL-3.0-only", false),
+        ("", false),
+    ] {
+        assert_eq!(may_be_used_freely(licence), free, "{licence}");
+    }
+}
+
+#[test]
+fn imports_run_one_way() {
+    let house = Workspace::read();
+    for (_, member) in house.members() {
+        let (_, allowed) = IMPORTS.iter().find(|(name, _)| *name == member.name).unwrap();
+        for (need, _) in &member.needs {
+            let name = house.packages[need].name.as_str();
+            let fine = !house.members.contains(need) || allowed.contains(&name);
+            assert!(fine, "{} imports {name}", member.name);
+        }
+    }
+}
+
+#[test]
+fn rules_and_verdicts_have_no_sockets() {
+    let house = Workspace::read();
+    for (id, member) in house.members().filter(|(_, p)| PURE.contains(&p.name.as_str())) {
+        for need in house.behind(id, false) {
+            let name = house.packages[need].name.as_str();
+            assert!(!IO.contains(&name), "{} needs {name}", member.name);
+        }
+    }
+}
+
+#[test]
+fn crates_forbid_unsafe_code() {
+    let house = Workspace::read();
+    for (_, member) in house.members() {
+        let manifest = std::fs::read_to_string(&member.manifest).unwrap();
+        assert!(manifest.contains("[lints]\nworkspace = true"), "{} takes no lints from the workspace", member.name);
+        for source in &member.roots {
+            let text = std::fs::read_to_string(source).unwrap();
+            assert!(text.contains("#![forbid(unsafe_code)]"), "{}", source.display());
+        }
+    }
+}
+
+/// Members whose front page shows their main use in a doctest.
+const FRONT_PAGES: &[&str] = &["ludex-client", "ludex-conformance", "ludex-referee"];
+
+#[test]
+fn front_pages_show_the_main_use() {
+    let house = Workspace::read();
+    for (_, member) in house.members().filter(|(_, p)| FRONT_PAGES.contains(&p.name.as_str())) {
+        let text = std::fs::read_to_string(member.folder().join("src/lib.rs")).unwrap();
+        let fences: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//! ```")).collect();
+        let is_run = |fence: &&str| matches!(*fence, "" | "no_run" | "rust" | "rust,no_run");
+        assert!(fences.first().is_some_and(is_run), "{}: no doctest on its front page", member.name);
+    }
+}
+
+/// Every file that belongs to the project, relative to the root: not what builds, tests and runs leave behind.
+fn files() -> Vec<PathBuf> {
+    const LEFT_BEHIND: &[&str] = &["target", "node_modules", "dist", "ludex-data", "__pycache__"];
+    let root = root();
+    let mut found = Vec::new();
+    let mut todo = vec![PathBuf::new()];
+    while let Some(at) = todo.pop() {
+        for entry in std::fs::read_dir(root.join(&at)).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            let hidden = name.starts_with('.') && !matches!(name.as_str(), ".ci" | ".gitignore");
+            if hidden || LEFT_BEHIND.contains(&name.as_str()) {
+                continue;
+            }
+            let path = at.join(&name);
+            if entry.file_type().unwrap().is_dir() { todo.push(path) } else { found.push(path) }
+        }
+    }
+    assert!(found.len() > 100, "the project has more than {} files", found.len());
+    found
+}
+
+#[test]
+fn the_project_stands_alone() {
+    // In two parts, as this file belongs to the project too.
+    let foreign = [concat!("../", "shared"), concat!("/work", "/"), concat!("/root", "/")];
+    for path in files() {
+        let bytes = std::fs::read(root().join(&path)).unwrap();
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        for (n, line) in text.lines().enumerate() {
+            if let Some(name) = foreign.iter().find(|f| line.contains(**f)) {
+                panic!("{}:{}: names {name}", path.display(), n + 1);
+            }
+        }
+    }
+}
+
+/// Modules are `foo.rs` beside `foo/`. What several test programs share in `tests/` needs a folder, so that cargo does not
+/// take it for a test program of its own.
+#[test]
+fn modules_have_one_style() {
+    let is_old = |p: &&PathBuf| p.ends_with("mod.rs") && p.components().any(|part| part.as_os_str() == "src");
+    let all = files();
+    let old: Vec<String> = all.iter().filter(is_old).map(|p| p.display().to_string()).collect();
+    assert!(old.is_empty(), "{}: rename each to the name of its folder, beside it", old.join(", "));
+}
+
+#[test]
+fn files_are_rooms_with_one_purpose() {
+    let written = |p: &PathBuf| p.extension().and_then(|e| e.to_str()).is_some_and(|e| SOURCES.contains(&e));
+    for path in files().iter().filter(|p| written(p) && !p.starts_with("tests/data")) {
+        let lines = std::fs::read_to_string(root().join(path)).unwrap().lines().count();
+        assert!(lines <= 1000, "{} has {lines} lines: split it", path.display());
+    }
+}
+
+#[test]
+fn games_have_their_pages() {
+    let folder = root().join("env/src/games");
+    let book = std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    for game in ludex_env::games() {
+        let page = std::fs::read_to_string(folder.join(format!("{}.md", game.id))).unwrap();
+        assert_eq!(page, game.page, "{}", game.id);
+        assert!(page.starts_with(&format!("# {}\n", game.title)), "{}: the page's title is the game's", game.id);
+        let headings: Vec<&str> = page.lines().filter(|l| l.starts_with("## ")).collect();
+        let wanted: Vec<&str> = headings.iter().copied().filter(|h| HEADINGS.contains(h)).collect();
+        assert_eq!(wanted, HEADINGS, "{}: the headings of its page, in order", game.id);
+        let history = page.split("## Versions").nth(1).unwrap();
+        let last = history.lines().rev().find(|l| l.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default();
+        assert!(
+            last.starts_with(&format!("{}.", game.rules)),
+            "{}: rules version {} is not the last",
+            game.id,
+            game.rules
+        );
+        assert!(book.contains(&format!("(games/{}.md)", game.id)), "{} is not in the book", game.id);
+    }
+    // No page without its game.
+    for file in std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+        if file.extension().is_some_and(|e| e == "md") {
+            let id = file.file_stem().unwrap().to_str().unwrap();
+            assert!(ludex_env::games().iter().any(|g| g.id == id), "{id} is not a game of the registry");
+        }
+    }
+}
+
+#[test]
+fn the_readme_has_two_commands() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let readme = read("README.md");
+    let commands: Vec<&str> =
+        readme.split("```sh\n").skip(1).flat_map(|block| block.split("```").next().unwrap().lines()).collect();
+    let words: Vec<&str> = commands.iter().map(|line| line.split('#').next().unwrap().trim()).collect();
+    assert_eq!(words, ["cargo run --release -- demo", "tests/run"]);
+    let manifest = read("Cargo.toml");
+    let rust = manifest.lines().find_map(|l| l.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
+    assert!(readme.contains(&format!("Rust >= {rust}")), "the README names another Rust than {rust}");
+}
