@@ -96,7 +96,7 @@ fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
     }
     let given = match serde_json::from_str(text) {
         Ok(serde_json::Value::Number(n)) if n.is_i64() => Given::Id(n.as_i64().unwrap_or(-1)),
-        Ok(document @ serde_json::Value::Object(_)) => Given::Proposal(document),
+        Ok(document @ serde_json::Value::Object(_)) => Given::Document(document),
         _ => Given::Text(text.to_owned()),
     };
     understand(ask, view, &given)

@@ -6,10 +6,10 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use ludex_env::batch::{Autoreset, ViewSet};
-use ludex_env::{
-    Actions, BatchConfig, Columns, DynBatch, DynState, MaskForm, Outcomes, Seeds, Stream, Turn, games, load,
-};
+use ludex_env::batch::{Autoreset, GymView, Observer};
+use ludex_env::{Actions, BatchConfig, DynBatch, DynState, Outcomes, Seeds, Stream, Turn, games, load};
+use ludex_protocol::batch::{Batch, Mask};
+use ludex_protocol::spec::Dynamics;
 
 const ROWS: usize = 1_024;
 
@@ -22,39 +22,24 @@ fn measured() -> impl Iterator<Item = &'static str> {
 }
 
 /// One random legal action per environment and seat, drawn from the masks of the last answer: not part of the measure.
-fn choose(batch: &dyn DynBatch, columns: &Columns, rng: &mut Stream, actions: &mut Vec<i32>) {
+fn choose(batch: &dyn DynBatch, answer: &Batch, rng: &mut Stream, actions: &mut Vec<i32>) {
     actions.clear();
     let (width, n) = (batch.width(), batch.spec().actions as usize);
-    for row in 0..columns.rows {
-        for k in 0..width {
-            let view = if columns.mask_len > 0 && columns.mask.len() / columns.mask_len > columns.rows {
-                row * width + k
-            } else {
-                row
-            };
-            let a = if columns.mask_form == MaskForm::Ids {
-                let ids = &columns.ids.a[columns.ids.o[view] as usize..columns.ids.o[view + 1] as usize];
+    for view in 0..ROWS * width {
+        let a = match &answer.mask {
+            Some(Mask::Ids(ids)) => {
+                let ids = ids.row(view);
                 if ids.is_empty() { -1 } else { ids[rng.below(ids.len())] as i32 }
-            } else {
-                let mask = &columns.mask[view * n..(view + 1) * n];
-                let legal = mask.iter().filter(|&&b| b == 1).count();
-                let mut left = rng.below(legal);
-                let nth = |&b: &u8| {
-                    b == 1
-                        && (left == 0 || {
-                            left -= 1;
-                            false
-                        })
-                };
-                mask.iter()
-                    .position({
-                        let mut f = nth;
-                        move |b| f(b)
-                    })
-                    .map_or(-1, |a| a as i32)
-            };
-            actions.push(a);
-        }
+            }
+            Some(Mask::Dense(masks)) => {
+                let mask = &masks.as_bytes()[view * n..(view + 1) * n];
+                let left = rng.below(mask.iter().filter(|&&b| b == 1).count());
+                let legal = mask.iter().enumerate().filter(|(_, b)| **b == 1);
+                legal.map(|(a, _)| a as i32).nth(left).unwrap_or(-1)
+            }
+            None => -1,
+        };
+        actions.push(a);
     }
 }
 
@@ -67,22 +52,16 @@ fn batch(c: &mut Criterion) {
             if tensor && game.spec().views.tensor.is_none() {
                 continue;
             }
-            let mask = if game.spec().actions <= 512 { MaskForm::Bytes } else { MaskForm::Ids };
-            let observer = if game.spec().dynamics == ludex_protocol::spec::Dynamics::Sequential {
-                ludex_env::batch::Observer::Acting
-            } else {
-                ludex_env::batch::Observer::All
-            };
+            let sequential = game.spec().dynamics == Dynamics::Sequential;
             let config = BatchConfig {
                 count: ROWS,
                 autoreset: Autoreset::SameStep,
-                views: ViewSet { tensor, ..ViewSet::default() },
-                mask,
-                observer,
+                views: Some(if tensor { vec![GymView::Tensor] } else { Vec::new() }),
+                observer: if sequential { Observer::Acting } else { Observer::All },
                 ..BatchConfig::default()
             };
             let mut batch = game.batch(config).expect("a batch opens");
-            let (mut out, mut rng, mut actions) = (Columns::default(), Stream::named("bench"), Vec::new());
+            let (mut out, mut rng, mut actions) = (Batch::default(), Stream::named("bench"), Vec::new());
             batch.reset(None, &Seeds::Base(1), &mut out).expect("a reset works");
             let name = if tensor { "observations" } else { "masks" };
             group.bench_function(BenchmarkId::new(string, name), |b| {

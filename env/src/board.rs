@@ -7,8 +7,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::game::{Facts, Seat, Turn, Viewer};
 
-/// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. Arrays are none yet:
-/// a game with some says `Facts { tensor: .., ..facts(..) }`.
+/// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. No arrays are
+/// declared; a game that has some writes `Facts { tensor: .., ..facts(..) }`.
 pub fn facts(seats: [&str; 2], actions: u32, max_length: u32) -> Facts {
     Facts {
         seats: seats.map(String::from).to_vec(),

@@ -7,6 +7,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
 use crate::game::{Action, Outcomes};
@@ -26,11 +27,76 @@ pub fn episode_key(purpose: &str, game: &str, seed: u64, episode: u64) -> Key {
     key(&format!("ludex.v1:{purpose}:{game}:{seed}:{episode}"))
 }
 
+/// The text of an episode's key, as the one block that SHA-256 makes of a text of at most 55 bytes (FIPS 180-4, 5.1.1).
+///
+/// A batch makes a key for every episode: this needs no formatting and none of the buffers that longer texts need.
+#[derive(Clone, Debug)]
+struct KeyText {
+    block: [u8; 64],
+    /// Where the episode's number begins and ends; `None` for a longer text.
+    number: Option<(u8, u8)>,
+}
+
+impl KeyText {
+    fn new(purpose: &str, game: &str, seed: u64, episode: u64) -> Self {
+        let head = format!("ludex.v1:{purpose}:{game}:{seed}:");
+        let text = format!("{head}{episode}");
+        let mut block = [0; 64];
+        if text.len() > 55 {
+            return KeyText { block, number: None };
+        }
+        block[..text.len()].copy_from_slice(text.as_bytes());
+        block[text.len()] = 0x80;
+        block[56..].copy_from_slice(&(8 * text.len() as u64).to_be_bytes());
+        KeyText { block, number: Some((head.len() as u8, text.len() as u8)) }
+    }
+
+    /// Becomes the text of the next episode. Returns `false` if that number has one more digit or the text is long: it
+    /// must then be made anew.
+    fn next(&mut self) -> bool {
+        let Some((from, to)) = self.number else { return false };
+        for digit in self.block[from.into()..to.into()].iter_mut().rev() {
+            if *digit < b'9' {
+                *digit += 1;
+                return true;
+            }
+            *digit = b'0';
+        }
+        false
+    }
+
+    /// The key; `None` for a long text.
+    fn key(&self) -> Option<Key> {
+        self.number?;
+        let mut state = FIRST;
+        compress256(&mut state, std::slice::from_ref(&self.block));
+        let mut key = Key::default();
+        key.as_chunks_mut().0.iter_mut().zip(state).for_each(|(to, word)| *to = word.to_be_bytes());
+        Some(key)
+    }
+}
+
+/// The state with which SHA-256 begins (FIPS 180-4, 5.3.3).
+const FIRST: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+
 /// The first eight bytes, little-endian, of ChaCha8 block `k` under `key` (nonce 0).
 pub fn block(key: &Key, k: u64) -> u64 {
+    blocks(key, k)[0]
+}
+
+/// Blocks that are computed at once: as many as the cipher computes for one.
+const AHEAD: usize = 4;
+
+/// The first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
+fn blocks(key: &Key, k: u64) -> [u64; AHEAD] {
     let mut rng = ChaCha8Rng::from_seed(*key);
-    rng.set_word_pos(u128::from(k) * 16);
-    rng.next_u64()
+    if k > 0 {
+        rng.set_word_pos(u128::from(k) * 16);
+    }
+    let mut bytes = [0; 64 * AHEAD];
+    rng.fill_bytes(&mut bytes);
+    std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|b| bytes[64 * i + b])))
 }
 
 /// Maps a uniform 64-bit `u` to `0..n`: the high half of the 128-bit product `u * n`.
@@ -47,14 +113,19 @@ pub struct Draw {
     seed: u64,
     episode: u64,
     next: u64,
-    // Made at the first draw: games without chance never pay for it.
+    text: KeyText,
+    /// The key of this episode; made before the first draw, so that games without chance never pay for it.
     key: Option<Key>,
+    /// The last draws that are computed, and the number of the first one after them.
+    ahead: [u64; AHEAD],
+    end: u64,
 }
 
 impl Draw {
     /// The chance of episode `episode` of `game` under `seed`, before any draw.
     pub fn new(game: &'static str, seed: u64, episode: u64) -> Self {
-        Draw { game, seed, episode, next: 0, key: None }
+        let text = KeyText::new("chance", game, seed, episode);
+        Draw { game, seed, episode, next: 0, text, key: None, ahead: [0; AHEAD], end: 0 }
     }
 
     /// The seed.
@@ -67,9 +138,12 @@ impl Draw {
         self.episode
     }
 
-    /// Goes on to the next episode under the same seed, before any draw.
+    /// Starts the next episode under the same seed, before any draw.
     pub fn next_episode(&mut self) {
-        (self.episode, self.next, self.key) = (self.episode + 1, 0, None);
+        (self.episode, self.next, self.key, self.end) = (self.episode + 1, 0, None, 0);
+        if !self.text.next() {
+            self.text = KeyText::new("chance", self.game, self.seed, self.episode);
+        }
     }
 
     /// The key of this episode for another purpose than chance.
@@ -77,9 +151,9 @@ impl Draw {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
-    /// Goes on under another seed: what was drawn stays, and so does the number of draws.
+    /// Continues under another seed. Draws that were made stay as they are, and so does their number.
     pub fn reseed(&mut self, seed: u64) {
-        (self.seed, self.key) = (seed, None);
+        *self = Draw { next: self.next, ..Draw::new(self.game, seed, self.episode) };
     }
 
     /// Counts one draw without making it.
@@ -87,13 +161,29 @@ impl Draw {
         self.next += 1;
     }
 
+    /// Makes the key of the episode. That happens at the first draw, too; a host of many episodes is faster when it
+    /// first makes all keys and then computes all draws.
+    pub(crate) fn make_key(&mut self) -> Key {
+        let key = self.text.key().unwrap_or_else(|| self.other("chance"));
+        self.key = Some(key);
+        key
+    }
+
+    /// Computes the next draws.
+    pub(crate) fn compute(&mut self) {
+        let key = self.key.unwrap_or_else(|| self.make_key());
+        (self.ahead, self.end) = (blocks(&key, self.next), self.next + AHEAD as u64);
+    }
+
     /// The next 64 uniform bits; counts one draw.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
-        let (game, seed, episode) = (self.game, self.seed, self.episode);
-        let key = self.key.get_or_insert_with(|| episode_key("chance", game, seed, episode));
-        let u = block(key, self.next);
+        if self.next >= self.end {
+            self.compute();
+        }
+        let bits = self.ahead[AHEAD - (self.end - self.next) as usize];
         self.next += 1;
-        u
+        bits
     }
 
     /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running
@@ -116,7 +206,7 @@ impl Stream {
         Stream(Xoshiro256PlusPlus::from_seed(*key))
     }
 
-    /// The stream of a text; the same text gives the same stream for ever.
+    /// The stream of a text; the same text always gives the same stream.
     pub fn named(text: &str) -> Self {
         Self::new(&key(text))
     }
@@ -161,6 +251,39 @@ mod tests {
         assert_eq!(hex::encode(key), "6e2c7585a21461e73db1b685f81fad1388909cbd268d4f303d47a4a0030015e3");
         assert_eq!(hex::encode(block(&key, 0).to_le_bytes()), "d575bd5a8a24fc81");
         assert_eq!(hex::encode(block(&key, 1).to_le_bytes()), "774f7bdfd1815a27");
+    }
+
+    #[test]
+    fn a_key_is_the_hash_of_its_text() {
+        for (game, seed) in [("go", 0), ("kuhn_poker", 7), ("iterated_prisoners_dilemma", u64::MAX), ("liars_dice", 99)]
+        {
+            for first in [0, 9_998, u64::MAX - 5] {
+                let mut draw = Draw::new(game, seed, first);
+                for episode in first..=first + 5 {
+                    assert_eq!(draw.make_key(), episode_key("chance", game, seed, episode), "{game} {seed} {episode}");
+                    if episode < u64::MAX {
+                        draw.next_episode();
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_draw_is_its_block_whatever_was_drawn_before() {
+        let mut draw = Draw::new("hanabi", 3, 5);
+        let key = draw.other("chance");
+        let mut k = 0;
+        for skipped in [0, 1, 0, 0, 3, 0, 0, 9, 0, 4] {
+            (0..skipped).for_each(|_| draw.skip());
+            k += skipped;
+            assert_eq!(draw.bits(), block(&key, k), "draw {k}");
+            k += 1;
+        }
+        draw.reseed(4);
+        assert_eq!(draw.bits(), block(&draw.other("chance"), k), "under another seed");
+        draw.next_episode();
+        assert_eq!(draw.bits(), block(&draw.other("chance"), 0), "of the next episode");
     }
 
     #[test]

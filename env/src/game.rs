@@ -5,7 +5,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use smallvec::SmallVec;
 
-use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
+use ludex_protocol::error::Issue;
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
 use crate::params::ParamError;
@@ -228,7 +229,9 @@ impl Outcomes {
 
     /// Adds outcomes of weight 1.
     pub fn uniform(&mut self, ids: impl IntoIterator<Item = Action>) {
-        ids.into_iter().for_each(|a| self.put(a, 1));
+        let before = self.items.len();
+        self.items.extend(ids.into_iter().map(|a| (a, 1)));
+        self.sum += (self.items.len() - before) as u64;
     }
 
     /// The sum of the weights.
@@ -248,6 +251,10 @@ impl Outcomes {
 
     /// The first outcome whose running sum exceeds `r`.
     pub fn at(&self, r: u64) -> Option<Action> {
+        if self.sum == self.items.len() as u64 {
+            // Every weight is 1.
+            return self.items.get(r as usize).map(|item| item.0);
+        }
         let mut run = 0;
         self.items.iter().find_map(|&(a, w)| {
             run += w;
@@ -272,19 +279,6 @@ pub enum Mover {
     Chance,
     /// A seat.
     Seat(Seat),
-}
-
-/// A flaw of a proposal: where, what stood there, what may stand there.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Issue {
-    /// JSON path of the flaw, e.g. `/units/3/x`.
-    pub path: String,
-    /// What stood there.
-    pub got: Value,
-    /// What may stand there.
-    pub allowed: Value,
-    /// One sentence for people.
-    pub message: String,
 }
 
 /// What a proposal or speech turned out to be.
@@ -336,7 +330,7 @@ pub struct Facts {
 pub enum Unit {
     /// One episode: won, drawn or lost.
     Episode,
-    /// Episodes on so many seeds, on each of which the agents take each other's seats: won by the greater sum of returns.
+    /// This many seeds. On each, two episodes are played with the seats swapped; the greater sum of returns wins.
     /// Long enough for skill to show through the luck.
     Duplicate(u32),
     /// No duel: each agent's mean return in the company of these agents, one after the other.
@@ -345,6 +339,15 @@ pub enum Unit {
 
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
 pub type PresetText = (&'static str, &'static str, &'static str);
+
+/// Another name of a game, and what its parameters mean in ours.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The name that is accepted.
+    pub name: &'static str,
+    /// Its parameters in ours; `Ok` where they are the same.
+    pub map: fn(Params) -> Result<Params, ParamError>,
+}
 
 /// The rules of a game with fixed parameters. Immutable; states are plain data apart from it.
 ///
@@ -363,6 +366,8 @@ pub trait Game: Sized + Send + Sync + 'static {
 
     /// The id, in snake case.
     const ID: &'static str;
+    /// Names of other programs that mean this game.
+    const ALIASES: &'static [Alias] = &[];
     /// The title for people.
     const TITLE: &'static str;
     /// Rules version, raised with every change of behaviour.
@@ -481,8 +486,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn hear(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         Err(vec![Issue {
             path: String::new(),
-            got: said.clone(),
-            allowed: Value::from("an action id, or its text"),
+            got: Some(said.clone()),
+            allowed: Some("an action id, or its text".into()),
             message: format!("{} takes no proposals", Self::ID),
         }])
     }

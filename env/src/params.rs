@@ -82,7 +82,7 @@ impl ParamError {
         }
     }
 
-    /// Text that is no game string.
+    /// Text that is not a game string.
     pub(crate) fn syntax(text: &str, why: &str) -> Self {
         ParamError {
             unknown_game: false,
@@ -90,7 +90,7 @@ impl ParamError {
             got: text.into(),
             allowed: "name(key=value,...)".into(),
             nearest: None,
-            message: format!("{text:?} is no game string: {why}"),
+            message: format!("{text:?} is not a game string: {why}"),
         }
     }
 }
@@ -175,7 +175,7 @@ pub fn typed<P: Default + Serialize + DeserializeOwned>(raw: &Params, schema: &V
                 unknown_game: false,
                 name: Some(name.clone()),
                 got: value.clone(),
-                message: format!("{name} = {value} is no value for it: {e}"),
+                message: format!("{name} = {value} is not a value for it: {e}"),
                 allowed,
                 nearest: None,
             });

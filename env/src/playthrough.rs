@@ -6,8 +6,9 @@
 use std::fmt::Write;
 
 use crate::draw::{Draw, Stream};
-use crate::erased::{DynGame, DynState, legal_list};
+use crate::erased::DynState;
 use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::loaded::DynGame;
 
 /// The game under `seed`, at most `most` moves and chance outcomes of it, as text.
 ///
@@ -92,7 +93,7 @@ fn position(out: &mut String, s: &dyn DynState) {
     for seat in s.turn().seats().iter() {
         let view = s.view(Viewer::Seat(seat));
         let legal: Vec<String> =
-            legal_list(s, seat).iter().map(|&a| format!("{a} {}", view.action_text(seat, a))).collect();
+            s.legal_list(seat).iter().map(|&a| format!("{a} {}", view.action_text(seat, a))).collect();
         let _ = writeln!(out, "legal for {seat}: {}", legal.join(", "));
     }
     let mut outcomes = Outcomes::new();

@@ -50,7 +50,7 @@ pub trait Journal: Send + Sync {
     /// Keeps `entry`.
     ///
     /// # Errors
-    /// When it cannot be kept, in words; the agent should not go on then.
+    /// Why it cannot be kept. The agent should stop then.
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String>;
 }
 

@@ -8,7 +8,7 @@ use ludex_protocol::spec::{Dtype, LegalForm, TensorSpec};
 use ludex_protocol::tensor::{Tensor, Tensors};
 
 use crate::batch::Layout;
-use crate::erased::{DynState, legal_list};
+use crate::erased::DynState;
 use crate::{Seat, Viewer};
 
 /// The views that were asked for. What the game lacks is left out: joins that name it are refused before.
@@ -54,7 +54,7 @@ fn first(t: &Option<BTreeMap<String, TensorSpec>>) -> Option<(&str, &TensorSpec)
 
 /// The legal actions of `seat` in the form that the game's spec names.
 pub fn legal_of(state: &dyn DynState, seat: Seat) -> Legal {
-    let ids = legal_list(state, seat);
+    let ids = state.legal_list(seat);
     if state.spec().legal == LegalForm::Ids {
         return Legal::Ids(ids);
     }

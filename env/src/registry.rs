@@ -1,27 +1,19 @@
 //! From a name and parameters to a game: one entry per game, in documented order.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
 
-use crate::erased::{GameRef, Loaded, Shared};
-use crate::game::{Game, PresetText};
+use crate::game::{Alias, Game, PresetText};
 use crate::games::GAMES;
 use crate::ladder;
+use crate::loaded::{GameRef, Shared};
 use crate::params::{ParamError, canonical, split, typed};
-
-/// Another name of a game, and what its parameters mean in ours.
-#[derive(Clone, Copy, Debug)]
-pub struct Alias {
-    /// The name that is accepted.
-    pub name: &'static str,
-    /// Its parameters in ours.
-    pub map: fn(Params) -> Result<Params, ParamError>,
-}
+use crate::typed::Loaded;
 
 /// A game as the registry knows it, before any parameter is given.
 #[derive(Clone, Copy)]
@@ -44,8 +36,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a game. `aliases` are names of other programs that mean this game.
-    pub const fn of<G: Game>(aliases: &'static [Alias]) -> Self {
+    /// The entry of a game.
+    pub const fn of<G: Game>() -> Self {
         Entry {
             id: G::ID,
             title: G::TITLE,
@@ -53,14 +45,14 @@ impl Entry {
             rules: G::RULES,
             players: G::PLAYERS,
             presets: G::PRESETS,
-            aliases,
+            aliases: G::ALIASES,
             load: load_typed::<G>,
         }
     }
 
     /// The entry of a game in two builds of the same rules: `S` plays the parameters that it takes, `G` all others.
-    pub const fn of_either<S: Game, G: Game>(aliases: &'static [Alias]) -> Self {
-        Entry { load: load_either::<S, G>, ..Entry::of::<G>(aliases) }
+    pub const fn of_either<S: Game, G: Game>() -> Self {
+        Entry { load: load_either::<S, G>, ..Entry::of::<G>() }
     }
 
     /// The game with these parameters over the defaults; `preset` is applied first.
@@ -72,49 +64,107 @@ impl Entry {
     }
 }
 
-/// All games, in documented order.
+/// A list of games, to look up and to load by name. Cheap to clone.
+///
+/// ```
+/// use ludex_env::Games;
+///
+/// let games = Games::builtin();
+/// assert_eq!(games.load("othello").unwrap().spec().game, "reversi");
+/// assert!(games.load("kuhn_pokre").is_err_and(|e| e.nearest.as_deref() == Some("kuhn_poker")));
+/// ```
+#[derive(Clone)]
+pub struct Games(Arc<[Entry]>);
+
+impl Games {
+    /// The games of this crate, in documented order.
+    pub fn builtin() -> Self {
+        static BUILTIN: LazyLock<Games> = LazyLock::new(|| Games(GAMES.into()));
+        BUILTIN.clone()
+    }
+
+    /// These games and `G`, as the last one.
+    pub fn with<G: Game>(self) -> Self {
+        self.with_entry(Entry::of::<G>())
+    }
+
+    /// These games and the one of `entry`, as the last one. A game of the same id makes room for it.
+    pub fn with_entry(self, entry: Entry) -> Self {
+        Games(self.0.iter().copied().filter(|e| e.id != entry.id).chain([entry]).collect())
+    }
+
+    /// The entries, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
+        self.0.iter()
+    }
+
+    /// The entry of an id (not of an alias).
+    pub fn entry(&self, id: &str) -> Option<&Entry> {
+        self.iter().find(|e| e.id == id)
+    }
+
+    /// A game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
+    ///
+    /// # Errors
+    /// An unknown game with the nearest name, or a wrong parameter.
+    pub fn load(&self, text: &str) -> Result<GameRef, ParamError> {
+        self.load_with(text, &Params::new())
+    }
+
+    /// As [`load`](Self::load); `more` overrides parameters of the string.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_with(&self, text: &str, more: &Params) -> Result<GameRef, ParamError> {
+        let (name, mut params) = split(text)?;
+        params.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
+        if let Some(e) = self.entry(&name) {
+            return e.load(&params);
+        }
+        for e in self {
+            if let Some(alias) = e.aliases.iter().find(|a| a.name == name) {
+                return e.load(&(alias.map)(params)?);
+            }
+        }
+        let known = self.iter().flat_map(|e| std::iter::once(e.id).chain(e.aliases.iter().map(|a| a.name)));
+        Err(ParamError::unknown("game", &name, known.map(str::to_owned).collect()))
+    }
+}
+
+impl Default for Games {
+    fn default() -> Self {
+        Games::builtin()
+    }
+}
+
+impl<'a> IntoIterator for &'a Games {
+    type Item = &'a Entry;
+    type IntoIter = std::slice::Iter<'a, Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The built-in games.
 pub fn games() -> &'static [Entry] {
     GAMES
 }
 
-/// The entry of an id (not of an alias).
-pub fn entry(id: &str) -> Option<&'static Entry> {
-    GAMES.iter().find(|e| e.id == id)
-}
-
-/// A game from a game string, e.g. `connect_four`, `kuhn_poker(players=3)` or an alias of another program.
+/// [`Games::load`] of the built-in games.
 ///
 /// # Errors
-/// An unknown game with the nearest name, or a wrong parameter.
+/// As there.
 pub fn load(text: &str) -> Result<GameRef, ParamError> {
-    load_with(text, &Params::new())
+    Games::builtin().load(text)
 }
 
-/// As [`load`]; `more` overrides parameters of the string.
+/// [`Games::load_with`] of the built-in games.
 ///
 /// # Errors
-/// As [`load`].
+/// As there.
 pub fn load_with(text: &str, more: &Params) -> Result<GameRef, ParamError> {
-    let (name, mut params) = split(text)?;
-    params.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
-    if let Some(e) = entry(&name) {
-        return e.load(&params);
-    }
-    for e in GAMES {
-        if let Some(alias) = e.aliases.iter().find(|a| a.name == name) {
-            return e.load(&(alias.map)(params)?);
-        }
-    }
-    let known = GAMES.iter().flat_map(|e| std::iter::once(e.id).chain(e.aliases.iter().map(|a| a.name)));
-    Err(ParamError::unknown("game", &name, known.map(str::to_owned).collect()))
-}
-
-/// Alias parameters that mean the same in our game.
-///
-/// # Errors
-/// Never.
-pub fn same(params: Params) -> Result<Params, ParamError> {
-    Ok(params)
+    Games::builtin().load_with(text, more)
 }
 
 fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {

@@ -22,9 +22,27 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
     TensorSpec { d: Dtype::U1, s: vec![at], low: 0.0, high, parts }
 }
 
-/// Makes cell `at` one and all others zero; all of them where there is no such cell.
-pub fn one_hot<T: From<u8>>(out: &mut [T], at: Option<usize>) {
-    out.iter_mut().enumerate().for_each(|(i, cell)| *cell = T::from(u8::from(at == Some(i))));
+/// Makes cell `at` one and all others zero. If there is no such cell, all are zero.
+pub fn one_hot<T: From<u8> + Clone>(out: &mut [T], at: Option<usize>) {
+    out.fill(T::from(0));
+    if let Some(cell) = at.and_then(|at| out.get_mut(at)) {
+        *cell = T::from(1);
+    }
+}
+
+/// Makes the cells `range` one and all others zero.
+///
+/// # Panics
+/// If the range ends beyond `out`.
+pub fn ones(out: &mut [u8], range: std::ops::Range<usize>) {
+    out.fill(0);
+    out[range].fill(1);
+}
+
+/// `k` modulo `n`, for `k` below `2 * n`: seats in turn, without a division.
+#[inline]
+pub(crate) const fn wrap(k: usize, n: usize) -> usize {
+    if k < n { k } else { k - n }
 }
 
 /// Bytes of ones and zeros for every eight bits, bit 0 first.

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use ludex_env::batch::{Autoreset, BatchCode, Observer, OnIllegal, Player, Rotate, ViewSet};
+use ludex_env::batch::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Player, Rotate};
 use ludex_env::draw::{block, episode_key, scale};
 use ludex_env::game::Viewer;
-use ludex_env::{
-    Action, Actions, Ask, BatchConfig, BatchError, Columns, DynBatch, GameRef, Given, MaskForm, Policy, Seeds, Turn,
-};
+use ludex_env::{Action, Actions, Ask, BatchConfig, DynBatch, GameRef, Policy, Seeds, Turn};
+use ludex_protocol::Move;
+use ludex_protocol::batch::{Batch, Mask, Ragged};
+use ludex_protocol::{Column, ErrorCode, Refusal, Tensors};
 use serde_json::{Value, json};
 
 mod common;
@@ -40,41 +41,106 @@ fn load(text: &str) -> GameRef {
     ludex_env::load(text).unwrap()
 }
 
-fn tensor() -> ViewSet {
-    ViewSet { tensor: true, ..ViewSet::default() }
+/// An answer with its columns as lists; what is absent is empty.
+#[derive(Debug)]
+struct Answer {
+    to_move: Vec<i8>,
+    seat: Vec<i8>,
+    obs: Vec<u8>,
+    structure: Vec<Value>,
+    mask: Vec<u8>,
+    ids: Ragged,
+    /// Offsets, outcomes, probabilities.
+    chance: Option<(Vec<u32>, Vec<u32>, Vec<f64>)>,
+    reward: Vec<f32>,
+    terminated: Vec<u8>,
+    truncated: Vec<u8>,
+    length: Vec<u32>,
+    episode: Vec<u32>,
+    illegal: Vec<u32>,
+    skipped: (Vec<u32>, Vec<f64>),
+    last: Last,
+}
+
+/// The last views of episodes that were reset in the same step.
+#[derive(Debug, Default)]
+struct Last {
+    at: Vec<u32>,
+    seat: Vec<i8>,
+    obs: Vec<u8>,
+    returns: Vec<f64>,
+    length: Vec<u32>,
+}
+
+fn bytes(tensors: Option<Tensors>) -> Vec<u8> {
+    tensors.into_iter().flat_map(|t| t.into_values()).flat_map(|t| t.b).collect()
+}
+
+impl From<Batch> for Answer {
+    fn from(b: Batch) -> Self {
+        let (mask, ids) = match b.mask {
+            Some(Mask::Dense(mask)) => (mask.into_bytes(), Ragged::default()),
+            Some(Mask::Ids(ids)) => (Vec::new(), ids),
+            None => (Vec::new(), Ragged::default()),
+        };
+        let last = b.ended.map(|e| Last {
+            at: e.at.to_vec(),
+            seat: e.seat.unwrap_or_default().to_vec(),
+            obs: bytes(e.obs),
+            returns: e.returns.to_vec(),
+            length: e.length.to_vec(),
+        });
+        Answer {
+            to_move: b.to_move.to_vec(),
+            seat: b.seat.unwrap_or_default().to_vec(),
+            obs: bytes(b.obs),
+            structure: b.structure.unwrap_or_default(),
+            mask,
+            ids,
+            chance: b.chance.map(|c| (c.o.to_vec(), c.a.to_vec(), c.p.to_vec())),
+            reward: b.reward.to_vec(),
+            terminated: b.terminated.to_vec(),
+            truncated: b.truncated.to_vec(),
+            length: b.length.to_vec(),
+            episode: b.episode.to_vec(),
+            illegal: b.illegal.unwrap_or_default().to_vec(),
+            skipped: b.skipped.map(|s| (s.at.to_vec(), s.returns.to_vec())).unwrap_or_default(),
+            last: last.unwrap_or_default(),
+        }
+    }
 }
 
 fn open(game: &GameRef, config: BatchConfig) -> Box<dyn DynBatch> {
     game.batch(config).unwrap()
 }
 
-fn reset(b: &mut dyn DynBatch, seed: u64) -> Columns {
-    let mut out = Columns::default();
+fn reset(b: &mut dyn DynBatch, seed: u64) -> Answer {
+    let mut out = Batch::default();
     b.reset(None, &Seeds::Base(seed), &mut out).unwrap();
-    out
+    out.into()
 }
 
-fn step(b: &mut dyn DynBatch, ids: &[i32]) -> Columns {
-    let mut out = Columns::default();
+fn step(b: &mut dyn DynBatch, ids: &[i32]) -> Answer {
+    let mut out = Batch::default();
     b.step(None, Actions::Ids(ids), &mut out).unwrap();
-    out
+    out.into()
 }
 
-fn refused(b: &mut dyn DynBatch, ids: &[i32]) -> BatchError {
-    b.step(None, Actions::Ids(ids), &mut Columns::default()).unwrap_err()
+fn refused(b: &mut dyn DynBatch, ids: &[i32]) -> Refusal {
+    b.step(None, Actions::Ids(ids), &mut Batch::default()).unwrap_err()
 }
 
-fn given(b: &mut dyn DynBatch, moves: &[Option<Given>]) -> Result<Columns, BatchError> {
-    let mut out = Columns::default();
-    b.step(None, Actions::Given(moves), &mut out).map(|()| out)
+fn given(b: &mut dyn DynBatch, moves: &[Option<Move>]) -> Result<Answer, Refusal> {
+    let mut out = Batch::default();
+    b.step(None, Actions::Moves(moves), &mut out).map(|()| out.into())
 }
 
-fn text(t: &str) -> Option<Given> {
-    Some(Given::Text(t.into()))
+fn text(t: &str) -> Option<Move> {
+    Some(Move::Text(t.into()))
 }
 
 /// x wins in the left column of row 0, row 1 plays elsewhere.
-fn until_x_wins(b: &mut dyn DynBatch) -> Columns {
+fn until_x_wins(b: &mut dyn DynBatch) -> Answer {
     for pair in [[0, 4], [1, 0], [3, 8], [4, 2]] {
         let out = step(b, &pair);
         assert_eq!(out.terminated, [0, 0]);
@@ -84,7 +150,7 @@ fn until_x_wins(b: &mut dyn DynBatch) -> Columns {
 
 #[test]
 fn same_step_tells_the_end_and_shows_the_beginning() {
-    let config = BatchConfig { count: 2, autoreset: Autoreset::SameStep, views: tensor(), ..Default::default() };
+    let config = BatchConfig { count: 2, autoreset: Autoreset::SameStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
     let out = until_x_wins(&mut *b);
@@ -98,7 +164,7 @@ fn same_step_tells_the_end_and_shows_the_beginning() {
 
 #[test]
 fn next_step_resets_with_the_step_after() {
-    let config = BatchConfig { count: 2, autoreset: Autoreset::NextStep, views: tensor(), ..Default::default() };
+    let config = BatchConfig { count: 2, autoreset: Autoreset::NextStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     reset(&mut *b, 5);
     let out = until_x_wins(&mut *b);
@@ -120,13 +186,13 @@ fn disabled_waits_for_a_reset() {
     reset(&mut *b, 5);
     until_x_wins(&mut *b);
     let e = refused(&mut *b, &[0, 1]);
-    assert_eq!((e.code, e.at), (BatchCode::EnvOver, Some(0)));
-    let mut out = Columns::default();
+    assert_eq!((e.code, e.at), (ErrorCode::EnvOver, Some(0)));
+    let mut out = Batch::default();
     b.reset(Some(&[0]), &Seeds::Continue, &mut out).unwrap();
-    assert_eq!((out.rows, out.length[0], out.episode[0]), (1, 0, 1));
+    assert_eq!((out.length, out.episode), (Column::from([0]), Column::from([1])));
     let out = step(&mut *b, &[0, 1]);
     assert_eq!((&out.length[..], &out.episode[..]), (&[1, 6][..], &[1, 0][..]));
-    b.reset(Some(&[1]), &Seeds::Each(vec![9]), &mut Columns::default()).unwrap();
+    b.reset(Some(&[1]), &Seeds::Each(vec![9]), &mut Batch::default()).unwrap();
     assert_eq!(step(&mut *b, &[1, 1]).episode, [1, 0]);
 }
 
@@ -145,7 +211,9 @@ fn rotation_goes_by_episode() {
             assert_eq!((out.episode[0] as u64, out.seat[0] as usize), (e, seat), "{rotate:?}");
             assert_eq!(out.length[0] as usize, seat, "the server moves first when the client is o");
             seats.push(seat);
-            b.reset(None, &Seeds::Continue, &mut out).unwrap();
+            let mut next = Batch::default();
+            b.reset(None, &Seeds::Continue, &mut next).unwrap();
+            out = next.into();
         }
         assert!(seats.contains(&0) && seats.contains(&1));
     }
@@ -153,13 +221,8 @@ fn rotation_goes_by_episode() {
 
 #[test]
 fn server_seats_move_between_and_the_last_view_is_the_learners() {
-    let config = BatchConfig {
-        count: 1,
-        seats: vec![None, first()],
-        autoreset: Autoreset::SameStep,
-        views: tensor(),
-        ..Default::default()
-    };
+    let config =
+        BatchConfig { count: 1, seats: vec![None, first()], autoreset: Autoreset::SameStep, ..Default::default() };
     let mut b = open(&load("tic_tac_toe"), config);
     let out = reset(&mut *b, 0);
     assert_eq!((&out.seat[..], b.width()), (&[0][..], 1));
@@ -192,27 +255,25 @@ fn episodes_that_end_before_the_client_acts_are_skipped_and_counted() {
     let rotating = BatchConfig { count: 2, seats: seats.clone(), rotate: Rotate::Cycle, ..Default::default() };
     let mut b = open(&game, rotating);
     let out = reset(&mut *b, 0);
-    assert_eq!(
-        (&out.episode[..], &out.skipped_at[..], &out.skipped_returns[..]),
-        (&[1, 1][..], &[0, 1][..], &[0.0; 4][..])
-    );
+    assert_eq!((&out.episode[..], &out.skipped.0[..], &out.skipped.1[..]), (&[1, 1][..], &[0, 1][..], &[0.0; 4][..]));
     assert_eq!(out.length, [0, 0]);
     let mut b = open(&game, BatchConfig { count: 1, seats, ..Default::default() });
-    let e = b.reset(None, &Seeds::Base(0), &mut Columns::default()).unwrap_err();
-    assert_eq!(e.code, BatchCode::Limit);
+    let e = b.reset(None, &Seeds::Base(0), &mut Batch::default()).unwrap_err();
+    assert_eq!(e.code, ErrorCode::Limit);
 }
 
 #[test]
 fn all_seats_can_be_shown() {
-    let config = BatchConfig { count: 2, observer: Observer::All, views: tensor(), ..Default::default() };
+    let config = BatchConfig { count: 2, observer: Observer::All, ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 42);
     assert_eq!((out.obs.len(), out.mask.len()), (2 * 2 * 7, 2 * 2 * 2));
     assert_eq!(out.mask[..4], [1, 1, 0, 0], "only seat 0 may act");
     // Seed 42 deals 1 and 0: each seat sees its own card.
     assert_eq!((&out.obs[..3], &out.obs[7..10]), (&[0, 1, 0][..], &[1, 0, 0][..]));
-    let shape = out.observations(&[7]).unwrap();
-    assert_eq!(shape.shape(), [4, 7]);
+    let mut shown = Batch::default();
+    b.reset(None, &Seeds::Base(42), &mut shown).unwrap();
+    assert_eq!(shown.obs.unwrap()["observation"].s, [2, 2, 7]);
 }
 
 #[test]
@@ -226,8 +287,9 @@ fn illegal_actions_lose_where_they_may() {
     assert_eq!(out.reward, [1.0, -1.0, 0.0, 0.0], "o offended, x gets the greatest return");
     let items = b.snapshot(None, &[]).unwrap();
     let mut c = open(&load("tic_tac_toe"), BatchConfig { count: 2, ..Default::default() });
-    let mut out = Columns::default();
+    let mut out = Batch::default();
     c.restore(None, &items, &mut out).unwrap();
+    let out = Answer::from(out);
     assert_eq!((&out.terminated[..], &out.to_move[..]), (&[1, 0][..], &[-4, 0][..]), "a snapshot keeps the forfeit");
     let out = given(&mut *b, &[None, text("z9")]).unwrap();
     assert_eq!(out.illegal, [1]);
@@ -244,18 +306,15 @@ fn an_agent_of_the_server_that_errs_loses() {
 
 #[test]
 fn the_client_can_play_chance() {
-    let config = BatchConfig { count: 1, client_chance: true, on_illegal: OnIllegal::Lose, ..Default::default() };
+    let config = BatchConfig { count: 1, chance: ChanceBy::Client, on_illegal: OnIllegal::Lose, ..Default::default() };
     let mut b = open(&load("kuhn_poker"), config);
     let out = reset(&mut *b, 1);
-    let chance = out.chance.unwrap();
-    assert_eq!((out.to_move[0], &chance.ids.a[..], &chance.ids.o[..]), (-1, &[0, 1, 2][..], &[0, 3][..]));
-    assert_eq!(chance.p, [1.0 / 3.0; 3]);
-    assert_eq!(refused(&mut *b, &[3]).code, BatchCode::IllegalAction, "chance is no seat, so it cannot lose");
-    let chance = step(&mut *b, &[2]).chance.unwrap();
-    assert_eq!((&chance.ids.a[..], &chance.p[..]), (&[0, 1][..], &[0.5, 0.5][..]));
-    assert_eq!(given(&mut *b, &[text("Deal:2")]).unwrap_err().code, BatchCode::IllegalAction);
+    assert_eq!((out.to_move[0], out.chance), (-1, Some((vec![0, 3], vec![0, 1, 2], vec![1.0 / 3.0; 3]))));
+    assert_eq!(refused(&mut *b, &[3]).code, ErrorCode::IllegalAction, "chance is not a seat, so it cannot lose");
+    assert_eq!(step(&mut *b, &[2]).chance, Some((vec![0, 2], vec![0, 1], vec![0.5; 2])));
+    assert_eq!(given(&mut *b, &[text("Deal:2")]).unwrap_err().code, ErrorCode::IllegalAction);
     let out = given(&mut *b, &[text("Deal:1")]).unwrap();
-    assert_eq!((out.to_move[0], out.length[0], out.chance.unwrap().ids.a.len()), (0, 0, 0));
+    assert_eq!((out.to_move[0], out.length[0], out.chance.unwrap().1.len()), (0, 0, 0));
     step(&mut *b, &[1]);
     assert_eq!(step(&mut *b, &[1]).reward, [2.0, -2.0]);
 }
@@ -263,19 +322,17 @@ fn the_client_can_play_chance() {
 #[test]
 fn masks_come_in_three_forms_or_not_at_all() {
     let shown = |mask| {
-        let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask, ..Default::default() });
+        let mut b = open(&load("tic_tac_toe"), BatchConfig { count: 2, mask: Some(mask), ..Default::default() });
         reset(&mut *b, 0);
         let out = step(&mut *b, &[8, 0]);
         assert_eq!(refused(&mut *b, &[0, 0]).at, Some(1), "{mask:?}");
         out
     };
-    assert_eq!(shown(MaskForm::Bytes).mask, [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(shown(MaskForm::U1).mask, [1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
     assert_eq!(shown(MaskForm::Bits).mask, [0xff, 0, 0xfe, 1]);
     let out = shown(MaskForm::Ids);
-    assert_eq!(
-        (&out.ids.o[..], &out.ids.a[..3], &out.ids.a[8..11], out.mask.len()),
-        (&[0, 8, 16][..], &[0, 1, 2][..], &[1, 2, 3][..], 0)
-    );
+    assert_eq!((out.ids.row(0), out.ids.row(1)[..3].to_vec()), ((0..8).collect(), vec![1, 2, 3]));
+    assert_eq!((out.ids.o, out.mask.len()), (Column::from([0, 8, 16]), 0));
     let out = shown(MaskForm::None);
     assert!(out.mask.is_empty() && out.ids.a.is_empty());
 }
@@ -305,7 +362,7 @@ fn joint_rows_use_the_acting_seats_columns() {
     assert_eq!(b.width(), 2);
     assert_eq!(step(&mut *b, &[0, 1, -1, -1]).reward, [0.0, 10.0, 0.0, 0.0]);
     let e = refused(&mut *b, &[0, 0, 1, -1]);
-    assert_eq!((e.code, e.at), (BatchCode::IllegalAction, Some(1)));
+    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
     assert_eq!(step(&mut *b, &[-1, -1, 0, 0]).length, [1, 1]);
     let out = given(&mut *b, &[text("defect"), text("C"), None, None]).unwrap();
     assert_eq!((&out.reward[..], &out.length[..]), (&[10.0, 0.0, 0.0, 0.0][..], &[2, 1][..]));
@@ -314,23 +371,21 @@ fn joint_rows_use_the_acting_seats_columns() {
 #[test]
 fn proposals_and_words_are_moves() {
     let game = offers("");
-    let mut b = open(
-        &game,
-        BatchConfig { count: 2, views: ViewSet { structure: true, ..Default::default() }, ..Default::default() },
-    );
+    let mut b = open(&game, BatchConfig { count: 2, views: Some(vec![GymView::Struct]), ..Default::default() });
     reset(&mut *b, 7);
     // Words in a joint move are read by the game, but cannot be said there.
     let e = given(&mut *b, &[text("stake 1"), text("hello"), None, None]).unwrap_err();
-    assert_eq!((e.code, e.at), (BatchCode::IllegalAction, Some(1)));
-    let out = given(&mut *b, &[text("stake 1"), text("stake 2"), Some(Given::Id(0)), Some(Given::Id(0))]).unwrap();
+    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(1)));
+    let out = given(&mut *b, &[text("stake 1"), text("stake 2"), Some(Move::Id(0)), Some(Move::Id(0))]).unwrap();
     assert_eq!((&out.reward[..], &out.to_move[..]), (&[-1.0, -2.0, 0.0, 0.0][..], &[0, 0][..]));
-    let proposal = |n: u64| Some(Given::Proposal(json!({ "offer": n })));
+    let proposal = |n: u64| Some(Move::Document(json!({ "offer": n })));
     // A flaw is told by path, and nothing moves in either row.
     let e = given(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
-    assert_eq!((e.code, e.at), (BatchCode::IllegalAction, Some(2)));
-    assert_eq!((e.allowed[0]["path"].as_str(), &e.allowed[0]["got"]), (Some("/offer"), &Value::from(10)));
+    assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
+    let issue = &e.allowed.unwrap()[0];
+    assert_eq!((issue["path"].as_str(), &issue["got"]), (Some("/offer"), &Value::from(10)));
     // One seat moves: the other's entry must be empty.
-    assert!(given(&mut *b, &[proposal(4), Some(Given::Id(0)), None, None]).is_err());
+    assert!(given(&mut *b, &[proposal(4), Some(Move::Id(0)), None, None]).is_err());
     let out = given(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();
     assert_eq!((&out.to_move[..], &out.terminated[..], &out.length[..]), (&[1, -4][..], &[0, 1][..], &[2, 2][..]));
     let items = b.snapshot(None, &[]).unwrap();
@@ -338,30 +393,29 @@ fn proposals_and_words_are_moves() {
     let out = given(&mut *b, &[None, text("  too little "), None, None]).unwrap();
     assert_eq!((out.terminated[0], &out.structure[0]["answer"]), (1, &json!({ "words": "too little" })));
     // The snapshot leads back to before the words.
-    let out = {
-        let mut out = Columns::default();
-        b.restore(None, &items, &mut out).unwrap();
-        out
-    };
+    let mut out = Batch::default();
+    b.restore(None, &items, &mut out).unwrap();
+    let out = Answer::from(out);
     assert_eq!((&out.to_move[..], &out.length[..]), (&[1, -4][..], &[2, 2][..]));
     assert_eq!(step(&mut *b, &[-1, 0, -1, -1]).reward, [5.0, 4.0, 0.0, 0.0]);
     // A forged saying is refused as a snapshot.
     let mut forged = items;
     forged[0].h[3] = (0, json!({ "said": { "offer": 99 } }));
-    let e = b.restore(None, &forged, &mut Columns::default()).unwrap_err();
-    assert_eq!((e.code, e.at), (BatchCode::BadSnapshot, Some(0)));
+    let e = b.restore(None, &forged, &mut Batch::default()).unwrap_err();
+    assert_eq!((e.code, e.at), (ErrorCode::BadSnapshot, Some(0)));
 }
 
 #[test]
 fn a_snapshot_in_a_batch_with_other_seats_goes_on_to_the_clients_turn() {
     let game = load("kuhn_poker");
-    let mut open_chance = open(&game, BatchConfig { count: 1, client_chance: true, ..Default::default() });
+    let mut open_chance = open(&game, BatchConfig { count: 1, chance: ChanceBy::Client, ..Default::default() });
     reset(&mut *open_chance, 3);
     step(&mut *open_chance, &[2]);
     let items = open_chance.snapshot(None, &[]).unwrap();
     let mut b = open(&game, BatchConfig { count: 1, seats: vec![first(), None], ..Default::default() });
-    let mut out = Columns::default();
+    let mut out = Batch::default();
     b.restore(None, &items, &mut out).unwrap();
+    let out = Answer::from(out);
     assert_eq!((out.to_move[0], out.seat[0], out.length[0]), (1, 1, 1), "a card was dealt and seat 0 passed");
 }
 
@@ -381,7 +435,7 @@ fn seats_are_replaced_from_the_next_episode_on() {
     assert_eq!((&out.seat[..], out.last.seat.as_slice(), &out.reward[..]), (&[1][..], &[0][..], &[1.0, -1.0][..]));
     assert_eq!(board(&*b), "...\n...\n..x");
     let e = b.set_seats(Vec::new()).unwrap_err();
-    assert_eq!((e.code, e.path), (BatchCode::BadField, "seats"));
+    assert_eq!((e.code, e.path.as_deref()), (ErrorCode::BadField, Some("seats")));
 }
 
 #[test]
@@ -389,14 +443,14 @@ fn a_fork_shares_the_stream_or_gets_its_own() {
     let mut b = open(&load("iterated_prisoners_dilemma"), BatchConfig { count: 8, ..Default::default() });
     reset(&mut *b, 0);
     let lengths = |b: &mut dyn DynBatch| {
-        let mut out = Columns::default();
+        let mut out = Batch::default();
         for _ in 0..200 {
             b.step(None, Actions::Ids(&[0; 16]), &mut out).unwrap();
-            if out.terminated.iter().all(|&t| t == 1) {
+            if out.terminated.iter().all(|t| t == 1) {
                 break;
             }
             // Finished rows stay as they are.
-            let over: Vec<usize> = (0..8).filter(|&i| out.terminated[i] == 1).collect();
+            let over: Vec<usize> = (0..8).filter(|&i| out.terminated.get(i) == Some(1)).collect();
             let ids: Vec<i32> = (0..16).map(|k| if over.contains(&(k / 2)) { -1 } else { 0 }).collect();
             b.step(None, Actions::Ids(&ids), &mut out).unwrap();
         }
@@ -415,14 +469,17 @@ fn a_fork_shares_the_stream_or_gets_its_own() {
 #[test]
 fn wrong_settings_are_refused_by_name() {
     let game = load("iterated_prisoners_dilemma");
-    let path = |config: BatchConfig| game.batch(config).err().map(|e| e.path);
-    assert_eq!(path(BatchConfig::default()), Some("count"));
-    assert_eq!(path(BatchConfig { count: 1, max_steps: Some(0), ..Default::default() }), Some("max_steps"));
-    assert_eq!(path(BatchConfig { count: 1, seats: vec![None], ..Default::default() }), Some("seats"));
-    assert_eq!(path(BatchConfig { count: 1, seats: vec![first(), first()], ..Default::default() }), Some("seats"));
-    let views = ViewSet { info: true, ..ViewSet::default() };
-    assert_eq!(path(BatchConfig { count: 1, views, ..Default::default() }), Some("views"));
+    let path = |config: BatchConfig| game.batch(config).err().and_then(|e| e.path);
+    assert_eq!(path(BatchConfig::default()), Some("count".into()));
+    assert_eq!(path(BatchConfig { count: 1, max_steps: Some(0), ..Default::default() }), Some("max_steps".into()));
+    assert_eq!(path(BatchConfig { count: 1, seats: vec![None], ..Default::default() }), Some("seats".into()));
+    assert_eq!(
+        path(BatchConfig { count: 1, seats: vec![first(), first()], ..Default::default() }),
+        Some("seats".into())
+    );
+    let views = Some(vec![GymView::Info]);
+    assert_eq!(path(BatchConfig { count: 1, views, ..Default::default() }), Some("views".into()));
     let layout = ludex_env::batch::Layout::OpenSpiel;
-    assert_eq!(path(BatchConfig { count: 1, layout, ..Default::default() }), Some("layout"));
+    assert_eq!(path(BatchConfig { count: 1, layout, ..Default::default() }), Some("layout".into()));
     assert_eq!(game.start().turn(), Turn::Together(ludex_env::SeatSet::first(2)));
 }

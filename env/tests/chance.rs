@@ -1,7 +1,6 @@
 //! Luck is what it is declared to be: seeded draws follow the weights of every game's chance nodes, and an episode draws the
 //! same whatever else is drawn meanwhile. Seeds are fixed, so what passes once passes always.
 
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, check};
 use ludex_protocol::spec::ChanceMode;
 
@@ -27,7 +26,7 @@ fn to_chance(s: &mut dyn DynState, rng: &mut Stream, limit: usize) -> bool {
         match s.turn() {
             Turn::Over => return false,
             Turn::Chance => return true,
-            Turn::Seat(seat) if legal_list(s, seat).is_empty() => return false,
+            Turn::Seat(seat) if s.legal_list(seat).is_empty() => return false,
             Turn::Seat(seat) => s.play_unchecked(s.random_action(seat, rng)),
             Turn::Together(set) => {
                 let seats = 0..s.spec().players as usize;

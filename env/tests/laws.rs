@@ -1,11 +1,11 @@
 //! Every game of the registry keeps every law, under every preset and some other parameters.
 
-use ludex_env::erased::legal_list;
-use ludex_env::{DynState, Given, Stream, Unit, Viewer, check};
+use ludex_env::{DynState, Games, Stream, Unit, Viewer, check};
+use ludex_protocol::Move;
 
 mod common;
 
-use common::offers::{offers, propose};
+use common::offers::{Offers, offers, propose};
 
 /// Parameters worth a check of their own, besides defaults and presets.
 const MORE: &[&str] = &[
@@ -101,12 +101,23 @@ fn a_game_of_proposals_keeps_the_laws() {
 }
 
 #[test]
+fn a_game_of_ones_own_is_found_like_the_others() {
+    let games = Games::builtin().with::<Offers>();
+    assert_eq!(games.iter().map(|e| e.id).last(), Some("offers"));
+    assert_eq!(games.iter().count(), Games::builtin().iter().count() + 1);
+    assert_eq!(games.load("offers").unwrap().page(), "# Offers\n");
+    assert_eq!(games.load("ofers").err().unwrap().nearest.as_deref(), Some("offers"));
+    assert!(games.load("othello").is_ok() && Games::builtin().load("offers").is_err());
+    assert_eq!(games.clone().with::<Offers>().iter().count(), games.iter().count(), "an id stands there once");
+}
+
+#[test]
 fn words_beside_offers_keep_the_laws() {
     let speak = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
-        let legal = legal_list(s, seat);
+        let legal = s.legal_list(seat);
         let a = *legal.get(rng.below(legal.len()))?;
         let text = format!("What about this? player_{seat}: {}", s.view(Viewer::Seat(seat)).action_text(seat, a));
-        (rng.below(3) > 0).then_some(Given::Text(text))
+        (rng.below(3) > 0).then_some(Move::Text(text))
     };
     let game = ludex_env::load("bargaining(preset=llmarena,max_turns=6)").unwrap();
     if let Err(faults) = check::game_with(&game, 0..check::scaled(20), &speak) {

@@ -96,7 +96,7 @@ impl Match {
             agent_key: draw.other("agent"),
             draw,
             outcomes: Outcomes::new(),
-            story: Story::default(),
+            story: Story::new(setup.header.clone()),
             packed: None,
             places: (0..seats).map(|_| Place::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
@@ -147,12 +147,12 @@ impl Match {
 
     /// The record, when the match is over and not packed. Complete: what may be shown to whom is the caller's business.
     pub fn record(&self) -> Option<&Record> {
-        (self.story.over && self.packed.is_none()).then_some(&self.story.record)
+        self.story.record().filter(|_| self.packed.is_none())
     }
 
     /// The record of a match that is over.
     pub fn into_record(self) -> Option<Record> {
-        (self.story.over && self.packed.is_none()).then_some(self.story.record)
+        if self.packed.is_some() { None } else { self.story.into_record() }
     }
 
     /// The moves so far with what spectators may see of them, for the episode's page while it runs.
@@ -164,7 +164,7 @@ impl Match {
 
     /// Whether it is over.
     pub fn over(&self) -> bool {
-        self.story.over
+        self.story.record().is_some()
     }
 
     /// When [`Input::Tick`] is due.
@@ -296,11 +296,14 @@ impl Match {
         }
         self.packed = self.story.pack();
         if self.packed.is_some() {
-            self.story = Story { begun: true, over: true, ..Story::default() };
+            self.story.close(Record::default());
         }
         self.narrator = None;
         self.outcomes = Outcomes::new();
-        self.places.iter_mut().for_each(|p| *p = Place { issued: p.issued, ..Place::default() });
+        for place in &mut self.places {
+            let tries = std::mem::take(&mut place.tries);
+            *place = Place { issued: place.issued, tries, ..Place::default() };
+        }
     }
 
     fn with_story<T>(&self, read: impl FnOnce(&Story) -> T) -> T {
@@ -384,8 +387,8 @@ impl Match {
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.over();
         // Said again, because the answer was lost with the connection.
-        let end = |story: &Story| (story.record.footer.reason, story.record.footer.at_fault);
-        let again = over && self.with_story(end) == (Some(Reason::Resign), Some(seat as u32));
+        let end = |story: &Story| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = over && self.with_story(end) == Some((Some(Reason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {

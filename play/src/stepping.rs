@@ -101,7 +101,7 @@ pub fn given(attempt: &Try) -> Option<Given> {
     match (attempt.action, &attempt.text, &attempt.proposal) {
         (Some(id), ..) => Some(Given::Id(id)),
         (_, Some(text), _) => Some(Given::Text(text.clone())),
-        (_, _, Some(proposal)) => Some(Given::Proposal(proposal.clone())),
+        (_, _, Some(proposal)) => Some(Given::Document(proposal.clone())),
         _ => None,
     }
 }

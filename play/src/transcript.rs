@@ -379,7 +379,7 @@ fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
     let said = match &given {
         Some(Given::Id(id)) => format!("{id}: "),
         Some(Given::Text(text)) => format!("{text:?}: "),
-        Some(Given::Proposal(value)) => format!("{value}: "),
+        Some(Given::Document(value)) => format!("{value}: "),
         None => String::new(),
     };
     let words = given.and_then(|given| state.read(seat, &given).err()).map(|refusal| refusal.message);

@@ -239,6 +239,11 @@ impl<T: Element> Column<T> {
         }
     }
 
+    /// Makes the column `rows` numbers long: what is too much goes, what is new is zero.
+    pub fn resize(&mut self, rows: usize) {
+        self.bytes.resize(rows * T::SIZE, 0);
+    }
+
     /// Removes all numbers and keeps the room.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -1,13 +1,37 @@
-//! The verdicts: verification, schedules, ratings, metrics and reports, from episode records alone.
+//! The verdicts: verification, schedules, ratings, metrics and reports, made from episode records alone.
 //!
-//! ```no_run
-//! use ludex_referee::{Report, read::read_file, report::About, scale::Options};
+//! A record counts only if playing it again gives the same result. What is verified can be rated:
 //!
-//! let lines = read_file("episodes.jsonl".as_ref())?;
-//! let report = Report::verify(lines, Options::default(), About::default());
-//! std::fs::write("report.html", report.to_html())?;
+//! ```
+//! use std::{fs::File, io::BufReader};
+//!
+//! use ludex_referee::{Verifier, rate, read::raw_lines, scale::Options};
+//!
+//! let file = "examples/tic_tac_toe.jsonl";
+//! let lines = raw_lines(file, BufReader::new(File::open(file)?));
+//! let (mut results, mut refused) = (Vec::new(), Vec::new());
+//! Verifier::new().verify_stream(lines, |_game, _params| true, |judged| match judged {
+//!     Ok(result) => results.push(result),
+//!     Err(why) => refused.push(why),
+//! });
+//! assert_eq!((results.len(), refused.len()), (10, 0));
+//!
+//! // These matches were played without a server, so they are unrated unless we ask for them.
+//! let scales = rate(&results, &Options { unrated: true, ..Options::default() });
+//! let best = &scales[0].agents[0];
+//! assert_eq!(best.name, "alphabeta depth=9");
+//! println!("{}: {:?}, 95 % {:?} to {:?}", scales[0].name, best.rating, best.low, best.high);
 //! # Ok::<(), std::io::Error>(())
 //! ```
+//!
+//! What holds for everything here:
+//!
+//! - It knows records and rules, and nothing else: no sockets, no store, no clock, no agents. Times are what the
+//!   records say.
+//! - The same input gives the same output: whatever is drawn (resamples, seatings) comes from a seed that is named.
+//! - Only a [`Verifier`] makes a [`Verified`] record or a [`GameResult`], so that only true records are rated.
+//! - A bad line or record is named with its place, and the rest is still read.
+//! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from what is done to what is due. They play nothing.
 #![forbid(unsafe_code)]
 
 mod canonical;

@@ -125,7 +125,7 @@ pub fn read_lines(name: &str, reader: impl BufRead) -> Lines {
 
 /// Reads lines one by one, without looking at what they say; `name` stands for the file in messages. Empty lines are
 /// skipped. A line that is not UTF-8 is refused; after an error of the reader there are no more lines.
-pub fn raw_lines(name: &str, mut reader: impl BufRead) -> impl Iterator<Item = Result<RawLine, Refused>> {
+pub fn raw_lines<R: BufRead>(name: &str, mut reader: R) -> impl Iterator<Item = Result<RawLine, Refused>> + use<R> {
     let mut source = Source { file: name.to_owned(), line: 0 };
     let mut over = false;
     std::iter::from_fn(move || {

@@ -64,7 +64,7 @@ fn start(id: &str) -> Write {
         string: "connect_four(rows=6,columns=7)".to_owned(),
         rated: true,
         run: None,
-        agents: vec!["ann".to_owned(), "bob".to_owned()],
+        seats: vec!["ann".into(), "bob".into()],
         header: "{}".to_owned(),
         secret: "{}".to_owned(),
         started_ms: 0,

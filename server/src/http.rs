@@ -28,7 +28,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::auth::{self, Scopes};
 use crate::catalogue;
-use crate::listen::Peer;
+use crate::peer::Peer;
 use crate::session::{self, Wire};
 use crate::shared::Shared;
 
@@ -217,7 +217,7 @@ async fn granted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap) -> R
 }
 
 async fn health(State((shared, _)): App) -> Answer {
-    let (live, parked) = shared.sessions.count();
+    let (live, parked) = shared.hub.sessions.count();
     let status = if shared.is_draining() { "draining" } else { "ok" };
     let body = serde_json::json!({
         "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
@@ -230,7 +230,7 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     if let Err(refusal) = granted(&app, &headers).await {
         return *refusal;
     }
-    let (live, parked) = app.0.sessions.count();
+    let (live, parked) = app.0.hub.sessions.count();
     app.0.metrics.live.set(live as f64);
     app.0.metrics.parked.set(parked as f64);
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];

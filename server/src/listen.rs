@@ -3,7 +3,7 @@
 //! Each worker is a thread with a runtime of its own. A connection stays with its worker for life, so that nothing on the
 //! way of a request has to be shared or to wake another core.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::config::Config;
 use crate::http;
 use crate::matches::Hub;
-use crate::session::Control;
+use crate::metrics::Metrics;
+use crate::peer::Peer;
+use crate::sessions::Control;
 use crate::shared::Shared;
 use crate::store::Store;
 use crate::tls;
@@ -29,23 +31,8 @@ use crate::tls;
 /// How long connections have to say goodbye once the server has closed them.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Debug)]
-pub(crate) struct Peer {
-    /// Its address.
-    pub ip: IpAddr,
-    /// Whether the port listens on loopback only.
-    pub local: bool,
-    /// The token of the `Authorization` header.
-    pub bearer: Option<String>,
-}
-
-impl Peer {
-    /// Whether somebody without a token may come in where there are no tokens.
-    pub fn guests_welcome(&self) -> bool {
-        self.local && self.ip.is_loopback()
-    }
-}
+/// How often histograms are sorted into their buckets.
+const TIDY: Duration = Duration::from_secs(5);
 
 /// Serves `listener` until `shutdown` resolves and what was going on then has come to its end.
 ///
@@ -67,9 +54,10 @@ pub async fn run_then(
 ) -> anyhow::Result<()> {
     crate::limits::sane(&config.limits).map_err(anyhow::Error::msg)?;
     let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let store = Store::open(&config.data).await?;
+    let metrics = Metrics::new()?;
+    let store = Store::open_measured(&config.data, metrics.commits.clone()).await?;
     let local = listener.local_addr()?.ip().is_loopback();
-    let shared = Arc::new(Shared::new(config, store).await?);
+    let shared = Arc::new(Shared::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
     if back > 0 {
         tracing::info!("{back} matches go on where they stood");
@@ -82,9 +70,14 @@ pub async fn run_then(
             shutdown.await;
             drain(&shared).await;
         });
+        let mut tidy = tokio::time::interval(TIDY);
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
+                _ = tidy.tick() => {
+                    shared.metrics.tidy();
+                    continue;
+                }
                 () = told.as_mut() => break,
             };
             match accepted {
@@ -101,9 +94,10 @@ pub async fn run_then(
             }
         }
     }
-    shared.sessions.broadcast(|| Control::Close(close::RESTART));
+    shared.hub.sessions.broadcast(|| Control::Close(close::RESTART));
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers")??;
+    shared.hub.settle().await;
     shared.store.clone().close().await?;
     Ok(())
 }
@@ -112,7 +106,7 @@ pub async fn run_then(
 async fn drain(shared: &Shared) {
     shared.drain();
     let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
-    shared.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
+    shared.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
     if tokio::time::timeout(shared.config.drain, shared.hub.idle()).await.is_err() {
         tracing::info!("matches still run; they go on after the restart");
     }
@@ -184,6 +178,8 @@ async fn serve(
         }
     };
     let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+    // The matches of this thread end with it.
+    let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
 }
 
 fn panics(ended: Result<(), tokio::task::JoinError>) {

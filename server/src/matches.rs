@@ -1,10 +1,9 @@
 //! The match plane: the tasks that drive matches, and the lobby that seats clients.
 
 pub mod actor;
-pub mod entrant;
+pub mod handle;
 pub mod hub;
 pub mod lobby;
-pub mod mailbox;
 pub mod player;
 
 pub use hub::{Hub, HubConfig};

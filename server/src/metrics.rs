@@ -3,12 +3,33 @@
 use std::collections::HashMap;
 
 use ludex_protocol::{ClientMessage, ErrorCode};
-use metrics::{Counter, Gauge, Key, Label, Level, Metadata, Recorder as _};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
+use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
 const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, None);
 
-/// The counters. Each is looked up once, so that counting is one atomic addition.
+/// Upper bounds in seconds for how long a commit takes.
+const COMMIT_SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
+/// Upper bounds for the number of jobs in a commit.
+const COMMIT_JOBS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// What the store measures of its commits. Those of the default go nowhere.
+#[derive(Clone)]
+pub(crate) struct Commits {
+    /// How long each commit took, in seconds.
+    pub seconds: Histogram,
+    /// How many jobs it held.
+    pub jobs: Histogram,
+}
+
+impl Default for Commits {
+    fn default() -> Self {
+        Commits { seconds: Histogram::noop(), jobs: Histogram::noop() }
+    }
+}
+
+/// The counters of one server, in a recorder of its own: several servers may run in one process. Each is looked up once,
+/// so that counting is one atomic addition.
 pub(crate) struct Metrics {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
@@ -20,27 +41,42 @@ pub(crate) struct Metrics {
     pub live: Gauge,
     /// Sessions that wait for their client.
     pub parked: Gauge,
+    /// Commits of the store.
+    pub commits: Commits,
 }
 
 impl Metrics {
-    pub fn new() -> Self {
-        let recorder = PrometheusBuilder::new().build_recorder();
+    /// All at zero.
+    ///
+    /// # Errors
+    /// Never, as long as the bounds above are not empty.
+    pub fn new() -> anyhow::Result<Self> {
+        let bounds = |builder: PrometheusBuilder, name: &str, of: &[f64]| {
+            builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), of)
+        };
+        let builder = bounds(PrometheusBuilder::new(), "ludex_store_commit_seconds", COMMIT_SECONDS)?;
+        let recorder = bounds(builder, "ludex_store_commit_jobs", COMMIT_JOBS)?.build_recorder();
         let handle = recorder.handle();
         let counter = |name: &'static str, label: &'static str, value: &'static str| {
             recorder.register_counter(&Key::from_parts(name, vec![Label::new(label, value)]), &METADATA)
         };
         let gauge = |name: &'static str| recorder.register_gauge(&Key::from_name(name), &METADATA);
+        let histogram = |name: &'static str| recorder.register_histogram(&Key::from_name(name), &METADATA);
         let requests = ClientMessage::TYPES.map(|kind| (kind, counter("ludex_requests_total", "type", kind)));
         let errors = ErrorCode::ALL.map(|code| (code, counter("ludex_errors_total", "code", code.as_str())));
-        Metrics {
+        Ok(Metrics {
             connections: gauge("ludex_connections"),
             live: gauge("ludex_sessions_live"),
             parked: gauge("ludex_sessions_parked"),
+            commits: Commits {
+                seconds: histogram("ludex_store_commit_seconds"),
+                jobs: histogram("ludex_store_commit_jobs"),
+            },
             requests: requests.into(),
             errors: errors.into(),
             handle,
             recorder,
-        }
+        })
     }
 
     /// Counts a request by its type.
@@ -62,6 +98,11 @@ impl Metrics {
     pub fn closed(&self, name: &'static str) {
         let key = Key::from_parts("ludex_closed_total", vec![Label::new("with", name)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
+    /// Sorts what histograms have collected into their buckets. Until then they hold every single value.
+    pub fn tidy(&self) {
+        self.handle.run_upkeep();
     }
 
     /// All of it as text.

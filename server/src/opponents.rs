@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
 use ludex_env::GameRef;
@@ -55,6 +57,38 @@ pub struct Opponent {
     pub spec: AgentSpec,
     /// The player.
     pub agent: Arc<dyn Agent>,
+    /// How long its answers take.
+    pub pace: Arc<Pace>,
+}
+
+/// How long the answers of an agent take. Those of a quick one are not worth the way to another thread.
+#[derive(Debug)]
+pub struct Pace(AtomicU64);
+
+impl Pace {
+    /// An agent is quick if it answers within so many nanoseconds.
+    const QUICK_NS: u64 = 20_000;
+
+    /// Whether the next answer should take no time worth mentioning.
+    pub fn is_quick(&self) -> bool {
+        self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
+    }
+
+    /// An answer took so long. A slow one counts at once, quick ones only after a while: an agent need not think each
+    /// time.
+    pub fn measure(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let before = self.0.load(Ordering::Relaxed);
+        let mean = if before == u64::MAX { took } else { before / 5 * 4 + took / 5 };
+        self.0.store(took.max(mean), Ordering::Relaxed);
+    }
+}
+
+impl Default for Pace {
+    /// Of an agent that has not answered yet, and counts as slow.
+    fn default() -> Self {
+        Pace(AtomicU64::new(u64::MAX))
+    }
 }
 
 impl Opponents {
@@ -81,7 +115,7 @@ impl Opponents {
         }
         let agent = spec.build(game).map_err(|e| self.refused(written, e))?;
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
-        Ok(Opponent { name, spec, agent })
+        Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {
@@ -125,6 +159,20 @@ impl Opponents {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slow_answer_counts_at_once_and_quick_ones_after_a_while() {
+        let (pace, quick) = (Pace::default(), Duration::from_micros(5));
+        assert!(!pace.is_quick());
+        pace.measure(quick);
+        assert!(pace.is_quick());
+        pace.measure(Duration::from_millis(1));
+        assert!(!pace.is_quick());
+        pace.measure(quick);
+        assert!(!pace.is_quick());
+        (0..30).for_each(|_| pace.measure(quick));
+        assert!(pace.is_quick());
+    }
 
     #[test]
     fn what_starts_programs_is_the_operators_to_offer() {

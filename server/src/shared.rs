@@ -1,7 +1,7 @@
 //! What all connections of a server share.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::SystemTime;
 
 use ludex_protocol::Limits;
 
@@ -9,42 +9,37 @@ use crate::compute::Compute;
 use crate::config::Config;
 use crate::gym::Means;
 use crate::limits::Rates;
-use crate::listen::Peer;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
+use crate::peer::Peer;
 use crate::ratings::Ratings;
-use crate::session::Sessions;
 use crate::store::Store;
 
 /// One server.
 pub(crate) struct Shared {
     pub config: Config,
     pub limits: Arc<Limits>,
-    pub sessions: Sessions,
     pub rates: Rates,
     pub means: Means,
     pub hub: Arc<Hub>,
     pub store: Store,
     pub metrics: Metrics,
     pub ratings: Ratings,
-    started: Instant,
 }
 
 impl Shared {
-    pub async fn new(config: Config, store: Store) -> anyhow::Result<Self> {
+    pub async fn new(config: Config, store: Store, metrics: Metrics) -> anyhow::Result<Self> {
         let limits = Arc::new(config.limits.clone());
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
         let hub = HubConfig { limits: config.limits.clone(), opponents: config.opponents.clone() };
         let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
         Ok(Shared {
-            sessions: Sessions::new(),
             rates: Rates::new(limits.requests_per_s),
             means: Means { compute, opponents, limits: limits.clone() },
             hub,
-            metrics: Metrics::new(),
+            metrics,
             ratings: Ratings::default(),
-            started: Instant::now(),
             limits,
             store,
             config,
@@ -53,7 +48,7 @@ impl Shared {
 
     /// Milliseconds of the server's monotonic clock.
     pub fn now_ms(&self) -> u64 {
-        self.started.elapsed().as_millis() as u64
+        self.hub.now()
     }
 
     /// Milliseconds since the Unix epoch.

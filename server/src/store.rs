@@ -6,6 +6,7 @@
 //!
 //! The store knows no rules: bodies are JSON text that it hands back as it got them.
 
+mod apply;
 mod error;
 mod open;
 mod read;
@@ -16,15 +17,19 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use parking_lot::Mutex;
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::metrics::Commits;
+
 pub use error::StoreError;
 pub use rows::{
-    ActRow, EndRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SessionRow, TicketRow, TokenRow, Write,
+    ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
+    TokenRow, Write,
 };
 use writer::{Done, Job};
 
@@ -54,9 +59,17 @@ impl Store {
     /// something else, [`StoreError::Version`] when it is newer than this program, [`StoreError::Corrupt`],
     /// [`StoreError::Io`].
     pub async fn open(folder: &Path) -> Result<Self, StoreError> {
+        Self::open_measured(folder, Commits::default()).await
+    }
+
+    /// As [`open`](Self::open); `commits` measures what the writer does.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
         let opened = open::open(folder, open::Access::Owner).await?;
         let counters = read::counters(&opened.readers, &opened.path).await?;
-        Self::start(opened, Some(Mutex::new(counters)))
+        Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
     /// Opens an existing store beside the server that may own it, for commands that read it or manage tokens.
@@ -65,13 +78,17 @@ impl Store {
     /// [`StoreError::Missing`] when there is none, [`StoreError::Version`] when a running server of another version
     /// owns it, and those of [`open`](Self::open) but `Locked`.
     pub async fn beside(folder: &Path) -> Result<Self, StoreError> {
-        Self::start(open::open(folder, open::Access::Beside).await?, None)
+        Self::start(open::open(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
-    fn start(opened: open::Opened, counters: Option<Mutex<HashMap<String, u64>>>) -> Result<Self, StoreError> {
+    fn start(
+        opened: open::Opened,
+        counters: Option<Mutex<HashMap<String, u64>>>,
+        commits: Commits,
+    ) -> Result<Self, StoreError> {
         let (jobs, queue) = mpsc::channel(writer::QUEUE);
         let (path, readers) = (opened.path.clone(), opened.readers.clone());
-        writer::spawn(opened, queue)?;
+        writer::spawn(opened, queue, commits)?;
         Ok(Self { shared: Arc::new(Shared { path, jobs, readers, counters }) })
     }
 
@@ -138,21 +155,27 @@ impl Store {
         self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
-    /// The next number of a counter, from 0: never given twice, also not after a crash.
+    /// The next number of a counter, from 0, and the write that makes it the last of its kind. A number is never given
+    /// twice, also not after a crash, provided that nobody hears of it before that write is on the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOwner`] beside a server.
+    pub fn number(&self, counter: &str) -> Result<(u64, Write), StoreError> {
+        let counters = self.shared.counters.as_ref().ok_or(StoreError::NotOwner)?;
+        let mut counters = counters.lock();
+        let next = counters.entry(counter.to_owned()).or_default();
+        let number = *next;
+        *next += 1;
+        Ok((number, Write::Counter { key: counter.to_owned(), value: *next }))
+    }
+
+    /// The next number of a counter, from 0, when it is on the disk: never given twice, also not after a crash.
     ///
     /// # Errors
     /// [`StoreError::NotOwner`] beside a server; those of [`write`](Self::write).
     pub async fn next(&self, counter: &str) -> Result<u64, StoreError> {
-        let counters = self.shared.counters.as_ref().ok_or(StoreError::NotOwner)?;
-        let number = {
-            let mut counters = counters.lock().unwrap_or_else(PoisonError::into_inner);
-            let next = counters.entry(counter.to_owned()).or_default();
-            let number = *next;
-            *next += 1;
-            number
-        };
-        // Only what is on the disk is given out; many askers share one commit, and the store keeps the highest.
-        self.write(vec![Write::Counter { key: counter.to_owned(), value: number + 1 }]).await?;
+        let (number, kept) = self.number(counter)?;
+        self.write(vec![kept]).await?;
         Ok(number)
     }
 
@@ -167,7 +190,8 @@ impl Store {
             None => {
                 let fresh = crate::auth::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
-                self.meta(&key).await?.unwrap_or_default()
+                let kept = self.meta(&key).await?;
+                kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} was written and is not there") })?
             }
         };
         let mut secret = [0; 32];
@@ -187,6 +211,19 @@ impl Store {
         row.and_then(|row| row.join)
             .ok_or_else(|| StoreError::Conflict { message: format!("the ticket {ticket} is void") })
     }
+}
+
+/// Something that cannot be written down, and why. It must not be kept in part: a restart could not tell.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unkept(pub String);
+
+/// A value as the JSON text of a row.
+///
+/// # Errors
+/// What JSON cannot carry, such as a number that is not finite.
+pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
+    serde_json::to_string(value).map_err(|e| Unkept(e.to_string()))
 }
 
 /// Resolves when a submitted write is on the disk, or could not be kept.
@@ -212,7 +249,7 @@ mod tests {
             string: "g".to_owned(),
             rated: true,
             run: None,
-            agents: Vec::new(),
+            seats: Vec::new(),
             header: "{}".to_owned(),
             secret: "{}".to_owned(),
             started_ms: 0,
@@ -229,7 +266,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut opened = open::open(folder.path(), open::Access::Owner).await.unwrap();
         sqlx::query("PRAGMA max_page_count = 100").execute(&mut opened.writer).await.unwrap();
-        let store = Store::start(opened, Some(Mutex::default())).unwrap();
+        let store = Store::start(opened, Some(Mutex::default()), Commits::default()).unwrap();
         store.write(vec![start("m_1"), start("m_2"), act("m_1", 0, 10)]).await.unwrap();
 
         let mut waiting = Vec::new();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use ludex_server::auth::TokenHash;
 use ludex_server::store::{
-    ActRow, EndRow, MatchFilter, MatchRow, SessionRow, Store, StoreError, TicketRow, TokenRow, Write,
+    ActRow, EndRow, JoinRow, MatchFilter, MatchRow, SeatRow, SessionRow, Store, StoreError, TicketRow, TokenRow, Write,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -21,7 +21,7 @@ fn row(id: &str) -> MatchRow {
         string: "connect_four(rows=6,columns=7)".to_owned(),
         rated: true,
         run: None,
-        agents: vec!["ann".to_owned(), "bob".to_owned()],
+        seats: vec!["ann".into(), "bob".into()],
         header: format!(r#"{{"episode":"{id}"}}"#),
         secret: r#"{"seed":"42"}"#.to_owned(),
         started_ms: 1_000,
@@ -72,7 +72,8 @@ async fn a_match_comes_back_as_it_was_written() {
     let store = open(folder.path()).await;
     let mut first = row("m_1");
     first.run = Some("r".to_owned());
-    first.agents = vec!["ann".to_owned(), "ann".to_owned(), "bob \"x\"".to_owned()];
+    first.seats = vec!["ann".into(), "ann".into(), "bob \"x\"".into()];
+    first.seats[1].join = Some("j_1".to_owned());
     store.write(vec![Write::MatchStart(first.clone()), act("m_1", 0)]).await.unwrap();
     store.write(vec![start("m_2"), Write::Restarted { id: "m_1".to_owned(), restarts: 2 }]).await.unwrap();
     store.write(vec![act("m_1", 1)]).await.unwrap();
@@ -213,7 +214,7 @@ async fn lists_and_records_are_narrowed_and_paged() {
         }
         if k >= 8 {
             (row.game, row.string) = ("chess".to_owned(), "chess".to_owned());
-            (row.agents[0], row.run) = ("carl".to_owned(), Some("night".to_owned()));
+            (row.seats[0], row.run) = ("carl".into(), Some("night".to_owned()));
         }
         store.write(vec![Write::MatchStart(row)]).await.unwrap();
     }
@@ -266,12 +267,12 @@ async fn sessions_tickets_tokens_and_values_outlive_the_server() {
     let session = SessionRow {
         id: "s_1".to_owned(),
         key_hash: "aa".to_owned(),
+        old_key: Some("bb".to_owned()),
         agent: "ann".to_owned(),
-        token: Some(hash),
-        body: r#"{"joins":[]}"#.to_owned(),
+        body: r#"{"kind":"bot"}"#.to_owned(),
         expires_ms: 9,
     };
-    let guest = SessionRow { id: "s_2".to_owned(), token: None, ..session.clone() };
+    let guest = SessionRow { id: "s_2".to_owned(), old_key: None, ..session.clone() };
     let ticket = TicketRow {
         ticket: "t_1".to_owned(),
         agent: "ann".to_owned(),
@@ -288,7 +289,17 @@ async fn sessions_tickets_tokens_and_values_outlive_the_server() {
         expires_ms: None,
         revoked_ms: None,
     };
+    let join =
+        |id: &str, session: &str| JoinRow { id: id.to_owned(), session: session.to_owned(), body: "{}".to_owned() };
+    let mut played = row("m_1");
+    played.seats[0] =
+        SeatRow { agent: "ann".to_owned(), session: Some("s_1".to_owned()), join: Some("j_1".to_owned()) };
     let writes = vec![
+        Write::Join(join("j_1", "s_1")),
+        Write::Join(join("j_2", "s_1")),
+        Write::Join(join("j_3", "s_2")),
+        Write::JoinGone { id: "j_2".to_owned() },
+        Write::MatchStart(played),
         Write::Session(session.clone()),
         Write::Session(guest.clone()),
         Write::Session(SessionRow { expires_ms: 10, ..guest.clone() }),
@@ -318,6 +329,14 @@ async fn sessions_tickets_tokens_and_values_outlive_the_server() {
     assert_eq!(store.meta("k").await.unwrap().as_deref(), Some("2"));
     assert_eq!(store.secret("seeds").await.unwrap(), secret);
     assert_eq!((store.next("rated").await.unwrap(), store.next("other").await.unwrap()), (2, 0));
+    assert_eq!(store.joins().await.unwrap(), [(join("j_1", "s_1"), 1), (join("j_3", "s_2"), 0)]);
+    let to_guest =
+        Write::Reclaimed { from: "s_1".to_owned(), to: "s_2".to_owned(), seats: vec![("m_1".to_owned(), 0)] };
+    store.write(vec![to_guest]).await.unwrap();
+    assert_eq!(store.joins().await.unwrap()[0].0, join("j_1", "s_2"));
+    assert_eq!(store.running().await.unwrap()[0].row.seats[0].session.as_deref(), Some("s_2"));
+    store.write(vec![Write::SessionGone { id: "s_2".to_owned() }]).await.unwrap();
+    assert_eq!(store.joins().await.unwrap(), []);
     store.write(vec![Write::SessionGone { id: "s_1".to_owned() }]).await.unwrap();
     store.write(vec![Write::TicketsGone { run: "r".to_owned() }]).await.unwrap();
     assert_eq!(store.session("s_1").await.unwrap(), None);

@@ -3,6 +3,7 @@
 
 pub mod bot;
 pub mod client;
+pub mod data;
 pub mod process;
 pub mod proxy;
 pub mod run;

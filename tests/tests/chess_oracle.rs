@@ -1,17 +1,10 @@
 //! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
 //! fields). OpenSpiel's games are in `vectors.rs`.
 
-use std::path::Path;
-
-use serde_json::Value;
-
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, GameRef, Given, Heard, Turn, Viewer, load};
-
-fn read(path: &str) -> Value {
-    let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path)).unwrap();
-    serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap()
-}
+use ludex_tests::data::{document, histories};
+use serde_json::Value;
 
 /// The id of a text, for the side to move.
 fn id(s: &dyn DynState, text: &str) -> u32 {
@@ -40,7 +33,7 @@ fn endless(fen: &str) -> GameRef {
 
 #[test]
 fn python_chess_moves_and_positions() {
-    let data = read("oracles/chess.json.gz");
+    let data = document("oracles/chess");
     let (mut games, mut plies) = (0, 0);
     for g in data["games"].as_array().unwrap() {
         let fen = g["start_fen"].as_str().unwrap();
@@ -101,7 +94,7 @@ fn python_chess_moves_and_positions() {
 /// With the default draws a game ends at the first ply that the oracle flags.
 #[test]
 fn python_chess_draws() {
-    let data = read("oracles/chess.json.gz");
+    let data = document("oracles/chess");
     let mut ends = std::collections::BTreeMap::<String, u32>::new();
     for g in data["games"].as_array().unwrap() {
         let Ok(game) = load(&format!("chess(fen={})", g["start_fen"].as_str().unwrap())) else { continue };
@@ -129,27 +122,10 @@ fn python_chess_draws() {
     assert_eq!(ends.len(), 5, "{ends:?}");
 }
 
-fn perft(s: &dyn DynState, depth: u32) -> u64 {
-    let Turn::Seat(seat) = s.turn() else { return u64::from(depth == 0) };
-    if depth == 0 {
-        return 1;
-    }
-    let legal = legal_list(s, seat);
-    if depth == 1 {
-        return legal.len() as u64;
-    }
-    let mut next = s.boxed();
-    legal.into_iter().fold(0, |sum, a| {
-        next.copy_from(s);
-        next.play_unchecked(a);
-        sum + perft(&*next, depth - 1)
-    })
-}
-
 #[test]
 fn python_chess_perft() {
     let mut refused = 0;
-    for p in read("oracles/chess.json.gz")["perft"].as_array().unwrap() {
+    for p in document("oracles/chess")["perft"].as_array().unwrap() {
         let fen = p["fen"].as_str().unwrap();
         let nodes = p["nodes"].as_array().unwrap();
         if nodes[0] == 0 {
@@ -160,7 +136,7 @@ fn python_chess_perft() {
         }
         let game = endless(fen);
         for (i, n) in nodes.iter().enumerate() {
-            assert_eq!(perft(&*game.start(), i as u32 + 1), n.as_u64().unwrap(), "{fen} depth {}", i + 1);
+            assert_eq!(histories(&*game.start(), i + 1), n.as_u64().unwrap(), "{fen} depth {}", i + 1);
         }
     }
     assert_eq!(refused, 4);

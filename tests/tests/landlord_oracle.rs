@@ -3,16 +3,11 @@
 //! `vectors.rs`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use ludex_env::load;
-
-fn read(path: &str) -> Value {
-    let file = std::fs::File::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path)).unwrap();
-    serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap()
-}
+use ludex_tests::data::document;
 
 /// The texts of a list, or of one whose entries have further fields.
 fn texts(list: &Value) -> impl Iterator<Item = &str> {
@@ -21,7 +16,7 @@ fn texts(list: &Value) -> impl Iterator<Item = &str> {
 
 #[test]
 fn plays_are_those_of_botzone() {
-    let data = read("oracles/landlord.json.gz");
+    let data = document("oracles/landlord");
     let game = load("fight_the_landlord").unwrap();
     let (mut hands, mut plays) = (0, 0);
     for v in data["vectors"].as_array().unwrap() {

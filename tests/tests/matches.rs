@@ -103,6 +103,22 @@ async fn a_whole_game_against_the_servers_agent() {
 }
 
 #[tokio::test]
+async fn each_server_shows_the_commits_of_its_own_store() {
+    let (server, other) = (Server::start(|_| {}).await, Server::start(|_| {}).await);
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(json!({"game": "tic_tac_toe", "against": ["random"], "rated": true, "count": 1})).await;
+    bot.play(1, first).await;
+    let commits = async |server: &Server| -> f64 {
+        let (_, page) = server.get("/metrics").await;
+        let line = page.lines().find(|line| line.starts_with("ludex_store_commit_seconds_count"));
+        line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0.0)
+    };
+    assert!(commits(&server).await > commits(&other).await + 3.0);
+    server.stop().stopped().await;
+    other.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn the_queue_seats_who_waits_for_the_same() {
     let server = Server::start(|_| {}).await;
     let mut bots = Vec::new();

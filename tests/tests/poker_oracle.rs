@@ -1,22 +1,16 @@
 //! Poker against other programs: 20,000 pairs of hands of seven cards of phevaluator and treys, and 400 games of RLCard's
 //! no-limit hold'em, which LLMArena plays.
 
-use std::path::Path;
-
 use ludex_env::cards::{Hand, cards, strength::category};
 use ludex_env::erased::legal_list;
 use ludex_env::{Given, Turn, Viewer, load};
+use ludex_tests::data::document;
 use serde_json::{Value, json};
-
-fn oracle(name: &str) -> Value {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/oracles/{name}.json.gz"));
-    serde_json::from_reader(flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap())).unwrap()
-}
 
 /// The winner, both categories, and the order of all hands by the oracle's rank (1 the best).
 #[test]
 fn phevaluator_hands() {
-    let data = oracle("poker7");
+    let data = document("oracles/poker7");
     let mut by_rank = std::collections::BTreeMap::new();
     let mut pairs = 0;
     for v in data["vectors"].as_array().unwrap() {
@@ -44,7 +38,7 @@ fn phevaluator_hands() {
 #[test]
 fn phevaluator_questions() {
     let game = load("texas_holdem").unwrap();
-    for v in oracle("poker7")["vectors"].as_array().unwrap().iter().take(2_000) {
+    for v in document("oracles/poker7")["vectors"].as_array().unwrap().iter().take(2_000) {
         let answer = game.analyze(&json!({ "board": v[0], "hands": [v[1], v[2]] })).unwrap();
         let winners = [json!([0]), json!([1]), json!([0, 1])][v[3].as_u64().unwrap() as usize].clone();
         assert_eq!(answer, json!({ "winners": winners, "categories": [v[6], v[7]] }), "{v}");
@@ -56,7 +50,7 @@ fn phevaluator_questions() {
 fn rlcard_games() {
     let game = load("texas_holdem(preset=llmarena)").unwrap();
     let mut moves = 0;
-    for g in oracle("rlcard_holdem")["games"].as_array().unwrap() {
+    for g in document("oracles/rlcard_holdem")["games"].as_array().unwrap() {
         let number = |v: &Value| v.as_u64().unwrap();
         let first = (number(&g["dealer"]) + 1) % 2;
         let names =

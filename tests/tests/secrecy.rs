@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ludex_env::batch::BatchError;
 use ludex_env::check::scaled;
 use ludex_env::{
     BatchConfig, Draw, DynBatch, DynGame, DynState, DynView, GameRef, Outcomes, Stream, Turn, Unit, Viewer, games, load,
@@ -57,7 +56,7 @@ impl DynGame for Continued {
         self.game.analyze(question)
     }
 
-    fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, BatchError> {
+    fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, ludex_protocol::Refusal> {
         self.game.batch(config)
     }
 }

@@ -109,7 +109,7 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> Option<Mov
             let heard = || documents.then(|| understand(ask, view, &Given::Text(text.clone())).ok()).flatten();
             parsed.map(|a| Move::Id(a.into())).or_else(heard)
         }
-        Candidate::Document(document) if documents => understand(ask, view, &Given::Proposal(document.clone())).ok(),
+        Candidate::Document(document) if documents => understand(ask, view, &Given::Document(document.clone())).ok(),
         Candidate::Document(_) => None,
     }
 }

@@ -5,9 +5,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use futures_util::{SinkExt as _, StreamExt as _};
+use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
 use ludex_server::Config;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
@@ -36,26 +36,23 @@ impl Host {
         })
     }
 
-    /// A bare tokio-tungstenite server that answers the k-th message with `replies[k mod n]`. It serves one client at a
-    /// time, and looks at nothing else meanwhile: [`end`](Self::end) waits until that one is gone.
+    /// A bare tokio-tungstenite server that answers the k-th message of a connection with `replies[k mod n]`, and writes
+    /// once for all messages that are here already. It ends with its connections: [`end`](Self::end) waits for them.
     pub fn echo(replies: Vec<Bytes>) -> anyhow::Result<Self> {
         Self::start(None, |listener, mut stop| async move {
+            let mut connections = tokio::task::JoinSet::new();
             loop {
                 let (stream, _) = tokio::select! {
                     accepted = listener.accept() => accepted?,
-                    _ = &mut stop => return Ok(()),
+                    _ = &mut stop => break,
                 };
                 stream.set_nodelay(true)?;
-                let mut ws = tokio_tungstenite::accept_async(stream).await?;
-                let mut k = 0;
-                while let Some(Ok(message)) = ws.next().await {
-                    if message.is_close() {
-                        break;
-                    }
-                    ws.send(Message::Binary(replies[k].clone())).await?;
-                    k = (k + 1) % replies.len();
-                }
+                connections.spawn(echo(stream, replies.clone()));
             }
+            while let Some(ended) = connections.join_next().await {
+                ended??;
+            }
+            Ok(())
         })
     }
 
@@ -79,6 +76,23 @@ impl Host {
         let _ = self.stop.send(());
         self.thread.join().ok().context("the server panicked")?
     }
+}
+
+async fn echo(stream: TcpStream, replies: Vec<Bytes>) -> anyhow::Result<()> {
+    let mut ws = tokio_tungstenite::accept_async(stream).await?;
+    let mut replies = replies.iter().cycle();
+    while let Some(Ok(message)) = ws.next().await {
+        let mut next = Some(message);
+        while let Some(message) = next {
+            if message.is_close() {
+                return Ok(());
+            }
+            ws.feed(Message::Binary(replies.next().context("no reply")?.clone())).await?;
+            next = ws.next().now_or_never().flatten().transpose()?;
+        }
+        ws.flush().await?;
+    }
+    Ok(())
 }
 
 /// Puts threads of this process on CPUs with `taskset`: those that serve on `serving`, all others on `asking`. False

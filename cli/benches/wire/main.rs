@@ -1,6 +1,6 @@
 //! What the wire costs. Prints figures and writes nothing.
 //!
-//! `cargo bench -p ludex-server --bench wire [-- [round] [batched] [matches] [idle] [--seconds S]]`; all four parts
+//! `cargo bench -p ludex-cli --bench wire [-- [round] [batched] [matches] [idle] [--seconds S]]`; all four parts
 //! without a name. The server runs in this process, on threads of its own (one worker), but for `idle`, where it is a
 //! process of its own so that its memory can be told from the clients'. The clients share one thread.
 

@@ -1,11 +1,14 @@
-//! Acts over many connections at once, each with several matches of tic_tac_toe against `random`.
+//! Acts over many connections at once, each with several matches of tic_tac_toe against `random`; and as many messages
+//! under way on as many connections of a bare echo.
 
 use std::time::{Duration, Instant};
 
 use ludex_env::Stream;
 use ludex_protocol::client::{Act, Join};
-use ludex_protocol::{ClientMessage, Encoding};
+use ludex_protocol::server::Accepted;
+use ludex_protocol::{ClientMessage, Encoding, ServerMessage};
 use serde::Deserialize;
+use tokio_tungstenite::tungstenite::Bytes;
 
 use crate::host::Host;
 use crate::link::Link;
@@ -33,7 +36,49 @@ pub async fn run(span: Duration) -> anyhow::Result<()> {
         );
         host.end()?;
     }
+    let echoed = echo(span).await?;
+    println!(
+        "matches: {CONNECTIONS} connections of a bare echo, {SLOTS} messages under way on each: {echoed:.0} trips/s"
+    );
     Ok(())
+}
+
+/// Trips per second of messages of the size of an act, answered by one of the size of its answer.
+async fn echo(span: Duration) -> anyhow::Result<f64> {
+    let act = Act { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4u32.into()), ..Act::default() };
+    let act = Bytes::from(Encoding::MsgPack.encode_client(Some(1 << 10), &ClientMessage::Act(Box::new(act)))?);
+    let text = "x(1,1)".to_owned();
+    let accepted = Accepted { match_id: "m_0123456789ab".into(), turn: 3, action: Some(4), text, bank_ms: 0 };
+    let accepted = Encoding::MsgPack.encode_server(Some(1 << 10), &ServerMessage::Accepted(accepted))?;
+    let host = Host::echo(vec![accepted.into()])?;
+    let mut links = Vec::new();
+    for _ in 0..CONNECTIONS {
+        links.push(Link::bare(host.address, false).await?);
+    }
+    let from = Instant::now() + WARM;
+    let all = links.into_iter().map(|link| trips(link, act.clone(), from, from + span));
+    let count: u32 = futures_util::future::try_join_all(all).await?.into_iter().sum();
+    host.end()?;
+    Ok(f64::from(count) / span.as_secs_f64())
+}
+
+/// Sends `act` again for each answer until `to`; the answers after `from`.
+async fn trips(mut link: Link, act: Bytes, from: Instant, to: Instant) -> anyhow::Result<u32> {
+    for _ in 0..SLOTS {
+        link.feed(act.clone()).await?;
+    }
+    link.flush().await?;
+    let mut count = 0;
+    while Instant::now() < to {
+        let mut frame = Some(link.next().await?);
+        while frame.is_some() {
+            count += u32::from(Instant::now() >= from);
+            link.feed(act.clone()).await?;
+            frame = link.ready()?;
+        }
+        link.flush().await?;
+    }
+    Ok(count)
 }
 
 /// What a bot reads of a message.

@@ -39,7 +39,7 @@ enum What {
         /// The name
         name: String,
     },
-    /// Compile bots, let each play against itself and against random, and report failures with their reasons; of a language
+    /// Compile bots, let each play against itself and against random, and report failures with their reasons; for a language
     /// model, check the endpoint
     Check {
         /// A bot's file, a folder of bots, a name, or an agent, e.g. "mcts sims=100"

@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// An agent; give two for one run, or one for each of two runs [default: the first agent of each run]
     #[arg(long = "agent", value_name = "NAME")]
     agents: Vec<String>,
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// Folder that holds the runs

@@ -11,7 +11,7 @@ use ludex_conformance::server::{Plan, check};
 pub(super) struct Args {
     /// The server, e.g. ws://127.0.0.1:7878
     url: String,
-    /// The token for the server [default: LUDEX_TOKEN of the environment]
+    /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
     /// The name to play under [default: the token's name, without a token "conformance"]

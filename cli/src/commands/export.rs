@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// sgf: verified games of Go, gomoku and reversi
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// File to write; an existing file is replaced, and an export of a run gets a data card beside it [default: standard output]

@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// Play rated matches
     #[arg(long)]
     rated: bool,
-    /// The token for the server [default: LUDEX_TOKEN of the environment]
+    /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
     /// A tournament's ticket

@@ -1,4 +1,5 @@
-//! What commands over records share: files, else the store; the game that is meant; what counts.
+//! What commands over records share: where records come from (files, or the store), which game is meant, and which
+//! records count.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -23,8 +24,8 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input); without any, the store. `export` and `verify` take
-    /// a run too: its name below DATA/runs, or its folder
+    /// Files of records, one JSON object per line (- for standard input) [default: the store]; `export` and `verify` also take
+    /// a run: its name below DATA/runs, or its folder
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
@@ -32,7 +33,7 @@ pub(super) struct From {
 }
 
 impl From {
-    /// Everything that is there; lines that are no record are named in `refused`.
+    /// Every record; lines that are not records are in `refused`.
     pub(super) fn read(&self) -> anyhow::Result<Lines> {
         if self.files.is_empty() {
             return in_store(&self.data, async |store| of_store(&store, &MatchFilter::default()).await)
@@ -45,8 +46,8 @@ impl From {
         Ok(lines)
     }
 
-    /// Verifies everything that is there while it is read, as far as it is of the game: `each` gets the results; what
-    /// was refused, in the order of reading.
+    /// Verifies records while they are read, those of the game `which` if there is one. `each` gets the results.
+    /// Returns what was refused, in the order of reading.
     pub(super) fn verify(
         &self,
         which: Option<&Which>,
@@ -66,7 +67,7 @@ impl From {
             verify_store(&self.data, |lines| verifier.verify_stream(lines, wanted, judged))
                 .with_context(|| format!("no file was named, and {} cannot be read", self.data.display()))?;
         } else {
-            // What is wrong with a file's name is told before anything is read.
+            // A wrong file name is an error before anything is read.
             self.files.iter().filter(|file| *file != STANDARD_INPUT).try_for_each(|file| check(file))?;
             verifier.verify_stream(self.files.iter().flat_map(|file| lines_of(file)), wanted, judged);
         }
@@ -74,10 +75,10 @@ impl From {
         Ok(refused)
     }
 
-    /// The run that is named, if one argument alone is and it is no file of records.
+    /// The run that is named, if there is exactly one argument and it is not a file of records.
     ///
     /// # Errors
-    /// When the run cannot be read, or a bare name means neither a run nor a file.
+    /// The run cannot be read, or a bare name is neither a run nor a file.
     pub(super) fn run(&self) -> anyhow::Result<Option<Archive>> {
         let [name] = self.files.as_slice() else { return Ok(None) };
         let Some(text) = name.to_str() else { return Ok(None) };
@@ -176,7 +177,7 @@ fn verify_store(
     Ok(closed?)
 }
 
-/// Does something with the store in `folder`, beside the server that may own it.
+/// Does something with the store in `folder`, even while a server owns it.
 pub(super) fn in_store<T>(folder: &Path, work: impl AsyncFnOnce(Store) -> anyhow::Result<T>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -212,10 +213,10 @@ pub(super) async fn of_store(store: &Store, filter: &MatchFilter) -> anyhow::Res
     }
 }
 
-/// Which game is meant: a game string with parameters means these parameters, a name alone any.
+/// Which game is meant: a game string with parameters means these parameters, a plain name means any.
 pub(super) struct Which {
     id: String,
-    /// The game with its parameters, where the text gave some.
+    /// The game with its parameters, if the text gave some.
     exactly: Option<GameRef>,
 }
 
@@ -245,7 +246,7 @@ impl Which {
     }
 }
 
-/// Verifies what was read, showing progress; those that are of the game, and what was refused.
+/// Verifies what was read and shows progress: the true records that are of the game, and what was refused.
 pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified>, Vec<Refused>) {
     if let Some(which) = which {
         lines.found.retain(|f| which.is_of(&f.parts));
@@ -256,10 +257,10 @@ pub(super) fn verified(mut lines: Lines, which: Option<&Which>) -> (Vec<Verified
     (good, [lines.refused, untrue].concat())
 }
 
-/// Which records count, and against what they are rated.
+/// Which records count, and which ratings are constants.
 #[derive(clap::Args)]
 pub(super) struct Rated {
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// Count unrated records too, such as those of `ludex match`
@@ -285,7 +286,7 @@ impl Rated {
         Ok(Options { fixed: (!fixed.is_empty()).then_some(fixed), unrated: self.unrated, ..Options::default() })
     }
 
-    /// The results of the records that were found true, and what was refused; an error if nothing counts.
+    /// The results of the true records, and what was refused; an error if nothing counts.
     pub(super) fn read(&self, from: &From, options: &Options) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
         let which = Which::parse(self.game.as_deref())?;
         let mut good = Vec::new();
@@ -323,7 +324,7 @@ impl Rated {
     }
 }
 
-/// Names on standard error what is left out.
+/// Lists on standard error what is left out.
 pub(super) fn warn(refused: &[Refused]) {
     refused.iter().for_each(|r| eprintln!("ludex: left out: {r}"));
 }

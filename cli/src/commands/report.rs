@@ -18,7 +18,7 @@ pub(super) struct Args {
     from: records::From,
     #[command(flatten)]
     rated: records::Rated,
-    /// Folder to write into; made if it is missing, files of the same name are replaced
+    /// Folder to write into; it is created if missing, and files of the same name are replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Heading of the page

@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Only this game; with parameters, only these
+    /// Only this game; if parameters are given, only with these
     #[arg(long)]
     game: Option<String>,
     /// Only this episode

@@ -14,7 +14,7 @@ use super::{print, records};
 pub(super) struct Args {
     #[command(flatten)]
     from: records::From,
-    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}; of a run also {calls, cut, unfinished}
+    /// Print one JSON document: {verified, refused: [{file, line, episode, message}]}; for a run also {calls, cut, unfinished}
     #[arg(long)]
     json: bool,
 }

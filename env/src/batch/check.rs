@@ -1,19 +1,20 @@
 //! What is checked before anything moves.
 
+use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
 
-use super::episode::{Batch, KEPT_MASK, Rows, Status};
-use super::{Autoreset, BatchCode, BatchError, DynBatch, OnIllegal};
-use crate::erased::held;
+use super::episode::{Envs, KEPT_MASK, Rows, Status};
+use super::{Autoreset, DynBatch, OnIllegal};
 use crate::game::{Action, Game, Outcomes, Seat, SeatSet, Turn};
+use crate::typed::held;
 
-impl<G: Game> Batch<G> {
-    pub(super) fn over(&self, i: usize, at: usize) -> BatchError {
+impl<G: Game> Envs<G> {
+    pub(super) fn over(&self, i: usize, at: usize) -> Refusal {
         let message = match self.hot[i].status {
             Status::New => format!("environment {i} was never reset: reset it first"),
             _ => format!("environment {i} is finished: reset it first"),
         };
-        BatchError { at: Some(at), got: (i as u64).into(), ..BatchError::new(BatchCode::EnvOver, "actions", message) }
+        Refusal::new(ErrorCode::EnvOver, message).path("actions").at(at).got(i as u64)
     }
 
     fn is_legal(&self, i: usize, seat: Seat, a: i32) -> bool {
@@ -29,7 +30,7 @@ impl<G: Game> Batch<G> {
     }
 
     /// Checks all rows of ids before anything moves; positions and seats of offenders where illegal actions lose.
-    pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, BatchError> {
+    pub(super) fn check_all(&self, rows: Rows<'_>, actions: &[i32]) -> Result<Vec<(usize, Seat)>, Refusal> {
         let mut offenders = Vec::new();
         for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
             if !self.shown_legal(i, row)
@@ -41,7 +42,7 @@ impl<G: Game> Batch<G> {
         Ok(offenders)
     }
 
-    pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> BatchError {
+    pub(super) fn illegal(&self, i: usize, seat: Option<Seat>, a: i32, at: usize) -> Refusal {
         let state = held(&self.of, self.hot[i].state.clone());
         let spec = &self.of.spec;
         let (why, allowed): (String, Value) = match seat {
@@ -49,15 +50,15 @@ impl<G: Game> Batch<G> {
                 let mut outcomes = Outcomes::new();
                 state.chance(&mut outcomes);
                 let ids: Vec<Action> = outcomes.items().iter().map(|o| o.0).collect();
-                (format!("{a} is no outcome of this chance node"), ids.into())
+                (format!("{a} is not an outcome of this chance node"), ids.into())
             }
             Some(_) if a < 0 || a as usize >= self.actions => {
-                (format!("{a} is no action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))
+                (format!("{a} is not an action of {} (0..{})", spec.game, spec.actions), self.allowed(i, seat))
             }
             Some(p) => (self.of.game.why_not(&self.hot[i].state, p, a as u32), self.allowed(i, seat)),
         };
-        let e = BatchError::new(BatchCode::IllegalAction, "actions", format!("environment {i}: {why}"));
-        BatchError { at: Some(at), got: a.into(), allowed, ..e }
+        let e = Refusal::new(ErrorCode::IllegalAction, format!("environment {i}: {why}")).path("actions");
+        e.at(at).got(a).allowed(allowed)
     }
 
     pub(super) fn allowed(&self, i: usize, seat: Option<Seat>) -> Value {
@@ -65,13 +66,13 @@ impl<G: Game> Batch<G> {
         if let Some(seat) = seat {
             self.of.game.legal(&self.hot[i].state, seat, &mut legal);
         }
-        // A refusal stays small: thousands of ids help nobody.
+        // A list of thousands of ids would help nobody.
         legal.truncate(KEPT_MASK as usize);
         legal.into()
     }
 
     /// Checks one row of ids. `Ok(Some(seat))` names an offender where illegal actions lose.
-    pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, BatchError> {
+    pub(super) fn check(&self, i: usize, at: usize, row: &[i32]) -> Result<Option<Seat>, Refusal> {
         let h = &self.hot[i];
         if row.iter().all(|&a| a == -1) {
             return if h.status == Status::New { Err(self.over(i, at)) } else { Ok(None) };
@@ -115,12 +116,9 @@ impl<G: Game> Batch<G> {
         }
         for (c, &a) in row.iter().enumerate() {
             if a != -1 && !used.has(c) {
-                let e = BatchError::new(
-                    BatchCode::IllegalAction,
-                    "actions",
-                    format!("environment {i}: seat {c} does not act, its column holds -1"),
-                );
-                return Err(BatchError { at: Some(at), got: a.into(), allowed: (-1).into(), ..e });
+                let message = format!("environment {i}: seat {c} does not act, its column holds -1");
+                let e = Refusal::new(ErrorCode::IllegalAction, message).path("actions");
+                return Err(e.at(at).got(a).allowed(-1));
             }
         }
         Ok(None)

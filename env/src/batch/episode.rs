@@ -1,18 +1,20 @@
-//! One row of a batch: its state, its episode, and whoever plays it besides the client.
+//! One row of a batch: its state, its episode, and the players besides the client.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use ludex_protocol::spec::{RewardModel, TensorSpec};
+use ludex_protocol::batch::{Batch, Ended};
+use ludex_protocol::spec::RewardModel;
+use ludex_protocol::{ErrorCode, Refusal};
 
+use super::answer::Shape;
 use super::show::Eye;
-use super::{BatchCode, BatchConfig, BatchError, Layout, Observer, Player, Rotate, check_seats, forfeit};
-use crate::columns::{Columns, obs_spec};
+use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
 use crate::draw::{Draw, scale};
-use crate::erased::{Loaded, held};
 use crate::game::{Action, Game, Outcomes, Seat, Turn};
 use crate::policy::{AgentKey, Ask, Policy};
+use crate::typed::{Loaded, held};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
@@ -50,7 +52,7 @@ pub(super) struct Cold {
     /// Rotation: seat k is played by entry (k + shift) mod P.
     pub(super) shift: usize,
     pub(super) said: Vec<Value>,
-    /// Returns at the client's last action.
+    /// Returns at the client's last action, in games that reward steps.
     pub(super) base: Vec<f64>,
     /// Returns that a forfeit fixed.
     pub(super) forfeit: Option<Vec<f64>>,
@@ -67,8 +69,8 @@ const SKIP_LIMIT: u32 = 1_000;
 /// Up to this many actions the masks of a batch are kept for the legality check of the next step.
 pub(super) const KEPT_MASK: u32 = 512;
 
-/// A typed batch.
-pub(crate) struct Batch<G: Game> {
+/// The environments of a batch, typed.
+pub(crate) struct Envs<G: Game> {
     pub(super) of: Arc<Loaded<G>>,
     pub(super) config: BatchConfig,
     /// Who plays the episodes that begin from now on; empty = every seat is the client's.
@@ -77,8 +79,8 @@ pub(crate) struct Batch<G: Game> {
     pub(super) client_seats: usize,
     pub(super) players: usize,
     pub(super) actions: usize,
-    pub(super) obs_bytes: usize,
-    pub(super) info_bytes: usize,
+    /// Of the answers.
+    pub(super) shape: Shape,
     pub(super) hot: Vec<Hot<G::State>>,
     pub(super) cold: Vec<Cold>,
     /// Masks of the acting seats as last shown, `count * actions` bytes, where they are kept.
@@ -86,47 +88,44 @@ pub(crate) struct Batch<G: Game> {
     pub(super) keep_masks: bool,
     /// Whether nothing can happen between two actions of the client but the end.
     pub(super) plain: bool,
+    /// Whether chance is drawn here.
+    pub(super) draws: bool,
     /// Whether returns can be other than zero before the end.
     pub(super) step_rewards: bool,
+    /// Rows in which an episode is to begin, and their positions in the answer.
+    pub(super) due: Vec<(u32, u32)>,
     pub(super) outcomes: Outcomes,
     pub(super) scratch: Vec<Action>,
     /// Views of the answer that is being written.
     pub(super) eyes: Vec<Eye>,
-    /// Last positions of episodes that are reset in the step that ends them, and the views of them.
+    /// Last positions of episodes that are reset in the step that ends them, the views of them, and what the answer says.
     pub(super) ended: Vec<G::State>,
     pub(super) last_eyes: Vec<Eye>,
+    pub(super) last: Ended,
+    /// Episodes that ended in this call, where they are recorded.
+    pub(super) episodes: Vec<Episode>,
 }
 
-impl<G: Game> Batch<G> {
-    pub(crate) fn new(of: Arc<Loaded<G>>, config: BatchConfig) -> Result<Self, BatchError> {
+impl<G: Game> Envs<G> {
+    pub(crate) fn new(of: Arc<Loaded<G>>, config: BatchConfig) -> Result<Self, Refusal> {
         let spec = &of.spec;
         let players = spec.players as usize;
         if config.count == 0 {
-            return Err(BatchError::new(BatchCode::BadField, "count", "count must be at least 1"));
+            return Err(Refusal::new(ErrorCode::BadField, "count must be at least 1").path("count"));
         }
         if config.max_steps == Some(0) {
-            return Err(BatchError::new(BatchCode::BadField, "max_steps", "max_steps must be at least 1"));
+            return Err(Refusal::new(ErrorCode::BadField, "max_steps must be at least 1").path("max_steps"));
         }
         check_seats(&config.seats, players)?;
-        let v = &config.views;
-        let lacks = |what: &str| {
-            let e = BatchError::new(BatchCode::BadField, "views", format!("{} has no view {what:?}", spec.game));
-            Err(BatchError { got: what.into(), ..e })
-        };
-        if v.tensor && spec.views.tensor.is_none() {
-            return lacks("tensor");
+        let facts = of.game.facts();
+        if config.layout == Layout::OpenSpiel && facts.openspiel.is_none() {
+            let message = format!("{} has no layout \"openspiel\"", spec.game);
+            return Err(Refusal::new(ErrorCode::BadField, message).path("layout"));
         }
-        if v.info && spec.views.info.is_none() {
-            return lacks("info");
-        }
-        if config.layout == Layout::OpenSpiel && of.game.facts().openspiel.is_none() {
-            return Err(BatchError::new(
-                BatchCode::BadField,
-                "layout",
-                format!("{} has no layout \"openspiel\"", spec.game),
-            ));
-        }
-        let obs_bytes = obs_spec(spec, &of.game.facts(), config.layout).map_or(0, |t| t.bytes());
+        let client_seats = client_seats(&config, players);
+        let shape = Shape::new(spec, &facts, &config, client_seats == 1).map_err(|view| {
+            Refusal::new(ErrorCode::BadField, format!("{} has no view {view:?}", spec.game)).path("views").got(view)
+        })?;
         let keep_masks = spec.actions <= KEPT_MASK && config.observer == Observer::Acting;
         let start = Hot {
             state: of.game.start(),
@@ -148,23 +147,26 @@ impl<G: Game> Batch<G> {
             turns: vec![0; players],
             seeded: false,
         };
-        Ok(Batch {
+        Ok(Envs {
             players,
             actions: spec.actions as usize,
-            obs_bytes,
-            info_bytes: spec.views.info.as_ref().and_then(|t| t.values().next()).map_or(0, TensorSpec::bytes),
+            shape,
             hot: vec![start; config.count],
             cold: (0..config.count).map(cold).collect(),
             masks: if keep_masks { vec![0; config.count * spec.actions as usize] } else { Vec::new() },
             keep_masks,
-            plain: seats.is_empty() && (spec.max_chance == 0 || config.client_chance),
+            plain: seats.is_empty() && (spec.max_chance == 0 || config.chance == ChanceBy::Client),
+            draws: spec.max_chance > 0 && config.chance == ChanceBy::Server,
             step_rewards: spec.rewards == RewardModel::Step,
+            due: Vec::new(),
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
             eyes: Vec::new(),
             ended: Vec::new(),
             last_eyes: Vec::new(),
-            client_seats: client_seats(&config, players),
+            last: Ended::default(),
+            episodes: Vec::new(),
+            client_seats,
             seats,
             of: of.clone(),
             config,
@@ -200,7 +202,7 @@ impl<G: Game> Batch<G> {
         (0..self.players).find(|&seat| self.player(i, seat).is_none())
     }
 
-    pub(super) fn rows<'r>(&self, rows: Option<&'r [u32]>) -> Result<Rows<'r>, BatchError> {
+    pub(super) fn rows<'r>(&self, rows: Option<&'r [u32]>) -> Result<Rows<'r>, Refusal> {
         let count = self.hot.len();
         match rows {
             None => Ok(Rows::All(count)),
@@ -210,13 +212,9 @@ impl<G: Game> Batch<G> {
                     let twice = seen.get_mut(i as usize).map(|s| std::mem::replace(s, true));
                     if twice != Some(false) {
                         let what = if twice.is_none() { "does not exist" } else { "is named twice" };
-                        let e = BatchError::new(BatchCode::BadField, "envs", format!("environment {i} {what}"));
-                        return Err(BatchError {
-                            at: Some(at),
-                            got: i.into(),
-                            allowed: format!("0..{count}, each once").into(),
-                            ..e
-                        });
+                        let e =
+                            Refusal::new(ErrorCode::BadField, format!("environment {i} {what}")).path("envs").at(at);
+                        return Err(e.got(i).allowed(format!("0..{count}, each once")));
                     }
                 }
                 Ok(Rows::Some(list))
@@ -224,21 +222,46 @@ impl<G: Game> Batch<G> {
         }
     }
 
-    /// Starts the next episode of row `i`, going on while episodes end before the client can act.
-    pub(super) fn begin(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
+    /// Starts an episode in every row that is due, in loops of one kind each: rows have nothing to do with each other, so
+    /// the processor works on several at once.
+    ///
+    /// # Errors
+    /// The first row whose episodes end before the client can act, again and again. The other rows have begun.
+    pub(super) fn begin_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
+        let mut due = std::mem::take(&mut self.due);
+        due.iter().for_each(|&(i, _)| self.fresh(i as usize));
+        if self.draws {
+            for &(i, _) in &due {
+                self.cold[i as usize].draw.make_key();
+            }
+            due.iter().for_each(|&(i, _)| self.cold[i as usize].draw.compute());
+        }
+        let mut done = Ok(());
+        for (i, pos) in due.drain(..) {
+            let begun = self.begin(i as usize, pos as usize, out);
+            done = done.and(begun);
+        }
+        self.due = due;
+        done
+    }
+
+    /// Plays the new episode of row `i` up to the client's turn, and further ones while episodes end before it.
+    fn begin(&mut self, i: usize, pos: usize, out: &mut Batch) -> Result<(), Refusal> {
         for _ in 0..SKIP_LIMIT {
-            self.fresh(i);
             if self.advance(i) {
                 return Ok(());
             }
             let mut returns = vec![0.0; self.players];
             self.returns(i, &mut returns);
-            out.skip(pos, &returns);
-            self.keep(i, out);
+            let skipped = out.skipped.get_or_insert_default();
+            skipped.at.push(pos as u32);
+            skipped.returns.extend_from_slice(&returns);
+            self.keep(i);
             self.next_episode(i);
+            self.fresh(i);
         }
         let message = format!("environment {i}: {SKIP_LIMIT} episodes in a row ended before the client could act");
-        Err(BatchError::new(BatchCode::Limit, "envs", message))
+        Err(Refusal::new(ErrorCode::Limit, message).path("envs"))
     }
 
     pub(super) fn next_episode(&mut self, i: usize) {
@@ -247,7 +270,7 @@ impl<G: Game> Batch<G> {
         self.hot[i].episode = draw.episode() as u32;
     }
 
-    /// The first position under the row's draw. Who moves is settled by [`Batch::advance`].
+    /// The first position under the row's draw. Who moves is settled by [`Envs::advance`].
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;
         let c = &mut self.cold[i];
@@ -256,10 +279,12 @@ impl<G: Game> Batch<G> {
         (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
         h.history.clear();
         c.said.clear();
-        c.base.fill(0.0);
+        if self.step_rewards {
+            c.base.fill(0.0);
+        }
         c.forfeit = None;
-        c.seeded = !self.config.client_chance;
-        if !self.plain {
+        c.seeded = self.config.chance == ChanceBy::Server;
+        if !self.seats.is_empty() {
             c.turns.fill(0);
             c.seats = self.seats.clone();
         }
@@ -273,34 +298,44 @@ impl<G: Game> Batch<G> {
         };
     }
 
-    /// Plays on until the client is to act or the episode is over; whether it goes on.
-    #[inline]
+    /// Plays on until the client is to act or the episode is over; whether the episode continues.
+    #[inline(always)]
     pub(super) fn advance(&mut self, i: usize) -> bool {
-        loop {
-            let h = &mut self.hot[i];
-            let turn = self.of.game.turn(&h.state);
-            h.to_move = turn.code();
-            if turn == Turn::Over {
-                h.status = Status::Terminated;
+        let turn = self.of.game.turn(&self.hot[i].state);
+        self.settle(i, turn) && (self.plain || self.play_on(i, turn))
+    }
+
+    /// Writes who moves in row `i`, where the rules say `turn`; whether the episode continues.
+    #[inline(always)]
+    fn settle(&mut self, i: usize, turn: Turn) -> bool {
+        let h = &mut self.hot[i];
+        h.to_move = turn.code();
+        if turn == Turn::Over {
+            h.status = Status::Terminated;
+            return false;
+        }
+        if self.config.max_steps.is_some_and(|max| h.length >= max) {
+            (h.status, h.to_move) = (Status::Truncated, Turn::Over.code());
+            return false;
+        }
+        true
+    }
+
+    /// Makes the moves of chance and of the server's agents until the client is to act; whether the episode continues.
+    fn play_on(&mut self, i: usize, mut turn: Turn) -> bool {
+        while self.server_moves(i, turn) {
+            turn = self.of.game.turn(&self.hot[i].state);
+            if !self.settle(i, turn) {
                 return false;
-            }
-            if self.config.max_steps.is_some_and(|max| h.length >= max) {
-                (h.status, h.to_move) = (Status::Truncated, Turn::Over.code());
-                return false;
-            }
-            if self.plain {
-                return true;
-            }
-            if !self.server_moves(i) {
-                return self.hot[i].status == Status::Live;
             }
         }
+        self.hot[i].status == Status::Live
     }
 
     /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
-    fn server_moves(&mut self, i: usize) -> bool {
-        match self.turn(i) {
-            Turn::Chance if !self.config.client_chance => {
+    fn server_moves(&mut self, i: usize, turn: Turn) -> bool {
+        match turn {
+            Turn::Chance if self.config.chance == ChanceBy::Server => {
                 self.outcomes.clear();
                 self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
                 let a = self.cold[i].draw.pick(&self.outcomes).unwrap_or(0);
@@ -367,7 +402,7 @@ impl<G: Game> Batch<G> {
         h.length += 1;
         h.last = seat as i8;
         h.history.push(entry);
-        if !self.plain {
+        if !self.seats.is_empty() {
             self.cold[i].turns[seat] += 1;
         }
     }

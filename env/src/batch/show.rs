@@ -2,11 +2,14 @@
 
 use serde_json::Value;
 
-use super::episode::{Batch, Rows, Status};
-use super::{Layout, Observer};
-use crate::columns::{Columns, Final, MaskForm};
-use crate::erased::held;
+use ludex_protocol::Tensors;
+use ludex_protocol::batch::{Batch, Ended, Mask};
+
+use super::answer::{bytes_of, put_chance, put_legal, put_mask};
+use super::episode::{Envs, Rows, Status};
+use super::{Layout, MaskForm, Observer};
 use crate::game::{Game, Seat, Turn, Viewer};
+use crate::typed::held;
 
 /// A seat, and the row that it looks at.
 #[derive(Clone, Copy)]
@@ -37,7 +40,23 @@ struct ViewColumns<'a> {
     text: &'a mut [String],
 }
 
-impl<G: Game> Batch<G> {
+impl<'a> ViewColumns<'a> {
+    fn of(
+        obs: &'a mut Option<Tensors>,
+        info: &'a mut Option<Tensors>,
+        structure: &'a mut Option<Vec<Value>>,
+        text: &'a mut Option<Vec<String>>,
+    ) -> Self {
+        ViewColumns {
+            obs: bytes_of(obs),
+            info: bytes_of(info),
+            structure: structure.as_deref_mut().unwrap_or_default(),
+            text: text.as_deref_mut().unwrap_or_default(),
+        }
+    }
+}
+
+impl<G: Game> Envs<G> {
     /// Whose view row `i` shows.
     #[inline]
     pub(super) fn viewer(&self, i: usize) -> Seat {
@@ -68,41 +87,45 @@ impl<G: Game> Batch<G> {
     }
 
     /// Sizes the columns for `rows` rows. Rewards and flags are zero until something happens in a row.
-    pub(super) fn prepare(&mut self, rows: usize, out: &mut Columns) {
-        out.prepare(rows, &self.of.spec, &self.config, [self.obs_bytes, self.info_bytes], self.client_seats == 1);
+    pub(super) fn prepare(&mut self, rows: usize, out: &mut Batch) {
+        if let Some(ended) = out.ended.take() {
+            self.last = ended;
+        }
+        self.shape.prepare(rows, out);
+        self.shape.clear_ended(&mut self.last);
         self.ended.clear();
         self.last_eyes.clear();
+        self.episodes.clear();
     }
 
-    /// Writes the rewards of row `i` since the client's last action.
-    pub(super) fn write_reward(&mut self, i: usize, pos: usize, out: &mut Columns) {
-        let p = self.players;
-        let mut now = [0.0; 16];
-        self.returns(i, &mut now[..p]);
-        let rewards = &mut out.reward[pos * p..(pos + 1) * p];
-        for ((reward, base), now) in rewards.iter_mut().zip(&mut self.cold[i].base).zip(now) {
-            *reward = (now - *base) as f32;
+    /// Writes the rewards of row `i` since the client's last action, where its returns are `now`.
+    pub(super) fn write_reward(&mut self, i: usize, pos: usize, now: &[f64], out: &mut Batch) {
+        let from = pos * now.len();
+        if !self.step_rewards {
+            return (from..).zip(now).for_each(|(at, &now)| out.reward.set(at, now as f32));
+        }
+        for ((at, base), &now) in (from..).zip(&mut self.cold[i].base).zip(now) {
+            out.reward.set(at, (now - *base) as f32);
             *base = now;
         }
     }
 
     /// Writes whether the episode of row `i` is over.
-    pub(super) fn write_flags(&self, i: usize, pos: usize, out: &mut Columns) {
-        out.terminated[pos] = u8::from(self.hot[i].status == Status::Terminated);
-        out.truncated[pos] = u8::from(self.hot[i].status == Status::Truncated);
+    pub(super) fn write_flags(&self, i: usize, pos: usize, out: &mut Batch) {
+        out.terminated.set(pos, u8::from(self.hot[i].status == Status::Terminated));
+        out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
     /// Tells the end of row `i` before a reset in the same step. Its views are written with those of the others, later.
-    pub(super) fn write_last(&mut self, i: usize, pos: usize, out: &mut Columns) {
-        let last = &mut out.last;
+    pub(super) fn write_last(&mut self, i: usize, pos: usize, returns: &[f64]) {
+        let only = self.only_seat(i);
+        let last = &mut self.last;
         last.at.push(pos as u32);
         last.length.push(self.hot[i].length);
-        if let Some(only) = self.only_seat(i) {
-            last.seat.push(only as i8);
+        last.returns.extend_from_slice(returns);
+        if let (Some(seats), Some(only)) = (&mut last.seat, only) {
+            seats.push(only as i8);
         }
-        let from = last.returns.len();
-        last.returns.resize(from + self.players, 0.0);
-        self.returns(i, &mut last.returns[from..]);
         let mut eyes = std::mem::take(&mut self.last_eyes);
         self.look(i, self.ended.len(), &mut eyes);
         self.last_eyes = eyes;
@@ -111,57 +134,65 @@ impl<G: Game> Batch<G> {
 
     /// Writes what is about the episodes that `rows` are in now and the views of those that ended, and keeps the masks
     /// for the next check.
-    pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Columns) {
+    pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Batch) {
         let p = self.players;
         let mut eyes = std::mem::take(&mut self.eyes);
         eyes.clear();
-        let told = out.to_move.iter_mut().zip(&mut out.length).zip(&mut out.episode);
+        let told = out.to_move.as_bytes_mut().iter_mut();
+        let told =
+            told.zip(out.length.as_bytes_mut().as_chunks_mut().0).zip(out.episode.as_bytes_mut().as_chunks_mut().0);
         for (((to_move, length), episode), i) in told.zip(rows.iter()) {
             let h = &self.hot[i];
-            (*to_move, *length, *episode) = (h.to_move, h.length, h.episode);
+            (*to_move, *length, *episode) = (h.to_move as u8, h.length.to_le_bytes(), h.episode.to_le_bytes());
             self.look(i, i, &mut eyes);
         }
-        for (seat, i) in out.seat.iter_mut().zip(rows.iter()) {
-            *seat = self.only_seat(i).unwrap_or(0) as i8;
-        }
-        if self.config.views.returns {
-            for (sums, i) in out.returns.chunks_exact_mut(p).zip(rows.iter()) {
-                self.returns(i, sums);
+        if let Some(seats) = &mut out.seat {
+            for (pos, i) in rows.iter().enumerate() {
+                seats.set(pos, self.only_seat(i).unwrap_or(0) as i8);
             }
         }
-        if self.config.client_chance {
+        if let Some(returns) = &mut out.returns {
+            let mut sums = [0.0; 16];
+            for (pos, i) in rows.iter().enumerate() {
+                self.returns(i, &mut sums[..p]);
+                sums[..p].iter().enumerate().for_each(|(k, &sum)| returns.set(pos * p + k, sum));
+            }
+        }
+        if let Some(chance) = &mut out.chance {
             for i in rows.iter() {
                 self.outcomes.clear();
                 if self.hot[i].to_move == Turn::Chance.code() {
                     self.of.game.chance(&self.hot[i].state, &mut self.outcomes);
                 }
-                out.put_chance(&self.outcomes);
+                put_chance(chance, &self.outcomes);
             }
         }
-        let Columns { obs, info, structure, text, .. } = out;
-        self.write_views(|row| &self.hot[row].state, &eyes, ViewColumns { obs, info, structure, text });
-        self.write_last_views(&mut out.last);
+        self.write_views(
+            |row| &self.hot[row].state,
+            &eyes,
+            ViewColumns::of(&mut out.obs, &mut out.info, &mut out.structure, &mut out.text),
+        );
         if self.keep_masks {
             self.show_kept_masks(&eyes, rows, out);
-        } else if self.config.mask != MaskForm::None {
+        } else if self.shape.mask != MaskForm::None {
             self.show_masks(&eyes, out);
         }
         self.eyes = eyes;
+        if !self.ended.is_empty() {
+            let mut last = std::mem::take(&mut self.last);
+            self.write_last_views(&mut last);
+            out.ended = Some(last);
+        }
     }
 
-    fn write_last_views(&self, last: &mut Final) {
-        let (n, v) = (self.last_eyes.len(), self.config.views);
-        let Final { obs, info, structure, text, .. } = last;
-        let when = |wanted: bool, len: usize| if wanted { len } else { 0 };
-        obs.resize(when(v.tensor, n * self.obs_bytes), 0);
-        info.resize(when(v.info, n * self.info_bytes), 0);
-        structure.resize(when(v.structure, n), Value::Null);
-        text.resize(when(v.text, n), String::new());
-        self.write_views(|row| &self.ended[row], &self.last_eyes, ViewColumns { obs, info, structure, text });
+    fn write_last_views(&self, last: &mut Ended) {
+        self.shape.prepare_ended(self.last_eyes.len(), last);
+        let Ended { obs, info, structure, text, .. } = last;
+        self.write_views(|row| &self.ended[row], &self.last_eyes, ViewColumns::of(obs, info, structure, text));
     }
 
     /// Masks that are kept; every row has one eye.
-    fn show_kept_masks(&mut self, eyes: &[Eye], rows: Rows<'_>, out: &mut Columns) {
+    fn show_kept_masks(&mut self, eyes: &[Eye], rows: Rows<'_>, out: &mut Batch) {
         let n = self.actions;
         for eye in eyes {
             let (h, kept) = (&self.hot[eye.row()], &mut self.masks[eye.row() * n..(eye.row() + 1) * n]);
@@ -171,57 +202,63 @@ impl<G: Game> Batch<G> {
                 kept.fill(0);
             }
         }
-        match (self.config.mask, rows) {
-            (MaskForm::Bytes, Rows::All(_)) => out.mask.copy_from_slice(&self.masks),
-            _ => rows.iter().enumerate().for_each(|(pos, i)| out.put_mask(pos, &self.masks[i * n..(i + 1) * n])),
+        match (&mut out.mask, rows) {
+            (Some(Mask::Dense(dense)), Rows::All(_)) if self.shape.mask == MaskForm::U1 => {
+                dense.as_bytes_mut().copy_from_slice(&self.masks);
+            }
+            (mask, _) => {
+                for (pos, i) in rows.iter().enumerate() {
+                    put_mask(&self.shape, mask, pos, &self.masks[i * n..(i + 1) * n]);
+                }
+            }
         }
     }
 
-    fn show_masks(&mut self, eyes: &[Eye], out: &mut Columns) {
+    fn show_masks(&mut self, eyes: &[Eye], out: &mut Batch) {
         for (at, eye) in eyes.iter().enumerate() {
             let h = &self.hot[eye.row()];
             self.scratch.clear();
             if h.status == Status::Live {
                 self.of.game.legal(&h.state, eye.seat(), &mut self.scratch);
             }
-            out.put_legal(at, &self.scratch);
+            put_legal(&self.shape, &mut out.mask, at, &self.scratch);
         }
     }
 
     /// Writes what `eyes` see of the positions of their rows.
     fn write_views<'a>(&'a self, state: impl Fn(usize) -> &'a G::State, eyes: &[Eye], to: ViewColumns<'_>) {
-        let v = self.config.views;
+        let shape = &self.shape;
         let seen = |eye: &Eye| (state(eye.row()), Viewer::Seat(eye.seat()));
-        match self.config.layout {
-            _ if !v.tensor => {}
-            Layout::Ludex => {
-                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(self.obs_bytes)) {
+        match (&shape.obs, self.config.layout) {
+            (None, _) => {}
+            (Some(array), Layout::Ludex) => {
+                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(array.bytes)) {
                     let (state, who) = seen(eye);
                     self.of.game.tensor(state, who, cells);
                 }
             }
-            Layout::OpenSpiel => {
-                let mut values = vec![0f32; self.obs_bytes / 4];
-                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(self.obs_bytes)) {
+            (Some(array), Layout::OpenSpiel) => {
+                let mut values = vec![0f32; array.bytes / 4];
+                for (eye, cells) in eyes.iter().zip(to.obs.chunks_exact_mut(array.bytes)) {
                     self.of.game.openspiel_tensor(seen(eye).0, eye.seat(), &mut values);
                     cells.chunks_exact_mut(4).zip(&values).for_each(|(b, v)| b.copy_from_slice(&v.to_le_bytes()));
                 }
             }
         }
-        if v.info {
-            for (eye, cells) in eyes.iter().zip(to.info.chunks_exact_mut(self.info_bytes)) {
+        if let Some(array) = &shape.info {
+            for (eye, cells) in eyes.iter().zip(to.info.chunks_exact_mut(array.bytes)) {
                 let (state, who) = seen(eye);
                 self.of.game.info(state, who, cells);
             }
         }
-        if v.structure || v.text {
+        if shape.structure || shape.text {
             for (at, eye) in eyes.iter().enumerate() {
                 let (state, who) = seen(eye);
                 let view = held(&self.of, state.clone()).view(who);
-                if v.structure {
+                if shape.structure {
                     to.structure[at] = view.value();
                 }
-                if v.text {
+                if shape.text {
                     to.text[at] = view.text();
                 }
             }

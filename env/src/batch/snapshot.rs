@@ -1,48 +1,93 @@
 //! Snapshots: a seed and moves, replayed with checks when they come back.
 
+use ludex_protocol::batch::Ended;
+use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde_json::{Value, json};
 
-use super::Snapshot;
-use super::episode::{Batch, Cold, Hot, NONE, SAID, Status};
-use crate::columns::{Columns, Episode};
+use super::episode::{Cold, Envs, Hot, NONE, SAID, Status};
+use super::{Episode, Snapshot};
 use crate::draw::Draw;
-use crate::erased::{Given, held};
-use crate::game::{Game, Heard, Outcomes, Seat, Turn};
+use crate::game::{Action, Game, Heard, Outcomes, Seat, SeatSet, Turn};
+use crate::typed::held;
+use ludex_protocol::Move;
 
-impl<G: Game> Batch<G> {
-    /// The history of row `i` with who acted, found by replaying it.
-    pub(super) fn told(&self, i: usize) -> Vec<(i32, Value)> {
+/// One entry of a row's history.
+enum Done<'a> {
+    /// A joint move: who acted, and one id per seat.
+    Together(SeatSet, &'a [u32]),
+    /// A seat said something.
+    Said(Seat, &'a Value),
+    /// A seat's action, or an outcome of chance.
+    Played(Option<Seat>, Action),
+}
+
+impl<G: Game> Envs<G> {
+    /// Calls `each` with who did what in row `i`, in order, found by replaying it.
+    fn told(&self, i: usize, mut each: impl FnMut(Done<'_>)) {
         let (c, history) = (&self.cold[i], &self.hot[i].history);
-        let mut s = self.of.game.start();
-        let (mut h, mut k) = (Vec::new(), 0);
+        let (mut s, mut k) = (self.of.game.start(), 0);
         while k < history.len() {
             let a = history[k];
+            k += 1;
             match self.of.game.turn(&s) {
-                Turn::Together(_) => {
-                    let joint: Vec<u32> = history[k..k + self.players].to_vec();
-                    let shown: Vec<i64> = joint.iter().map(|&a| if a == NONE { -1 } else { i64::from(a) }).collect();
-                    h.push((-2, shown.into()));
+                Turn::Together(acting) => {
+                    let joint = &history[k - 1..k - 1 + self.players];
+                    each(Done::Together(acting, joint));
                     let ids: Vec<u32> = joint.iter().map(|&a| if a == NONE { 0 } else { a }).collect();
                     self.of.game.play_together_unchecked(&mut s, &ids);
-                    k += self.players;
-                    continue;
+                    k += self.players - 1;
                 }
                 Turn::Seat(seat) if a & SAID != 0 => {
                     let said = &c.said[(a & !SAID) as usize];
-                    h.push((seat as i32, json!({ "said": said })));
+                    each(Done::Said(seat, said));
                     self.of.game.play_said(&mut s, seat, said);
                 }
                 turn => {
-                    h.push((i32::from(turn.code()), a.into()));
+                    each(Done::Played(turn.seat(), a));
                     self.of.game.play_unchecked(&mut s, a);
                 }
             }
-            k += 1;
         }
-        if c.forfeit.is_some() {
-            h.push((self.hot[i].last.into(), json!({ "forfeit": true })));
+    }
+
+    /// The history of row `i` as snapshots have it.
+    fn lines(&self, i: usize) -> Vec<(i32, Value)> {
+        let mut lines = Vec::new();
+        self.told(i, |done| {
+            lines.push(match done {
+                Done::Together(_, joint) => {
+                    let shown = joint.iter().map(|&a| if a == NONE { -1 } else { i64::from(a) });
+                    (-2, shown.collect::<Vec<_>>().into())
+                }
+                Done::Said(seat, said) => (seat as i32, json!({ "said": said })),
+                Done::Played(Some(seat), a) => (seat as i32, a.into()),
+                Done::Played(None, a) => (-1, a.into()),
+            });
+        });
+        if self.cold[i].forfeit.is_some() {
+            lines.push((self.hot[i].last.into(), json!({ "forfeit": true })));
         }
-        h
+        lines
+    }
+
+    /// The history of row `i` as records have it. The end of the record tells a forfeit.
+    fn events(&self, i: usize) -> Vec<RecordEvent> {
+        let (mut events, mut turns) = (Vec::new(), vec![0; self.players]);
+        let mut moved = |seat: Seat, action: Option<Action>, said: Option<Value>, more: bool| {
+            let turn = turns[seat];
+            turns[seat] += 1;
+            RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, more, ..MoveRecord::default() })
+        };
+        self.told(i, |done| match done {
+            Done::Together(acting, joint) => {
+                let last = acting.iter().last();
+                events.extend(acting.iter().map(|seat| moved(seat, Some(joint[seat]), None, Some(seat) != last)));
+            }
+            Done::Said(seat, said) => events.push(moved(seat, None, Some(said.clone()), false)),
+            Done::Played(Some(seat), a) => events.push(moved(seat, Some(a), None, false)),
+            Done::Played(None, a) => events.push(RecordEvent::Chance(ChanceRecord { action: Some(a) })),
+        });
+        events
     }
 
     /// The snapshot of row `i`.
@@ -56,15 +101,16 @@ impl<G: Game> Batch<G> {
             episode: c.draw.episode(),
             seats: seats.to_vec(),
             shift: Some(c.shift as u32),
-            h: self.told(i),
+            h: self.lines(i),
         }
     }
 
-    /// Tells the episode of row `i`, which is over, where that is wanted.
+    /// Keeps the episode of row `i`, which is over, where that is wanted.
     #[inline]
-    pub(super) fn keep(&self, i: usize, out: &mut Columns) {
+    pub(super) fn keep(&mut self, i: usize) {
         if self.config.record {
-            out.ended.push(self.whole(i));
+            let whole = self.whole(i);
+            self.episodes.push(whole);
         }
     }
 
@@ -75,11 +121,13 @@ impl<G: Game> Batch<G> {
         let c = &self.cold[i];
         Episode {
             env: i as u32,
-            snapshot: self.snapped(i, &[]),
+            number: c.draw.episode(),
+            seed: c.seeded.then(|| c.draw.seed()),
+            shift: c.shift as u32,
+            events: self.events(i),
             returns,
             truncated: self.hot[i].status == Status::Truncated,
             at_fault: c.forfeit.as_ref().and_then(|_| Seat::try_from(self.hot[i].last).ok()),
-            seeded: c.seeded,
         }
     }
 
@@ -93,16 +141,16 @@ impl<G: Game> Batch<G> {
         fork.fresh(0);
         if let Some(shift) = item.shift {
             if shift as usize >= self.players {
-                return Err(format!("shift {shift} is no seat"));
+                return Err(format!("shift {shift} is not a seat"));
             }
             fork.cold[0].shift = shift as usize;
         }
         for (k, (who, what)) in item.h.iter().enumerate() {
             fork.replay_one(*who, what).map_err(|why| format!("move {k}: {why}"))?;
         }
-        // Whoever made the snapshot may have chosen what chance did.
+        // The author of the snapshot may have chosen the outcomes of chance.
         fork.cold[0].seeded = false;
-        // What was earned so far was told before the snapshot was taken.
+        // Rewards so far were told before the snapshot was taken.
         let mut base = std::mem::take(&mut fork.cold[0].base);
         fork.returns(0, &mut base);
         fork.cold[0].base = base;
@@ -121,7 +169,8 @@ impl<G: Game> Batch<G> {
             return Err("it comes after the end".into());
         }
         let state = held(&self.of, self.hot[0].state.clone());
-        let id = |v: &Value| v.as_u64().and_then(|a| u32::try_from(a).ok()).ok_or_else(|| format!("{v} is no action"));
+        let id =
+            |v: &Value| v.as_u64().and_then(|a| u32::try_from(a).ok()).ok_or_else(|| format!("{v} is not an action"));
         match state.turn() {
             turn if what.get("forfeit").is_some() => {
                 let seat = usize::try_from(who).ok().filter(|&seat| turn.seats().has(seat));
@@ -129,9 +178,9 @@ impl<G: Game> Batch<G> {
             }
             Turn::Chance if who == -1 => {
                 let a = id(what)?;
-                state.boxed().play_chance(a).map_err(|e| e.to_string())?;
+                state.boxed().play_chance(a).map_err(|e| e.message)?;
                 self.move_chance(0, a);
-                // The stream goes on after the draws that were made.
+                // The stream continues after the draws that were made.
                 self.cold[0].draw.skip();
             }
             Turn::Together(set) if who == -2 => {
@@ -141,17 +190,17 @@ impl<G: Game> Batch<G> {
                     joint[seat] = id(&list[seat])?;
                 }
                 let checked: Vec<_> = joint[..self.players].iter().map(|&a| (a != NONE).then_some(a)).collect();
-                state.boxed().play_together(&checked).map_err(|e| e.to_string())?;
+                state.boxed().play_together(&checked).map_err(|e| e.message)?;
                 self.move_together(0, &joint);
             }
             Turn::Seat(seat) if who == seat as i32 => match what.get("said") {
-                Some(said) => match state.read(seat, &Given::Proposal(said.clone())).map_err(|e| e.to_string())? {
+                Some(said) => match state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {
                     Heard::Said(canonical) => self.move_said(0, seat, canonical),
                     Heard::Action(a) => self.move_seat(0, seat, a),
                 },
                 None => {
                     let a = id(what)?;
-                    state.boxed().play(seat, a).map_err(|e| e.to_string())?;
+                    state.boxed().play(seat, a).map_err(|e| e.message)?;
                     self.move_seat(0, seat, a);
                 }
             },
@@ -161,13 +210,13 @@ impl<G: Game> Batch<G> {
     }
 
     /// A batch of one with this draw, for replays.
-    pub(super) fn single(&self, i: usize, draw: Draw) -> Batch<G> {
+    pub(super) fn single(&self, i: usize, draw: Draw) -> Envs<G> {
         let mut one = self.copy(&[i]);
         one.cold[0].draw = draw;
         one
     }
 
-    pub(super) fn copy(&self, rows: &[usize]) -> Batch<G> {
+    pub(super) fn copy(&self, rows: &[usize]) -> Envs<G> {
         let mut config = self.config.clone();
         config.count = rows.len();
         let n = self.actions;
@@ -175,7 +224,7 @@ impl<G: Game> Batch<G> {
         if self.keep_masks {
             rows.iter().for_each(|&i| masks.extend_from_slice(&self.masks[i * n..(i + 1) * n]));
         }
-        Batch {
+        Envs {
             of: self.of.clone(),
             config,
             seats: self.seats.clone(),
@@ -187,6 +236,10 @@ impl<G: Game> Batch<G> {
             eyes: Vec::new(),
             ended: Vec::new(),
             last_eyes: Vec::new(),
+            due: Vec::new(),
+            last: Ended::default(),
+            episodes: Vec::new(),
+            shape: self.shape.clone(),
             ..*self
         }
     }

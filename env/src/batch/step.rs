@@ -2,71 +2,65 @@
 
 use serde_json::Value;
 
-use ludex_protocol::spec::{Dynamics, Spec, TensorSpec};
+use ludex_protocol::spec::{Dynamics, Spec};
+use ludex_protocol::{Batch, ErrorCode, Refusal};
 
-use super::episode::{Batch, NONE, Rows, Status, client_seats, players_of};
-use super::{
-    Actions, Autoreset, BatchCode, BatchConfig, BatchError, DynBatch, OnIllegal, Player, Seeds, Snapshot, check_seats,
-};
-use crate::columns::Columns;
+use super::episode::{Envs, NONE, Rows, Status, client_seats, players_of};
+use super::{Actions, Autoreset, BatchConfig, DynBatch, Episode, OnIllegal, Player, Seeds, Snapshot, check_seats};
 use crate::draw::Draw;
-use crate::erased::{DynState, Given, Refusal, held};
+use crate::erased::DynState;
 use crate::game::{Game, Heard, Seat, Turn};
+use crate::typed::held;
+use ludex_protocol::Move;
 
-impl<G: Game> Batch<G> {
-    /// What follows an action of the client: the rest of the turn, its reward, and a reset where it is due.
-    #[inline]
-    fn after(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
-        let live = self.advance(i);
-        if live && !self.step_rewards {
-            return Ok(());
+/// An id that no game has. It stands for an entry without a meaning where illegal moves lose.
+const ILLEGAL: i32 = i32::MAX;
+/// Stands for any entry of a finished environment, where all ids do the same: they are refused, or a reset ignores them.
+const ANY: i32 = 0;
+
+impl<G: Game> Envs<G> {
+    /// What follows an action of the client: the rest of the turn, its reward, and the end of the episode.
+    #[inline(always)]
+    fn after(&mut self, i: usize, pos: usize, out: &mut Batch) {
+        if !self.advance(i) {
+            self.end(i, pos, out);
+        } else if self.step_rewards {
+            let (p, mut now) = (self.players, [0.0; 16]);
+            self.returns(i, &mut now[..p]);
+            self.write_reward(i, pos, &now[..p], out);
         }
-        self.write_reward(i, pos, out);
-        if live { Ok(()) } else { self.end(i, pos, out) }
     }
 
-    /// As [`Batch::after`], where `seat` has lost the episode.
-    fn after_loss(&mut self, i: usize, pos: usize, seat: Seat, out: &mut Columns) -> Result<(), BatchError> {
-        self.lose(i, seat);
-        self.write_reward(i, pos, out);
-        self.end(i, pos, out)
-    }
-
-    /// Tells the end of row `i`, and starts its next episode if that is due in the same step.
-    fn end(&mut self, i: usize, pos: usize, out: &mut Columns) -> Result<(), BatchError> {
+    /// Tells the end of row `i`. Where the next episode begins in the same step, it is due.
+    fn end(&mut self, i: usize, pos: usize, out: &mut Batch) {
+        let (p, mut now) = (self.players, [0.0; 16]);
+        self.returns(i, &mut now[..p]);
+        self.write_reward(i, pos, &now[..p], out);
         self.write_flags(i, pos, out);
-        self.keep(i, out);
-        if self.config.autoreset != Autoreset::SameStep {
-            return Ok(());
+        self.keep(i);
+        if self.config.autoreset == Autoreset::SameStep {
+            // Reward and flags tell the ended episode, everything else the new one.
+            self.write_last(i, pos, &now[..p]);
+            self.next_episode(i);
+            self.due.push((i as u32, pos as u32));
         }
-        // Reward and flags tell the ended episode, everything else the new one.
-        self.write_last(i, pos, out);
-        self.next_episode(i);
-        self.begin(i, pos, out)
     }
 
-    /// Plays one checked row of ids; `offenders` are what [`Batch::check_all`] found, in order of position.
-    #[inline]
-    fn play_row(
-        &mut self,
-        i: usize,
-        pos: usize,
-        row: &[i32],
-        offenders: &[(usize, Seat)],
-        out: &mut Columns,
-    ) -> Result<(), BatchError> {
+    /// Plays one checked row of ids; `offenders` are what [`Envs::check_all`] found, in order of position.
+    #[inline(always)]
+    fn play_row(&mut self, i: usize, pos: usize, row: &[i32], offenders: &[(usize, Seat)], out: &mut Batch) {
         if row.iter().all(|&a| a == -1) {
-            self.write_flags(i, pos, out);
-            return Ok(());
+            return self.write_flags(i, pos, out);
         }
         if self.hot[i].status != Status::Live {
             // Next-step reset: the action is ignored.
             self.next_episode(i);
-            return self.begin(i, pos, out);
+            return self.due.push((i as u32, pos as u32));
         }
         if let Ok(at) = offenders.binary_search_by_key(&pos, |o| o.0) {
-            out.illegal.push(pos as u32);
-            return self.after_loss(i, pos, offenders[at].1, out);
+            out.illegal.get_or_insert_default().push(pos as u32);
+            self.lose(i, offenders[at].1);
+            return self.end(i, pos, out);
         }
         let entry = |seat: Seat| if let &[a] = row { a as u32 } else { row[seat] as u32 };
         match self.turn(i) {
@@ -79,7 +73,10 @@ impl<G: Game> Batch<G> {
                         joint[seat] = entry(seat);
                         continue;
                     }
-                    let Some(a) = self.ask(i, seat) else { return self.after_loss(i, pos, seat, out) };
+                    let Some(a) = self.ask(i, seat) else {
+                        self.lose(i, seat);
+                        return self.end(i, pos, out);
+                    };
                     joint[seat] = a;
                 }
                 self.move_together(i, &joint);
@@ -89,35 +86,22 @@ impl<G: Game> Batch<G> {
         self.after(i, pos, out)
     }
 
-    fn play_ids(
-        &mut self,
-        rows: Rows<'_>,
-        actions: &[i32],
-        offenders: &[(usize, Seat)],
-        out: &mut Columns,
-    ) -> Result<(), BatchError> {
-        for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(self.width())).enumerate() {
-            self.play_row(i, pos, row, offenders, out)?;
-        }
-        Ok(())
-    }
-
-    fn step_ids(&mut self, rows: Rows<'_>, actions: &[i32], out: &mut Columns) -> Result<(), BatchError> {
+    fn step_ids(&mut self, rows: Rows<'_>, actions: &[i32], out: &mut Batch) -> Result<(), Refusal> {
         let width = self.width();
         let n = rows.len();
         if actions.len() != n * width {
-            let e = BatchError::new(
-                BatchCode::BadShape,
-                "actions",
-                format!("{} actions were given for {n} environments of {width}", actions.len()),
-            );
-            return Err(BatchError { got: actions.len().into(), allowed: (n * width).into(), ..e });
+            let message = format!("{} actions were given for {n} environments of {width}", actions.len());
+            let e = Refusal::new(ErrorCode::BadShape, message).path("actions");
+            return Err(e.got(actions.len()).allowed(n * width));
         }
         let offenders = self.check_all(rows, actions)?;
         self.prepare(n, out);
-        let done = self.play_ids(rows, actions, &offenders, out);
+        for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(width)).enumerate() {
+            self.play_row(i, pos, row, &offenders, out);
+        }
+        let begun = self.begin_due(out);
         self.show(rows, out);
-        done
+        begun
     }
 
     /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
@@ -130,8 +114,8 @@ impl<G: Game> Batch<G> {
         }
     }
 
-    /// What an entry that is no id means in row `i`, which is live.
-    fn read_entry(&self, i: usize, column: usize, entry: &Given) -> Result<Heard, Refusal> {
+    /// The meaning of an entry that is not an id in row `i`, which is live.
+    fn read_entry(&self, i: usize, column: usize, entry: &Move) -> Result<Heard, Refusal> {
         let state = held(&self.of, self.hot[i].state.clone());
         match self.speaker(i, column) {
             Some(seat) => state.read(seat, entry),
@@ -140,49 +124,44 @@ impl<G: Game> Batch<G> {
     }
 
     /// Text and proposals: every entry is read before anything moves; ids go the common way.
-    pub(super) fn step_given(
+    pub(super) fn step_moves(
         &mut self,
         rows: Rows<'_>,
-        given: &[Option<Given>],
-        out: &mut Columns,
-    ) -> Result<(), BatchError> {
+        moves: &[Option<Move>],
+        out: &mut Batch,
+    ) -> Result<(), Refusal> {
         let (width, n) = (self.width(), rows.len());
-        if given.len() != n * width {
-            let e = BatchError::new(
-                BatchCode::BadShape,
-                "moves",
-                format!("{} moves were given for {n} environments of {width}", given.len()),
-            );
-            return Err(BatchError { got: given.len().into(), allowed: (n * width).into(), ..e });
+        if moves.len() != n * width {
+            let message = format!("{} moves were given for {n} environments of {width}", moves.len());
+            let e = Refusal::new(ErrorCode::BadShape, message).path("moves");
+            return Err(e.got(moves.len()).allowed(n * width));
         }
-        let mut ids = vec![-1; given.len()];
+        let mut ids = vec![-1; moves.len()];
         let mut said: Vec<(usize, Seat, Value)> = Vec::new();
-        for (k, entry) in given.iter().enumerate() {
+        for (k, entry) in moves.iter().enumerate() {
             let (pos, i) = (k / width, rows.at(k / width));
             let Some(entry) = entry else { continue };
-            if let Given::Id(id) = entry {
-                ids[k] = i32::try_from(*id).unwrap_or(i32::MAX);
+            if let Move::Id(id) = entry {
+                ids[k] = i32::try_from(*id).unwrap_or(ILLEGAL);
                 continue;
             }
             if self.hot[i].status != Status::Live {
-                // Checked below like an id: refused, or ignored before a next-step reset.
-                ids[k] = 0;
+                ids[k] = ANY;
                 continue;
             }
             match self.read_entry(i, k % width, entry) {
                 Ok(Heard::Action(a)) => ids[k] = a as i32,
                 Ok(Heard::Said(value)) => said.push((pos, self.turn(i).seats().iter().next().unwrap_or(0), value)),
-                Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => {
-                    ids[k] = i32::MAX
-                }
+                Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => ids[k] = ILLEGAL,
                 Err(refusal) => {
-                    let e = BatchError::new(BatchCode::IllegalAction, "moves", format!("environment {i}: {refusal}"));
+                    let e = Refusal::new(ErrorCode::IllegalAction, format!("environment {i}: {}", refusal.message))
+                        .path("moves");
                     let allowed = if refusal.issues.is_empty() {
                         self.allowed(i, self.speaker(i, k % width))
                     } else {
                         serde_json::to_value(&refusal.issues).unwrap_or_default()
                     };
-                    return Err(BatchError { at: Some(k), allowed, ..e });
+                    return Err(e.at(k).allowed(allowed));
                 }
             }
         }
@@ -193,38 +172,35 @@ impl<G: Game> Batch<G> {
                 if row.iter().any(|&a| a != -1) {
                     let message =
                         format!("environment {}: one seat moves here, the other entries are null", rows.at(pos));
-                    let e = BatchError::new(BatchCode::IllegalAction, "moves", message);
-                    return Err(BatchError { at: Some(pos), ..e });
+                    return Err(Refusal::new(ErrorCode::IllegalAction, message).path("moves").at(pos));
                 }
             } else if let Some(seat) = self.check(rows.at(pos), pos, row)? {
                 offenders.push((pos, seat));
             }
         }
         self.prepare(n, out);
-        let mut play = |pos: usize| {
-            let i = rows.at(pos);
+        for (pos, (i, row)) in rows.iter().zip(ids.chunks_exact(width)).enumerate() {
             if let Some(k) = said.iter().position(|s| s.0 == pos) {
                 let (_, seat, value) = said.swap_remove(k);
                 self.move_said(i, seat, value);
-                return self.after(i, pos, out);
+                self.after(i, pos, out);
+            } else {
+                self.play_row(i, pos, row, &offenders, out);
             }
-            self.play_row(i, pos, &ids[pos * width..(pos + 1) * width], &offenders, out)
-        };
-        let done = (0..n).try_for_each(&mut play);
+        }
+        let begun = self.begin_due(out);
         self.show(rows, out);
-        done
+        begun
     }
 }
 
-impl<G: Game> DynBatch for Batch<G> {
+impl<G: Game> DynBatch for Envs<G> {
     fn spec(&self) -> &Spec {
         &self.of.spec
     }
 
-    fn observation(&self) -> Option<(String, TensorSpec)> {
-        let name = self.of.spec.views.tensor.as_ref()?.keys().next()?.clone();
-        let array = crate::columns::obs_spec(&self.of.spec, &self.of.game.facts(), self.config.layout)?;
-        Some((name, array))
+    fn row_bytes(&self) -> usize {
+        self.shape.row_bytes()
     }
 
     fn count(&self) -> usize {
@@ -239,35 +215,32 @@ impl<G: Game> DynBatch for Batch<G> {
         &self.config
     }
 
-    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), BatchError> {
+    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), Refusal> {
         check_seats(&seats, self.players)?;
         let config = BatchConfig { seats, ..self.config.clone() };
         let left = client_seats(&config, self.players);
         if left != self.client_seats {
             let message =
                 format!("the client has {} seats here, not {left}: open another environment", self.client_seats);
-            let e = BatchError::new(BatchCode::BadField, "seats", message);
-            return Err(BatchError { got: left.into(), allowed: self.client_seats.into(), ..e });
+            let e = Refusal::new(ErrorCode::BadField, message).path("seats");
+            return Err(e.got(left).allowed(self.client_seats));
         }
         self.seats = players_of(&config);
         self.config = config;
         Ok(())
     }
 
-    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Columns) -> Result<(), BatchError> {
+    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if let Seeds::Each(list) = seeds
             && list.len() != rows.len()
         {
-            let e = BatchError::new(
-                BatchCode::BadShape,
-                "seeds",
-                format!("{} seeds were given for {} environments", list.len(), rows.len()),
-            );
-            return Err(BatchError { got: list.len().into(), allowed: rows.len().into(), ..e });
+            let message = format!("{} seeds were given for {} environments", list.len(), rows.len());
+            let e = Refusal::new(ErrorCode::BadShape, message).path("seeds");
+            return Err(e.got(list.len()).allowed(rows.len()));
         }
         self.prepare(rows.len(), out);
-        let done = rows.iter().enumerate().try_for_each(|(pos, i)| {
+        for (pos, i) in rows.iter().enumerate() {
             let seed = match seeds {
                 Seeds::Continue => None,
                 Seeds::Base(s) => Some(s.wrapping_add(i as u64)),
@@ -278,18 +251,23 @@ impl<G: Game> DynBatch for Batch<G> {
                 (None, Status::New) => {}
                 (None, _) => self.next_episode(i),
             }
-            self.begin(i, pos, out)
-        });
+            self.due.push((i as u32, pos as u32));
+        }
+        let begun = self.begin_due(out);
         self.show(rows, out);
-        done
+        begun
     }
 
-    fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Columns) -> Result<(), BatchError> {
+    fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         match actions {
             Actions::Ids(ids) => self.step_ids(rows, ids, out),
-            Actions::Given(given) => self.step_given(rows, given, out),
+            Actions::Moves(moves) => self.step_moves(rows, moves, out),
         }
+    }
+
+    fn take_episodes(&mut self) -> Vec<Episode> {
+        std::mem::take(&mut self.episodes)
     }
 
     fn state(&self, i: usize) -> Option<Box<dyn DynState>> {
@@ -297,7 +275,7 @@ impl<G: Game> DynBatch for Batch<G> {
         Some(held(&self.of, h.state.clone()))
     }
 
-    fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, BatchError> {
+    fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal> {
         let rows = self.rows(rows)?;
         let list: Vec<usize> = (0..rows.len()).map(|pos| rows.at(pos)).collect();
         let mut fork = self.copy(&list);
@@ -310,34 +288,30 @@ impl<G: Game> DynBatch for Batch<G> {
         Ok(Box::new(fork))
     }
 
-    fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, BatchError> {
+    fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal> {
         let rows = self.rows(rows)?;
         let one = |pos| {
             let i = rows.at(pos);
             match self.hot[i].status {
-                Status::New => Err(BatchError { path: "envs", ..self.over(i, pos) }),
+                Status::New => Err(self.over(i, pos).path("envs")),
                 _ => Ok(self.snapped(i, seats)),
             }
         };
         (0..rows.len()).map(one).collect()
     }
 
-    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Columns) -> Result<(), BatchError> {
+    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if items.len() != rows.len() {
-            let e = BatchError::new(
-                BatchCode::BadShape,
-                "items",
-                format!("{} snapshots were given for {} environments", items.len(), rows.len()),
-            );
-            return Err(BatchError { got: items.len().into(), allowed: rows.len().into(), ..e });
+            let message = format!("{} snapshots were given for {} environments", items.len(), rows.len());
+            let e = Refusal::new(ErrorCode::BadShape, message).path("items");
+            return Err(e.got(items.len()).allowed(rows.len()));
         }
         let mut replayed = Vec::with_capacity(items.len());
         for (pos, item) in items.iter().enumerate() {
             replayed.push(self.replayed(rows.at(pos), item).map_err(|why| {
-                let e =
-                    BatchError::new(BatchCode::BadSnapshot, "items", format!("snapshot {pos} does not replay: {why}"));
-                BatchError { at: Some(pos), ..e }
+                let message = format!("snapshot {pos} does not replay: {why}");
+                Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
             })?);
         }
         self.prepare(rows.len(), out);

@@ -17,7 +17,7 @@ pub const BOARD: usize = 5;
 impl Equity {
     /// Over every way in which the board can be filled up.
     ///
-    /// Cards that are no cards, or known twice, do not matter: they are taken for none.
+    /// Numbers that are not cards, and cards that are known twice, are ignored.
     pub fn exact(hands: &[Vec<Card>], board: &[Card]) -> Equity {
         let (deck, held, mut equity) = prepare(hands, board);
         let deck: Vec<Hand> = deck.into_iter().map(Hand::from).collect();

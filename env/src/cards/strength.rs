@@ -57,7 +57,7 @@ static ONE: [Hand; 52] = {
 };
 
 impl From<Card> for Hand {
-    /// The hand of one card; of none, if it is no card.
+    /// The hand of one card; an empty hand if it is not a card.
     #[inline]
     fn from(card: Card) -> Hand {
         ONE.get(usize::from(card)).copied().unwrap_or_default()
@@ -90,7 +90,7 @@ impl FromIterator<Card> for Hand {
 impl Hand {
     /// A number that is greater for the stronger of two hands of equally many cards, and equal where they tie.
     ///
-    /// With fewer than five cards, ranks decide as far as there are any. What is no hand of one deck (the same card twice,
+    /// With fewer than five cards, ranks decide as far as there are any. What is not a hand of one deck (the same card twice,
     /// more than seven cards) has some number.
     #[inline]
     pub fn strength(self) -> u16 {

@@ -1,14 +1,15 @@
 //! Laws of batches: they agree with single environments, whatever the form in which they are stepped.
 
+use ludex_protocol::batch::{Batch, Mask, Ragged};
+use ludex_protocol::{ErrorCode, Tensors};
 use serde_json::Value;
 
 use super::print::Print;
 use super::{Fault, law, same};
-use crate::batch::{Actions, Autoreset, BatchCode, BatchConfig, DynBatch, Layout, Observer, Seeds, Snapshot, ViewSet};
-use crate::columns::{Columns, MaskForm};
+use crate::batch::{Actions, Autoreset, BatchConfig, DynBatch, GymView, Layout, MaskForm, Observer, Seeds, Snapshot};
 use crate::draw::Stream;
-use crate::erased::{DynGame, legal_list};
 use crate::game::{Action, Seat, Turn, Viewer};
+use crate::loaded::DynGame;
 
 /// Rows of the batches that are compared.
 const ROWS: usize = 3;
@@ -25,19 +26,11 @@ pub(super) fn laws(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
 }
 
 fn config(game: &dyn DynGame, count: usize, autoreset: Autoreset) -> BatchConfig {
-    let views = &game.spec().views;
-    BatchConfig {
-        count,
-        autoreset,
-        views: ViewSet {
-            tensor: views.tensor.is_some(),
-            info: views.info.is_some(),
-            structure: true,
-            text: true,
-            returns: true,
-        },
-        ..BatchConfig::default()
-    }
+    let has = &game.spec().views;
+    let mut views = vec![GymView::Struct, GymView::Text, GymView::Returns];
+    views.extend(has.tensor.as_ref().map(|_| GymView::Tensor));
+    views.extend(has.info.as_ref().map(|_| GymView::Info));
+    BatchConfig { count, autoreset, views: Some(views), mask: Some(MaskForm::U1), ..BatchConfig::default() }
 }
 
 fn open(game: &dyn DynGame, config: BatchConfig) -> Result<Box<dyn DynBatch>, Fault> {
@@ -51,7 +44,7 @@ fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> 
     let s = batch.state(i)?;
     let mut rng = Stream::named(&format!("ludex.v1:check:{seed}:{episode}:{ply}"));
     for seat in s.turn().seats().iter() {
-        let legal = legal_list(&*s, seat);
+        let legal = s.legal_list(seat);
         let column = if row.len() == 1 { 0 } else { seat };
         row[column] = *legal.get(rng.below(legal.len()))? as i32;
     }
@@ -59,20 +52,33 @@ fn choose(batch: &dyn DynBatch, i: usize, seed: u64, episode: u32, ply: u32) -> 
 }
 
 /// Actions for all rows; finished rows get zeros, which mean nothing or "reset".
-fn actions(batch: &dyn DynBatch, seed: u64, shown: &Columns) -> Option<Vec<i32>> {
+fn actions(batch: &dyn DynBatch, seed: u64, shown: &Batch) -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for i in 0..batch.count() {
-        let over = shown.to_move[i] == Turn::Over.code();
-        let row = choose(batch, i, seed.wrapping_add(i as u64), shown.episode[i], shown.length[i]);
+        let over = shown.to_move.get(i)? == Turn::Over.code();
+        let row = choose(batch, i, seed.wrapping_add(i as u64), shown.episode.get(i)?, shown.length.get(i)?);
         all.extend(if over { vec![0; batch.width()] } else { row? });
     }
     Some(all)
 }
 
+/// The bytes of the only array of a view.
+fn bytes(tensors: &Option<Tensors>) -> &[u8] {
+    tensors.iter().flat_map(|t| t.values()).next().map_or(&[], |t| &t.b)
+}
+
+/// The bytes of the masks, in the forms that are dense.
+fn dense(c: &Batch) -> &[u8] {
+    match &c.mask {
+        Some(Mask::Dense(mask)) => mask.as_bytes(),
+        _ => &[],
+    }
+}
+
 /// One row of an answer.
 #[derive(Debug, PartialEq)]
 struct Row {
-    to_move: i8,
+    to_move: Option<i8>,
     obs: Vec<u8>,
     info: Vec<u8>,
     structure: Vec<Value>,
@@ -80,37 +86,43 @@ struct Row {
     mask: Vec<u8>,
     reward: Vec<f32>,
     returns: Vec<f64>,
-    over: [u8; 2],
-    length: u32,
-    episode: u32,
+    over: [Option<u8>; 2],
+    length: Option<u32>,
+    episode: Option<u32>,
 }
 
-fn row(c: &Columns, at: usize) -> Row {
-    fn part<T: Clone>(all: &[T], rows: usize, at: usize) -> Vec<T> {
-        let n = all.len() / rows;
-        all[at * n..(at + 1) * n].to_vec()
-    }
-    let r = c.rows;
+/// The entries of row `at` of `rows`.
+fn part<T: Clone>(all: &[T], rows: usize, at: usize) -> Vec<T> {
+    let n = all.len() / rows;
+    all[at * n..(at + 1) * n].to_vec()
+}
+
+fn row(c: &Batch, at: usize) -> Row {
+    let r = c.to_move.len();
     Row {
-        to_move: c.to_move[at],
-        obs: part(&c.obs, r, at),
-        info: part(&c.info, r, at),
-        structure: part(&c.structure, r, at),
-        text: part(&c.text, r, at),
-        mask: part(&c.mask, r, at),
-        reward: part(&c.reward, r, at),
-        returns: part(&c.returns, r, at),
-        over: [c.terminated[at], c.truncated[at]],
-        length: c.length[at],
-        episode: c.episode[at],
+        to_move: c.to_move.get(at),
+        obs: part(bytes(&c.obs), r, at),
+        info: part(bytes(&c.info), r, at),
+        structure: part(c.structure.as_deref().unwrap_or_default(), r, at),
+        text: part(c.text.as_deref().unwrap_or_default(), r, at),
+        mask: part(dense(c), r, at),
+        reward: part(&c.reward.to_vec(), r, at),
+        returns: part(&returns(c), r, at),
+        over: [c.terminated.get(at), c.truncated.get(at)],
+        length: c.length.get(at),
+        episode: c.episode.get(at),
     }
 }
 
-fn step(batch: &mut dyn DynBatch, actions: &[i32], out: &mut Columns) -> Result<(), Fault> {
+fn returns(c: &Batch) -> Vec<f64> {
+    c.returns.iter().flat_map(|returns| returns.iter()).collect()
+}
+
+fn step(batch: &mut dyn DynBatch, actions: &[i32], out: &mut Batch) -> Result<(), Fault> {
     batch.step(None, Actions::Ids(actions), out).map_err(|e| format!("legal actions {actions:?} were refused: {e}"))
 }
 
-fn reset(batch: &mut dyn DynBatch, seed: u64, out: &mut Columns) -> Result<(), Fault> {
+fn reset(batch: &mut dyn DynBatch, seed: u64, out: &mut Batch) -> Result<(), Fault> {
     batch.reset(None, &Seeds::Base(seed), out).map_err(|e| format!("a reset was refused: {e}"))
 }
 
@@ -122,7 +134,7 @@ fn rows_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
         for _ in 0..ROWS {
             singles.push(open(game, config(game, 1, mode))?);
         }
-        let (mut many, mut one) = (Columns::default(), Columns::default());
+        let (mut many, mut one) = (Batch::default(), Batch::default());
         reset(&mut *batch, seed, &mut many)?;
         for (i, single) in singles.iter_mut().enumerate() {
             reset(&mut **single, seed.wrapping_add(i as u64), &mut one)?;
@@ -146,14 +158,14 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let players = game.spec().players as usize;
     for observer in [Observer::Acting, Observer::All] {
         let mut batch = open(game, BatchConfig { observer, ..config(game, ROWS, Autoreset::SameStep) })?;
-        let mut out = Columns::default();
+        let mut out = Batch::default();
         reset(&mut *batch, seed, &mut out)?;
         for t in 0..STEPS {
             for i in 0..ROWS {
                 let Some(s) = batch.state(i) else { return Err(format!("no state {i}")) };
                 let at = |what: &str| format!("{what} of row {i} at step {t}, {observer:?}");
-                same(&out.to_move[i], &s.turn().code(), || at("to_move"))?;
-                same(&out.returns[i * players..(i + 1) * players].to_vec(), &s.returns(), || at("returns"))?;
+                same(&out.to_move.get(i), &Some(s.turn().code()), || at("to_move"))?;
+                same(&part(&returns(&out), ROWS, i), &s.returns(), || at("returns"))?;
                 let seats: Vec<Seat> = match observer {
                     Observer::All => (0..players).collect(),
                     Observer::Acting => vec![s.turn().seats().iter().next().unwrap_or(0)],
@@ -161,13 +173,12 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
                 for (k, &seat) in seats.iter().enumerate() {
                     let v = i * seats.len() + k;
                     let view = s.view(Viewer::Seat(seat));
-                    same(&out.structure[v], &view.value(), || at("struct"))?;
-                    same(&out.text[v], &view.text(), || at("text"))?;
-                    let mask = &out.mask[v * out.mask_len..(v + 1) * out.mask_len];
-                    same(&mask, &&super::print::mask(&*s, seat)[..], || at("mask"))?;
-                    let n = out.obs.len() / (ROWS * seats.len());
+                    let views = ROWS * seats.len();
+                    let shown = (out.structure.iter().flatten().nth(v), out.text.iter().flatten().nth(v));
+                    same(&shown, &(Some(&view.value()), Some(&view.text())), || at("struct and text"))?;
+                    same(&part(dense(&out), views, v), &super::print::mask(&*s, seat), || at("mask"))?;
                     let tensor = super::print::tensor(&*s, Viewer::Seat(seat), 0);
-                    same(&&out.obs[v * n..(v + 1) * n], &&tensor[..], || at("obs"))?;
+                    same(&part(bytes(&out.obs), views, v), &tensor, || at("obs"))?;
                 }
             }
             let Some(all) = actions(&*batch, seed, &out) else { return Ok(()) };
@@ -181,33 +192,43 @@ fn columns_tell_the_state(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
 #[derive(Debug, PartialEq)]
 struct Transition {
     reward: Vec<f32>,
-    over: [u8; 2],
+    over: [Option<u8>; 2],
     returns: Vec<f64>,
     obs: Vec<u8>,
     structure: Vec<Value>,
-    length: u32,
+    length: Option<u32>,
 }
 
-fn transition(c: &Columns) -> Transition {
-    let (reward, over) = (c.reward.clone(), [c.terminated[0], c.truncated[0]]);
-    if c.last.at.is_empty() {
-        let (returns, obs, structure) = (c.returns.clone(), c.obs.clone(), c.structure.clone());
-        return Transition { reward, over, returns, obs, structure, length: c.length[0] };
+fn transition(c: &Batch) -> Transition {
+    let (returns, obs, structure, length) = match &c.ended {
+        None => (returns(c), &c.obs, &c.structure, &c.length),
+        Some(last) => (last.returns.to_vec(), &last.obs, &last.structure, &last.length),
+    };
+    Transition {
+        reward: c.reward.to_vec(),
+        over: [c.terminated.get(0), c.truncated.get(0)],
+        returns,
+        obs: bytes(obs).to_vec(),
+        structure: structure.clone().unwrap_or_default(),
+        length: length.get(0),
     }
-    let (returns, obs, structure) = (c.last.returns.clone(), c.last.obs.clone(), c.last.structure.clone());
-    Transition { reward, over, returns, obs, structure, length: c.last.length[0] }
+}
+
+/// Whether the only row is over.
+fn is_over(c: &Batch) -> bool {
+    c.terminated.get(0) == Some(1) || c.truncated.get(0) == Some(1)
 }
 
 /// The three auto-reset modes show the same transitions of the same episodes; rewards sum to returns.
 fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let run = |mode: Autoreset| -> Result<Vec<Transition>, Fault> {
         let mut batch = open(game, BatchConfig { max_steps: Some(40), ..config(game, 1, mode) })?;
-        let mut out = Columns::default();
+        let mut out = Batch::default();
         reset(&mut *batch, seed, &mut out)?;
         let (mut all, mut ended) = (Vec::new(), 0);
         let mut sum = vec![0.0; game.spec().players as usize];
         while ended < 3 {
-            let over = out.terminated[0] + out.truncated[0] > 0 && mode != Autoreset::SameStep;
+            let over = is_over(&out) && mode != Autoreset::SameStep;
             if over && mode == Autoreset::Disabled {
                 batch.reset(None, &Seeds::Continue, &mut out).map_err(|e| e.message)?;
                 continue;
@@ -215,13 +236,13 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             let Some(row) = actions(&*batch, seed, &out) else { return Ok(all) };
             step(&mut *batch, &row, &mut out)?;
             if over {
-                let still = out.reward.iter().all(|&r| r == 0.0) && out.length[0] == 0;
+                let still = out.reward.iter().all(|r| r == 0.0) && out.length.get(0) == Some(0);
                 law(still, || format!("a next-step reset answers {:?}", transition(&out)))?;
                 continue;
             }
             let t = transition(&out);
             sum.iter_mut().zip(&t.reward).for_each(|(sum, r)| *sum += f64::from(*r));
-            if t.over != [0, 0] {
+            if is_over(&out) {
                 ended += 1;
                 let near = sum.iter().zip(&t.returns).all(|(a, b)| (a - b).abs() < 1e-3 * (1.0 + b.abs()));
                 law(near, || format!("rewards sum to {sum:?}, returns are {:?}", t.returns))?;
@@ -238,25 +259,27 @@ fn modes_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
 
 /// The forms of the mask say the same, and so do the layouts of a game that has several.
 fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
-    let of = |mask| BatchConfig { mask, ..config(game, ROWS, Autoreset::SameStep) };
+    let of = |mask| BatchConfig { mask: Some(mask), ..config(game, ROWS, Autoreset::SameStep) };
     let mut batches = Vec::new();
-    for form in [MaskForm::Bytes, MaskForm::Bits, MaskForm::Ids] {
-        batches.push((open(game, of(form))?, Columns::default()));
+    for form in [MaskForm::U1, MaskForm::Bits, MaskForm::Ids] {
+        batches.push((open(game, of(form))?, Batch::default()));
     }
     for (batch, out) in &mut batches {
         reset(&mut **batch, seed, out)?;
     }
     for t in 0..STEPS {
         for i in 0..ROWS {
-            let bytes = &batches[0].1.mask[i * batches[0].1.mask_len..(i + 1) * batches[0].1.mask_len];
-            let wanted: Vec<Action> = (0..).zip(bytes).filter(|(_, b)| **b == 1).map(|(a, _)| a).collect();
-            let bits = &batches[1].1.mask[i * batches[1].1.mask_len..(i + 1) * batches[1].1.mask_len];
+            let bytes = part(dense(&batches[0].1), ROWS, i);
+            let wanted: Vec<Action> = (0..).zip(&bytes).filter(|(_, b)| **b == 1).map(|(a, _)| a).collect();
+            let bits = part(dense(&batches[1].1), ROWS, i);
             let set = |a: Action| bits[a as usize / 8] >> (a % 8) & 1 == 1;
             let got: Vec<Action> = (0..bytes.len() as u32).filter(|&a| set(a)).collect();
             same(&got, &wanted, || format!("bits of row {i} at step {t}"))?;
-            let ids = &batches[2].1.ids;
-            let got = &ids.a[ids.o[i] as usize..ids.o[i + 1] as usize];
-            same(&got, &&wanted[..], || format!("ids of row {i} at step {t}"))?;
+            let ids = batches[2].1.mask.as_ref().map(|mask| match mask {
+                Mask::Ids(ids) => Ragged::row(ids, i),
+                Mask::Dense(_) => Vec::new(),
+            });
+            same(&ids, &Some(wanted), || format!("ids of row {i} at step {t}"))?;
         }
         let Some(all) = actions(&*batches[0].0, seed, &batches[0].1) else { return Ok(()) };
         for (batch, out) in &mut batches {
@@ -265,21 +288,21 @@ fn forms_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     }
     if game.spec().views.layouts.iter().any(|l| l == "openspiel") {
         let mut batch = open(game, BatchConfig { layout: Layout::OpenSpiel, ..of(MaskForm::None) })?;
-        let mut out = Columns::default();
+        let mut out = Batch::default();
         reset(&mut *batch, seed, &mut out)?;
         let Some(s) = batch.state(0) else { return Err("no state 0".into()) };
         let seat = s.turn().seats().iter().next().unwrap_or(0);
         let wanted: Vec<u8> = super::print::openspiel(&*s, seat).iter().flat_map(|v| v.to_le_bytes()).collect();
-        same(&&out.obs[..wanted.len()], &&wanted[..], || "layout openspiel in a batch".into())?;
+        same(&part(bytes(&out.obs), ROWS, 0), &wanted, || "layout openspiel in a batch".into())?;
     }
     Ok(())
 }
 
-/// A snapshot that was restored, a fork, and the original go on alike; a snapshot survives the wire.
+/// A restored snapshot, a fork and the original continue alike. A snapshot survives the wire.
 fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let of = || config(game, ROWS, Autoreset::SameStep);
     let mut batch = open(game, of())?;
-    let mut out = Columns::default();
+    let mut out = Batch::default();
     reset(&mut *batch, seed, &mut out)?;
     for _ in 0..STEPS / 2 {
         let Some(all) = actions(&*batch, seed, &out) else { return Ok(()) };
@@ -289,7 +312,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let text = serde_json::to_string(&items).map_err(|e| e.to_string())?;
     let items: Vec<Snapshot> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let mut restored = open(game, of())?;
-    let mut other = Columns::default();
+    let mut other = Batch::default();
     restored.restore(None, &items, &mut other).map_err(|e| format!("its own snapshot was refused: {e}"))?;
     same(&restored.snapshot(None, &[]).map_err(|e| e.message)?, &items, || "a snapshot of what was restored".into())?;
     let mut fork = batch.fork(None, None).map_err(|e| e.message)?;
@@ -314,7 +337,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
 /// Bent snapshots are refused whole.
 fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
     let before: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();
-    let mut out = Columns::default();
+    let mut out = Batch::default();
     for k in 0..5 {
         let mut bent = items.clone();
         let last = &mut bent[ROWS - 1];
@@ -326,7 +349,7 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
             _ => last.shift = Some(16),
         }
         let refused = batch.restore(None, &bent, &mut out).err().map(|e| e.code);
-        same(&refused, &Some(BatchCode::BadSnapshot), || format!("forged snapshot {k}"))?;
+        same(&refused, &Some(ErrorCode::BadSnapshot), || format!("forged snapshot {k}"))?;
     }
     let after: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();
     before.iter().zip(&after).try_for_each(|(a, b)| b.same(a, "after forged snapshots"))
@@ -335,9 +358,9 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
 /// One bad entry refuses the whole call, says where, and nothing has moved.
 fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let mut batch = open(game, config(game, ROWS, Autoreset::SameStep))?;
-    let mut out = Columns::default();
+    let mut out = Batch::default();
     let unready = batch.step(None, Actions::Ids(&vec![0; ROWS * batch.width()]), &mut out).err().map(|e| e.code);
-    same(&unready, &Some(BatchCode::EnvOver), || "a step before the first reset".into())?;
+    same(&unready, &Some(ErrorCode::EnvOver), || "a step before the first reset".into())?;
     reset(&mut *batch, seed, &mut out)?;
     let mut control = batch.fork(None, None).map_err(|e| e.message)?;
     let mut other = out.clone();
@@ -351,12 +374,14 @@ fn refusals_move_nothing(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
             }
             let e = batch.step(None, Actions::Ids(&wrong), &mut other).err();
             let got = e.map(|e| (e.code, e.at));
-            same(&got, &Some((BatchCode::IllegalAction, Some(ROWS - 1))), || format!("action {bad} at step {t}"))?;
+            same(&got, &Some((ErrorCode::IllegalAction, Some(ROWS as u32 - 1))), || {
+                format!("action {bad} at step {t}")
+            })?;
         }
         let short = batch.step(None, Actions::Ids(&all[1..]), &mut other).err().map(|e| e.code);
-        same(&short, &Some(BatchCode::BadShape), || "too few actions".into())?;
+        same(&short, &Some(ErrorCode::BadShape), || "too few actions".into())?;
         let twice = batch.step(Some(&[0, 0]), Actions::Ids(&all[..2 * width]), &mut other).err().map(|e| e.code);
-        same(&twice, &Some(BatchCode::BadField), || "an environment named twice".into())?;
+        same(&twice, &Some(ErrorCode::BadField), || "an environment named twice".into())?;
         step(&mut *batch, &all, &mut out)?;
         step(&mut *control, &all, &mut other)?;
         for i in 0..ROWS {

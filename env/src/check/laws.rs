@@ -7,8 +7,10 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, TensorSpec};
 use super::print::{Print, Sight, info, mask, openspiel, tensor, viewers};
 use super::{Fault, garbage, law, same};
 use crate::draw::Stream;
-use crate::erased::{DynState, DynView, GameRef, Given, legal_list};
+use crate::erased::{DynState, DynView};
 use crate::game::{Action, Heard, Outcomes, Seat, Turn, Viewer};
+use crate::loaded::GameRef;
+use ludex_protocol::Move;
 
 /// The cheap laws, checked at every position.
 pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
@@ -22,7 +24,7 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
     })?;
     law(s.returns().iter().all(|r| r.is_finite()), || format!("returns {:?}", s.returns()))?;
     for seat in 0..spec.players as Seat {
-        let legal = legal_list(s, seat);
+        let legal = s.legal_list(seat);
         let acts = turn.seats().has(seat);
         law(acts || legal.is_empty(), || format!("seat {seat} does not act but may {legal:?}"))?;
         law(!acts || !legal.is_empty() || spec.proposals.is_some(), || format!("seat {seat} acts but may nothing"))?;
@@ -68,22 +70,22 @@ pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Re
 /// Names of actions are unique and read back, in every way in which a host reads them.
 fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for seat in s.turn().seats().iter() {
-        let (view, legal) = (s.view(Viewer::Seat(seat)), legal_list(s, seat));
+        let (view, legal) = (s.view(Viewer::Seat(seat)), s.legal_list(seat));
         let mut seen = HashSet::new();
         let skip = (legal.len() / 40).max(1);
         for &a in legal.iter().skip(rng.below(skip)).step_by(skip) {
             let name = view.action_text(seat, a);
             law(seen.insert(name.clone()), || format!("two actions are called {name:?}"))?;
             same(&view.parse(seat, &legal, &name), &Some(a), || format!("parse({name:?})"))?;
-            same(&s.read(seat, &Given::Text(name.clone())), &Ok(Heard::Action(a)), || format!("read({name:?})"))?;
-            same(&s.read(seat, &Given::Id(a.into())), &Ok(Heard::Action(a)), || format!("read({a})"))?;
+            same(&s.read(seat, &Move::Text(name.clone())), &Ok(Heard::Action(a)), || format!("read({name:?})"))?;
+            same(&s.read(seat, &Move::Id(a.into())), &Ok(Heard::Action(a)), || format!("read({a})"))?;
             law(s.is_legal(seat, a), || format!("{a} is listed and not legal"))?;
         }
     }
     let mut outcomes = Outcomes::new();
     s.chance(&mut outcomes);
     for &(a, _) in outcomes.items().iter().take(40) {
-        let given = Given::Text(s.outcome_text(a));
+        let given = Move::Text(s.outcome_text(a));
         same(&s.read_outcome(&given), &Ok(a), || format!("the outcome {given:?}"))?;
     }
     Ok(())
@@ -184,21 +186,21 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     };
     let players = spec.players as Seat;
     for seat in 0..players {
-        let legal = legal_list(s, seat);
+        let legal = s.legal_list(seat);
         let some = (0..8).map(|_| rng.below(spec.actions.max(1) as usize) as Action);
         for a in some.chain([0, spec.actions, Action::MAX]) {
             if !legal.contains(&a) || !matches!(s.turn(), Turn::Seat(_)) {
                 refused(t.play(seat, a), &|| format!("action {a} of seat {seat}"))?;
-                law(legal.contains(&a) || s.read(seat, &Given::Id(a.into())).is_err(), || format!("{a} was read"))?;
+                law(legal.contains(&a) || s.read(seat, &Move::Id(a.into())).is_err(), || format!("{a} was read"))?;
             }
         }
-        law(s.read(seat, &Given::Id(-1)).is_err(), || "action -1 was read".into())?;
-        law(s.read(seat, &Given::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
+        law(s.read(seat, &Move::Id(-1)).is_err(), || "action -1 was read".into())?;
+        law(s.read(seat, &Move::Id(i64::MAX)).is_err(), || "action 2^63 - 1 was read".into())?;
         for value in garbage() {
-            let read = s.read(seat, &Given::Proposal(value.clone()));
+            let read = s.read(seat, &Move::Document(value.clone()));
             law(read.is_err() || spec.proposals.is_some(), || format!("{value} was read as a move"))?;
         }
-        let odd = s.read(seat, &Given::Text("no such move \u{0}".into()));
+        let odd = s.read(seat, &Move::Text("no such move \u{0}".into()));
         law(odd.is_err() || spec.proposals.is_some(), || "nonsense was read as a move".into())?;
     }
     let mut outcomes = Outcomes::new();
@@ -246,7 +248,7 @@ fn unchecked(s: &dyn DynState, rng: &mut Stream) {
 fn guesses(s: &dyn DynState) -> Result<(), Fault> {
     let spec = s.spec();
     if let Turn::Seat(seat) = s.turn() {
-        let legal = legal_list(s, seat);
+        let legal = s.legal_list(seat);
         let (mut promising, mut noisy) = (Vec::new(), Vec::new());
         let first = s.promising(seat, &mut promising);
         let may_leave = s.noisy(seat, &mut noisy);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Fault, same};
-use crate::erased::{DynState, legal_list};
+use crate::erased::DynState;
 use crate::game::{Action, Seat, Turn, Viewer};
 
 /// The seats, then the public.
@@ -29,7 +29,7 @@ impl Sight {
     pub(super) fn of(s: &dyn DynState, who: Viewer) -> Sight {
         let view = s.view(who);
         let (legal, mask, openspiel) = match who {
-            Viewer::Seat(seat) => (legal_list(s, seat), mask(s, seat), openspiel(s, seat)),
+            Viewer::Seat(seat) => (s.legal_list(seat), mask(s, seat), openspiel(s, seat)),
             Viewer::Public => Default::default(),
         };
         Sight {

@@ -7,7 +7,7 @@ use super::print::{Print, Sight, viewers};
 use super::walk::Event;
 use super::{Fault, law, same};
 use crate::draw::Stream;
-use crate::erased::{DynState, legal_list};
+use crate::erased::DynState;
 use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 
 /// What a viewer knows fits every world made from it, in every form in which it is shown.
@@ -99,7 +99,7 @@ fn ids(event: &Event, seen: &[Seen], who: Viewer, perfect: bool) -> Result<(), F
 /// The same event in another world, or one like it where it is impossible there.
 fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
     let other = |seat: Seat, a: Action| {
-        let legal = legal_list(world, seat);
+        let legal = world.legal_list(seat);
         if legal.contains(&a) || legal.is_empty() { a } else { legal[rng.clone().below(legal.len())] }
     };
     match event {

@@ -7,8 +7,10 @@ use ludex_protocol::spec::{RewardModel, Utility};
 use super::print::Print;
 use super::{Fault, Proposer, law, laws, same, secrets};
 use crate::draw::{Draw, Stream};
-use crate::erased::{DynState, GameRef, Given, legal_list};
+use crate::erased::DynState;
 use crate::game::{Action, Heard, Outcomes, Seat, Turn};
+use crate::loaded::GameRef;
+use ludex_protocol::Move;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +30,7 @@ impl Event {
             Event::Together(joint) => s.play_together(joint),
             Event::Said(seat, said) => s.play_said(*seat, said),
         };
-        done.map_err(|refusal| format!("{self:?} was refused: {refusal}"))
+        done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
     }
 
     /// Plays it, unchecked where there is such a form.
@@ -60,18 +62,18 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
         }
         Turn::Seat(seat) => match propose(s, seat, rng) {
             Some(given) => Some(said(s, seat, &given)?),
-            None if legal_list(s, seat).is_empty() => None,
+            None if s.legal_list(seat).is_empty() => None,
             None => Some(Event::Move(seat, s.random_action(seat, rng))),
         },
     })
 }
 
 /// The event of a proposal, which must be understood and stay what it is in canonical form.
-fn said(s: &dyn DynState, seat: Seat, given: &Given) -> Result<Event, Fault> {
+fn said(s: &dyn DynState, seat: Seat, given: &Move) -> Result<Event, Fault> {
     match s.read(seat, given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))? {
         Heard::Action(a) => Ok(Event::Move(seat, a)),
         Heard::Said(value) => {
-            let again = s.read(seat, &Given::Proposal(value.clone())).map_err(|r| r.message);
+            let again = s.read(seat, &Move::Document(value.clone())).map_err(|r| r.message);
             same(&again, &Ok(Heard::Said(value.clone())), || "a canonical saying, read again".into())?;
             Ok(Event::Said(seat, value))
         }

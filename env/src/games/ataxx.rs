@@ -7,14 +7,10 @@ use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 use crate::tensor::{planes, put_bits};
 
 #[cfg(test)]
 mod tests;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Ataxx>(&[]);
 
 /// The rules. Cells are bits, `row * 7 + column` from the top left.
 pub struct Ataxx {

@@ -8,18 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, TensorSpec, Utility};
 
 use crate::draw::Stream;
-use crate::game::{
-    Action, Facts, Game, Heard, Issue, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
-};
+use crate::game::{Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::{ParamError, rows};
-use crate::registry::Entry;
 use crate::tensor::stretches;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Bargaining>(&[]);
 
 /// The rules, and all that can be shared out under them.
 pub struct Bargaining {

@@ -10,11 +10,7 @@ use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 use crate::tensor::{planes, spread_bits};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Breakthrough>(&[]);
 
 /// The rules on a board of given size.
 ///

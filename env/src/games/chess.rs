@@ -20,7 +20,6 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 
 pub use ids::{ACTIONS, LONG, SHORT};
 pub use notation::pgn;
@@ -28,9 +27,6 @@ pub use state::{End, State};
 pub use view::View;
 
 use moves::Scan;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Chess>(&[]);
 
 /// The rules from one start position.
 pub struct Chess {

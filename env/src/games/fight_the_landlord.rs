@@ -16,9 +16,8 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::{Alias, Entry};
 use crate::tensor::stretches;
 
 use cards::{Cards, DECK, LONG, RANKS, SHORT, cards_text, count, counts, lowest};
@@ -26,9 +25,6 @@ use plays::{FIRST, Plays};
 use state::{DEALT, MOST_BID, MOST_MOVES, NONE, SEATS, seat_after};
 pub use state::{Phase, State};
 pub use view::{FaceUp, Put, View};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<FightTheLandlord>(&[Alias { name: "dou_dizhu", map: dou_dizhu }]);
 
 /// OpenSpiel's game, which has no parameters.
 fn dou_dizhu(mut params: Raw) -> Result<Raw, ParamError> {
@@ -143,6 +139,7 @@ impl Game for FightTheLandlord {
     type View = View;
 
     const ID: &'static str = "fight_the_landlord";
+    const ALIASES: &'static [Alias] = &[Alias { name: "dou_dizhu", map: dou_dizhu }];
     const TITLE: &'static str = "Fight the landlord";
     const PAGE: &'static str = include_str!("fight_the_landlord.md");
     const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
@@ -348,7 +345,7 @@ impl Game for FightTheLandlord {
 
     fn why_not_text(&self, s: &State, seat: Seat, text: &str) -> String {
         if s.phase == Phase::Bid {
-            return format!("{text:?} is no bid here: {}", self.why_not(s, seat, Action::MAX));
+            return format!("{text:?} is not a bid here: {}", self.why_not(s, seat, Action::MAX));
         }
         let wanted = match self.cards_of(text) {
             Ok(0) => return self.why_not(s, seat, 0),
@@ -361,7 +358,7 @@ impl Game for FightTheLandlord {
         }
         match self.plays.named(wanted).find_map(|a| self.why_unfit(s, hand, a)) {
             Some(why) => why,
-            None => format!("{} is no combination", cards::ranks_text(wanted, self.names())),
+            None => format!("{} is not a combination", cards::ranks_text(wanted, self.names())),
         }
     }
 

@@ -9,11 +9,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
-use crate::tensor::{one_hot, stretches};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<FirstSealedAuction>(&[]);
+use crate::tensor::{one_hot, ones, stretches};
 
 /// The rules for a table and a currency.
 pub struct FirstSealedAuction {
@@ -245,6 +241,12 @@ impl Game for FirstSealedAuction {
     }
 
     #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let open = if self.turn(s) == Turn::Seat(seat) { self.open(s.values[seat]) } else { 0 };
+        ones(out, 0..open);
+    }
+
+    #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
         self.turn(s) == Turn::Seat(seat) && (a as usize) < self.open(s.values[seat])
     }
@@ -274,7 +276,7 @@ impl Game for FirstSealedAuction {
     /// Values first; at the end one of those who bid most, even where there is one only.
     fn chance(&self, s: &State, out: &mut Outcomes) {
         if usize::from(s.dealt) < self.n {
-            out.uniform(1..=u32::from(self.steps));
+            out.uniform(1..u32::from(self.steps) + 1);
         } else {
             let bids = &s.bids[..self.n];
             let most = bids.iter().max();
@@ -482,7 +484,7 @@ mod tests {
     fn amounts_in_many_notations() {
         let read = |params: &str, values: &[u32], text: &str| {
             let s = played(params, values, &[]);
-            s.view(Viewer::Seat(0)).parse(0, &crate::erased::legal_list(&*s, 0), text)
+            s.view(Viewer::Seat(0)).parse(0, &s.legal_list(0), text)
         };
         for text in ["3", "Player 0 bid: 3", "$3", "I bid 3", " 3.00 "] {
             assert_eq!(read("", &[5, 8], text), Some(3), "{text}");

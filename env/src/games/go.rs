@@ -13,16 +13,12 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 use crate::tensor::planes;
 
 use bits::Bits;
 use position::{Grid, Position};
 use view::NAMES;
 pub use view::{View, sgf};
-
-/// The registry's line: boards to 11x11 have two words per set of points, the others six.
-pub const ENTRY: Entry = Entry::of_either::<Go<2>, Go<6>>(&[]);
 
 /// The rules on a board whose points fit into `W` words.
 pub struct Go<const W: usize> {

@@ -14,17 +14,13 @@ use ludex_protocol::spec::Params as Raw;
 
 use crate::board::{self, LETTERS};
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::{Alias, Entry};
 use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
 use lines::Lines;
 use points::Points;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Gomoku>(&[Alias { name: "mnk", map: mnk }]);
 
 /// OpenSpiel's `mnk(m=S,n=S,k=K)`.
 fn mnk(mut raw: Raw) -> Result<Raw, ParamError> {
@@ -145,6 +141,7 @@ impl Game for Gomoku {
     type View = View;
 
     const ID: &'static str = "gomoku";
+    const ALIASES: &'static [Alias] = &[Alias { name: "mnk", map: mnk }];
     const TITLE: &'static str = "Gomoku";
     const PAGE: &'static str = include_str!("gomoku.md");
     const PRESETS: &'static [PresetText] = &[

@@ -13,12 +13,8 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 
 pub use view::{Card, View};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Hanabi>(&[]);
 
 /// The rules at one table.
 pub struct Hanabi {
@@ -615,7 +611,7 @@ impl Game for Hanabi {
             Some(Move::Color(..) | Move::Rank(..)) if s.information == 0 => "no information token is left".to_owned(),
             Some(Move::Color(to, c)) => format!("p{} holds no {} card", (seat + to) % self.n, NAMES[c]),
             Some(Move::Rank(to, r)) => format!("p{} holds no card of rank {}", (seat + to) % self.n, r + 1),
-            _ => "it is no move".to_owned(),
+            _ => "it is not a move".to_owned(),
         };
         format!("{text} is not legal: {why}")
     }

@@ -9,15 +9,8 @@ use ludex_protocol::spec::{
 };
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Alias, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer};
 use crate::params::{self, ParamError};
-use crate::registry::{Alias, Entry, same};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<IteratedPrisonersDilemma>(&[
-    Alias { name: "python_iterated_prisoners_dilemma", map: same },
-    Alias { name: "repeated_game", map: repeated },
-]);
 
 /// OpenSpiel's `repeated_game(stage_game=matrix_pd(),num_repetitions=N,recall=K)`.
 fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
@@ -196,6 +189,8 @@ impl Game for IteratedPrisonersDilemma {
     type View = View;
 
     const ID: &'static str = "iterated_prisoners_dilemma";
+    const ALIASES: &'static [Alias] =
+        &[Alias { name: "python_iterated_prisoners_dilemma", map: Ok }, Alias { name: "repeated_game", map: repeated }];
     const TITLE: &'static str = "Iterated prisoner's dilemma";
     const PAGE: &'static str = include_str!("iterated_prisoners_dilemma.md");
     const PRESETS: &'static [crate::game::PresetText] = &[

@@ -9,11 +9,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
-use crate::tensor::{one_hot, stretches};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<KuhnPoker>(&[]);
+use crate::tensor::{one_hot, stretches, wrap};
 
 /// The rules for a table of given size.
 pub struct KuhnPoker {
@@ -181,7 +177,7 @@ impl Game for KuhnPoker {
         } else if self.over(s) {
             Turn::Over
         } else {
-            Turn::Seat(usize::from(s.length) % self.n)
+            Turn::Seat(wrap(s.length.into(), self.n))
         }
     }
 
@@ -189,6 +185,14 @@ impl Game for KuhnPoker {
         if self.turn(s) == Turn::Seat(seat) {
             out.put(0);
             out.put(1);
+        }
+    }
+
+    #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        if let [pass, bet] = out {
+            *pass = u8::from(self.turn(s) == Turn::Seat(seat));
+            *bet = *pass;
         }
     }
 
@@ -204,8 +208,8 @@ impl Game for KuhnPoker {
     }
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
-        let dealt = &s.cards[..usize::from(s.dealt)];
-        out.uniform((0..=self.n as u32).filter(|&c| !dealt.contains(&(c as u8))));
+        let dealt = s.cards[..usize::from(s.dealt)].iter().fold(0, |set, card| set | 1 << card);
+        out.uniform((0..self.n as u32 + 1).filter(|c| dealt >> c & 1 == 0));
     }
 
     fn outcome_text(&self, _s: &State, a: Action) -> String {
@@ -330,13 +334,18 @@ impl Game for KuhnPoker {
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        let (card, rest) = out.split_at_mut(self.n + 1);
-        let (seat, chips) = rest.split_at_mut(self.n);
-        one_hot(card, self.card(s, who).map(usize::from));
-        one_hot(seat, who.seat());
+        out.fill(0);
+        let (cards, rest) = out.split_at_mut(self.n + 1);
+        let (seats, chips) = rest.split_at_mut(self.n);
+        if let Some(card) = self.card(s, who) {
+            cards[usize::from(card)] = 1;
+        }
+        if let Some(seat) = who.seat() {
+            seats[seat] = 1;
+        }
         let me = who.seat().unwrap_or(0);
         for (k, c) in chips.iter_mut().enumerate() {
-            *c = self.chips(s, (me + k) % self.n);
+            *c = self.chips(s, wrap(me + k, self.n));
         }
     }
 

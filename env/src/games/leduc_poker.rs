@@ -7,13 +7,9 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
-use crate::tensor::{one_hot, stretches};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<LeducPoker>(&[]);
+use crate::tensor::{one_hot, stretches, wrap};
 
 /// The rules for a table of given size.
 pub struct LeducPoker {
@@ -155,7 +151,7 @@ impl LeducPoker {
     }
 
     fn count_in(&self, s: &State) -> u8 {
-        self.seats_in(s).count() as u8
+        (self.n as u32 - s.folded.count_ones()) as u8
     }
 
     fn over(&self, s: &State) -> bool {
@@ -164,7 +160,7 @@ impl LeducPoker {
 
     /// The first seat from `from` on that has not folded.
     fn next_in(&self, s: &State, from: usize) -> u8 {
-        (from..from + self.n).map(|p| p % self.n).find(|&p| s.is_in(p)).unwrap_or(0) as u8
+        (from..from + self.n).map(|p| wrap(p, self.n)).find(|&p| s.is_in(p)).unwrap_or(0) as u8
     }
 
     /// What a move amounts to: raises beyond the second and folds with nothing to pay are calls.
@@ -191,7 +187,7 @@ impl LeducPoker {
         }
         s.moves[round] |= u64::from(a).checked_shl(2 * u32::from(s.length[round])).unwrap_or(0);
         s.length[round] += 1;
-        s.seat = self.next_in(s, seat + 1);
+        s.seat = self.next_in(s, wrap(seat + 1, self.n));
     }
 
     fn turn_up(&self, s: &mut State, card: u8) {
@@ -202,7 +198,7 @@ impl LeducPoker {
     }
 
     /// Who takes the pot: a pair with the board first, then the higher rank.
-    fn winners(&self, s: &State) -> impl Iterator<Item = usize> {
+    fn winners(&self, s: &State) -> SeatSet {
         let board = s.board.map(|c| self.rank(c));
         let worth = |p: usize| {
             let rank = self.rank(s.cards[p]);
@@ -213,7 +209,7 @@ impl LeducPoker {
             // Where all but one folded, cards do not matter, and only one is in.
             best = self.seats_in(s).filter(|&p| worth(p) == most).fold(0, |set, p| set | 1 << p);
         }
-        (0..MOST).filter(move |p| best >> p & 1 == 1)
+        SeatSet(best)
     }
 
     /// Whether cards are laid open: the end with more than one seat in.
@@ -234,7 +230,7 @@ impl LeducPoker {
     }
 
     /// Player, card and board, one cell of each set; returns what is left of `out`.
-    fn head<'a, T: From<u8>>(&self, s: &State, who: Viewer, out: &'a mut [T]) -> &'a mut [T] {
+    fn head<'a, T: From<u8> + Clone>(&self, s: &State, who: Viewer, out: &'a mut [T]) -> &'a mut [T] {
         let (seat, rest) = out.split_at_mut(self.n);
         let (card, rest) = rest.split_at_mut(self.labels());
         let (board, rest) = rest.split_at_mut(self.labels());
@@ -338,6 +334,14 @@ impl Game for LeducPoker {
     }
 
     #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        let (acts, all) = (self.turn(s) == Turn::Seat(seat), self.params.action_mapping);
+        for (a, cell) in (FOLD..).zip(out) {
+            *cell = u8::from(acts && (all || self.effect(s, a) == a));
+        }
+    }
+
+    #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
         match self.turn(s) {
             Turn::Chance if usize::from(s.dealt) < self.n => {
@@ -352,11 +356,12 @@ impl Game for LeducPoker {
 
     fn chance(&self, s: &State, out: &mut Outcomes) {
         let dealt = &s.cards[..usize::from(s.dealt)];
-        let copies = if self.params.suit_isomorphism { 2 } else { 1 };
-        for card in 0..self.labels() as u8 {
-            let gone = dealt.iter().filter(|&&c| c == card).count() as u64;
-            out.put(Action::from(card), u64::saturating_sub(copies, gone));
+        let copies: u64 = if self.params.suit_isomorphism { 2 } else { 1 };
+        let mut left = [copies; 2 * (MOST + 1)];
+        for &card in dealt {
+            left[usize::from(card)] = left[usize::from(card)].saturating_sub(1);
         }
+        (0..).zip(&left[..self.labels()]).for_each(|(card, &weight)| out.put(card, weight));
     }
 
     fn outcome_text(&self, _s: &State, a: Action) -> String {
@@ -367,9 +372,10 @@ impl Game for LeducPoker {
         out.fill(0.0);
         if self.turn(s) == Turn::Over {
             let pot: f64 = s.chips.iter().copied().map(f64::from).sum();
-            let share = pot / self.winners(s).count().max(1) as f64;
+            let winners = self.winners(s);
+            let share = pot / winners.len().max(1) as f64;
             out.iter_mut().zip(&s.chips).for_each(|(r, &chips)| *r = -f64::from(chips));
-            self.winners(s).for_each(|p| out[p] += share);
+            winners.iter().for_each(|p| out[p] += share);
         }
     }
 
@@ -377,7 +383,7 @@ impl Game for LeducPoker {
         let turn = self.turn(s);
         let shown =
             if self.showdown(s) { (0..self.n).map(|p| s.is_in(p).then_some(s.cards[p])).collect() } else { Vec::new() };
-        let winners = if turn == Turn::Over { self.winners(s).map(|p| p as u8).collect() } else { Vec::new() };
+        let winners = if turn == Turn::Over { self.winners(s).iter().map(|p| p as u8).collect() } else { Vec::new() };
         View {
             seat: who.seat().map(|p| p as u8),
             card: self.card(s, who),
@@ -528,7 +534,7 @@ impl Game for LeducPoker {
         let (chips, rest) = rest.split_at_mut(self.n);
         let (folded, raises) = rest.split_at_mut(self.n);
         for k in 0..self.n {
-            let p = (me + k) % self.n;
+            let p = wrap(me + k, self.n);
             chips[k] = s.chips[p];
             folded[k] = u8::from(!s.is_in(p));
         }

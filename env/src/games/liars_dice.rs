@@ -9,11 +9,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
-use crate::tensor::stretches;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<LiarsDice>(&[]);
+use crate::tensor::{ones, stretches, wrap};
 
 /// The rules for a number of dice of given size.
 pub struct LiarsDice {
@@ -72,6 +68,8 @@ pub struct State {
     rolled: u8,
     /// Bit i of the 256: bid i was made.
     bids: [u64; MOST_BIDS / 64],
+    /// Who bids or calls next; who called, at the end.
+    seat: u8,
     /// Whether the last bid was called.
     called: bool,
 }
@@ -102,18 +100,15 @@ pub struct View {
 }
 
 impl State {
-    fn bid(&mut self, id: usize) {
+    fn bid(&mut self, id: usize, players: usize) {
         if let Some(word) = self.bids.get_mut(id / 64) {
             *word |= 1 << (id % 64);
+            self.seat = wrap(usize::from(self.seat) + 1, players) as u8;
         }
     }
 
     fn was_bid(&self, id: usize) -> bool {
         self.bids.get(id / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
-    }
-
-    fn count(&self) -> usize {
-        self.bids.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     fn last(&self) -> Option<usize> {
@@ -172,6 +167,19 @@ impl LiarsDice {
         who.seat().map_or(&[], |p| self.dice(s, p))
     }
 
+    /// The seat before the next one.
+    fn bidder(&self, s: &State) -> usize {
+        wrap(usize::from(s.seat) + self.n - 1, self.n)
+    }
+
+    /// The actions of the seat to move: higher bids, and the call if there is something to call.
+    fn open(&self, s: &State) -> std::ops::Range<usize> {
+        match s.last() {
+            Some(last) => last + 1..self.bids() + 1,
+            None => 0..self.bids(),
+        }
+    }
+
     fn sort(&self, s: &mut State) {
         s.dice[..self.total()].chunks_exact_mut(self.each).for_each(<[u8]>::sort_unstable);
     }
@@ -181,7 +189,7 @@ impl LiarsDice {
         let [quantity, face] = self.meaning(s.last().filter(|_| s.called)?);
         let fits = |&&die: &&u8| usize::from(die) == face || usize::from(die) == self.sides;
         let there = s.dice[..self.total()].iter().filter(fits).count();
-        let (caller, bidder) = (s.count() % self.n, (s.count() - 1) % self.n);
+        let (caller, bidder) = (usize::from(s.seat), self.bidder(s));
         Some(if there >= quantity { [bidder, caller] } else { [caller, bidder] })
     }
 
@@ -268,7 +276,7 @@ impl Game for LiarsDice {
     }
 
     fn start(&self) -> State {
-        State { dice: [0; MOST_DICE], rolled: 0, bids: [0; MOST_BIDS / 64], called: false }
+        State { dice: [0; MOST_DICE], rolled: 0, bids: [0; MOST_BIDS / 64], seat: 0, called: false }
     }
 
     #[inline]
@@ -278,23 +286,24 @@ impl Game for LiarsDice {
         } else if s.called {
             Turn::Over
         } else {
-            Turn::Seat(s.count() % self.n)
+            Turn::Seat(s.seat.into())
         }
     }
 
     fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
         if self.turn(s) == Turn::Seat(seat) {
-            let last = s.last();
-            let end = self.bids() + usize::from(last.is_some());
-            (last.map_or(0, |id| id + 1)..end).for_each(|id| out.put(id as Action));
+            self.open(s).for_each(|id| out.put(id as Action));
         }
     }
 
     #[inline]
+    fn mask(&self, s: &State, seat: Seat, out: &mut [u8]) {
+        ones(out, if self.turn(s) == Turn::Seat(seat) { self.open(s) } else { 0..0 });
+    }
+
+    #[inline]
     fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
-        let (a, last) = (a as usize, s.last());
-        let fits = if a == self.bids() { last.is_some() } else { a < self.bids() && last.is_none_or(|id| a > id) };
-        fits && self.turn(s) == Turn::Seat(seat)
+        self.turn(s) == Turn::Seat(seat) && self.open(s).contains(&(a as usize))
     }
 
     #[inline]
@@ -308,7 +317,7 @@ impl Game for LiarsDice {
         } else if a as usize >= self.bids() {
             s.called = true;
         } else {
-            s.bid(a as usize);
+            s.bid(a as usize, self.n);
         }
     }
 
@@ -357,7 +366,7 @@ impl Game for LiarsDice {
         }
         for &[quantity, face] in &view.bids {
             if let Some(id) = self.id(quantity.into(), face.into()) {
-                s.bid(id);
+                s.bid(id, self.n);
             }
         }
         s.called = view.called;
@@ -457,7 +466,7 @@ impl Game for LiarsDice {
         }
         if let Some(last) = s.last() {
             out[bid + last] = 1;
-            out[bidder + (s.count() - 1 + self.n - me) % self.n] = 1;
+            out[bidder + wrap(self.bidder(s) + self.n - me, self.n)] = 1;
         }
         out[bidder + self.n] = u8::from(s.called);
     }
@@ -483,7 +492,7 @@ mod tests {
         dice.iter().for_each(|&die| s.play_chance(die - 1).unwrap());
         for text in moves.split_whitespace() {
             let Turn::Seat(seat) = s.turn() else { panic!("{text} at {:?}", s.turn()) };
-            let heard = s.read(seat, &crate::Given::Text(text.to_owned())).unwrap();
+            let heard = s.read(seat, &crate::Move::Text(text.to_owned())).unwrap();
             let crate::Heard::Action(a) = heard else { panic!("{heard:?}") };
             s.play(seat, a).unwrap();
         }
@@ -505,13 +514,13 @@ mod tests {
         let mut s = played("numdice=2", &[1, 2, 3, 4], "2-3");
         assert_eq!(s.play(1, 7).unwrap_err().message, "2-2 is not higher than the last bid, 2-3");
         let s = played("numdice=2", &[1, 2, 3, 4], "4-6");
-        assert_eq!(crate::erased::legal_list(&*s, 1), [24]);
+        assert_eq!(s.legal_list(1), [24]);
     }
 
     #[test]
     fn faces_come_first_under_the_other_rule() {
         let s = played("numdice=2,bidding_rule=reset-quantity", &[1, 2, 3, 4], "3-1 1-2");
-        assert_eq!(crate::erased::legal_list(&*s, 0)[..3], [5, 6, 7]);
+        assert_eq!(s.legal_list(0)[..3], [5, 6, 7]);
         assert_eq!(s.view(Viewer::Public).action_text(0, 5), "2-2");
     }
 
@@ -528,7 +537,7 @@ mod tests {
     #[test]
     fn other_notations() {
         let s = played("numdice=5", &[1; 10], "");
-        let legal = crate::erased::legal_list(&*s, 0);
+        let legal = s.legal_list(0);
         let view = s.view(Viewer::Seat(0));
         for text in ["2-5", "2x5", "2 5", "2 dices, 5 value", "Bid 2 of face 5", "10"] {
             assert_eq!(view.parse(0, &legal, text), Some(10), "{text}");

@@ -12,11 +12,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::{ParamError, rows};
-use crate::registry::Entry;
 use crate::tensor::stretches;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Negotiation>(&[]);
 
 /// The rules for one kind of pool.
 pub struct Negotiation {

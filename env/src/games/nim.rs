@@ -9,11 +9,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::{ParamError, list};
-use crate::registry::Entry;
 use crate::tensor::stretches;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Nim>(&[]);
 
 /// The rules with given piles.
 pub struct Nim {

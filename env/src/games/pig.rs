@@ -8,11 +8,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Outcomes, PresetText, Seat, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 use crate::tensor::stretches;
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Pig>(&[]);
 
 /// The rules for a table and a die of given size.
 pub struct Pig {

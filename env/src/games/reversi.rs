@@ -10,16 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::board;
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
+use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::{Alias, Entry, same};
 use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
 use lines::{moves, turned};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<Reversi>(&[Alias { name: "othello", map: same }]);
 
 /// The rules.
 pub struct Reversi {
@@ -105,6 +101,7 @@ impl Game for Reversi {
     type View = View;
 
     const ID: &'static str = "reversi";
+    const ALIASES: &'static [Alias] = &[Alias { name: "othello", map: Ok }];
     const TITLE: &'static str = "Reversi";
     const PAGE: &'static str = include_str!("reversi.md");
     const PRESETS: &'static [PresetText] =

@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
-use crate::registry::{Alias, Entry};
 
 mod arrays;
 mod deal;
@@ -22,9 +21,6 @@ use deal::{CALL, Deal, FOLD, Next, Options};
 pub use table::{Abstraction, Betting, Params, Score};
 use table::{SEATS, Table};
 pub use view::{HandView, MoveView, View};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<TexasHoldem>(&[Alias { name: "universal_poker", map: table::universal }]);
 
 /// The rules for one table: its stakes, its bets, and how many hands are played.
 pub struct TexasHoldem {
@@ -108,6 +104,7 @@ impl Game for TexasHoldem {
     type View = View;
 
     const ID: &'static str = "texas_holdem";
+    const ALIASES: &'static [Alias] = &[Alias { name: "universal_poker", map: table::universal }];
     const TITLE: &'static str = "Texas hold'em";
     const PAGE: &'static str = include_str!("texas_holdem.md");
     const PLAYERS: [u32; 2] = [2, SEATS as u32];

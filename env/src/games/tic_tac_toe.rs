@@ -7,11 +7,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
-use crate::registry::Entry;
 use crate::tensor::{planes, put_bits};
-
-/// The registry's line.
-pub const ENTRY: Entry = Entry::of::<TicTacToe>(&[]);
 
 /// The rules.
 pub struct TicTacToe {

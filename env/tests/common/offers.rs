@@ -3,9 +3,10 @@
 
 use ludex_env::game::{PresetText, Seen};
 use ludex_env::{
-    Action, Entry, Facts, Game, GameRef, Given, Heard, Issue, Mover, Outcomes, ParamError, Seat, SeatSet, Sink, Stream,
-    Turn, game::Viewer, tensor::stretches,
+    Action, Facts, Game, GameRef, Games, Heard, Issue, Mover, Outcomes, ParamError, Seat, SeatSet, Sink, Stream, Turn,
+    game::Viewer, tensor::stretches,
 };
+use ludex_protocol::Move;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,16 +62,16 @@ const PASS: Action = 3;
 
 /// The game, with a flaw or (empty) without.
 pub fn offers(flaw: &str) -> GameRef {
-    let entry = Entry::of::<Offers>(&[]);
-    entry.load(&serde_json::Map::from_iter([("flaw".into(), flaw.into())])).unwrap()
+    let games = Games::builtin().with::<Offers>();
+    games.load_with("offers", &serde_json::Map::from_iter([("flaw".into(), flaw.into())])).unwrap()
 }
 
 /// Half of the time a document or words, where the game takes them.
-pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Given> {
+pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Move> {
     match (seat, rng.below(3)) {
         (_, 0) => None,
-        (0, k) => Some(Given::Proposal(json!({ "offer": (k - 1) * 4, "note": s.spec().game }))),
-        (_, k) => Some(Given::Text(format!("  not for {k}! "))),
+        (0, k) => Some(Move::Document(json!({ "offer": (k - 1) * 4, "note": s.spec().game }))),
+        (_, k) => Some(Move::Text(format!("  not for {k}! "))),
     }
 }
 
@@ -226,7 +227,12 @@ impl Game for Offers {
 
     fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         let issue = |path: &str, got: &Value, allowed: Value, message: &str| {
-            Err(vec![Issue { path: path.into(), got: got.clone(), allowed, message: message.into() }])
+            Err(vec![Issue {
+                path: path.into(),
+                got: Some(got.clone()),
+                allowed: Some(allowed),
+                message: message.into(),
+            }])
         };
         match (self.turn(s), said) {
             (Turn::Seat(0), Value::Object(map)) if seat == 0 => match map.get("offer").and_then(Value::as_u64) {

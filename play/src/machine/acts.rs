@@ -1,6 +1,6 @@
 //! What seats answer: keys, refusals, acceptance.
 
-use ludex_env::{Attempt, Given, Heard, Seat, Stream};
+use ludex_env::{Attempt, Heard, Seat, Stream};
 use ludex_protocol::Move;
 use ludex_protocol::client::Act;
 use ludex_protocol::error::{ErrorCode, Refusal};
@@ -78,7 +78,7 @@ impl Match {
         given.notes = given.notes.filter(|n| !n.is_empty());
         let seat = given.seat;
         self.places[seat].acted = true;
-        match self.state.read(seat, &given_of(&given.chosen)) {
+        match self.state.read(seat, &given.chosen) {
             Ok(heard) => {
                 let act = self.accept(now, seat, heard, given.notes, false);
                 self.keep(|| Kept::Act(act.clone()));
@@ -105,7 +105,7 @@ impl Match {
     }
 
     /// Counts a refusal and says what follows.
-    fn refuse(&mut self, now: u64, given: GivenMove, why: ludex_env::Refusal) {
+    fn refuse(&mut self, now: u64, given: GivenMove, why: Refusal) {
         let GivenMove { seat, chosen, notes, re } = given;
         if re.is_none() {
             tracing::warn!(match_id = self.id(), seat, %why, "an in-process agent made an illegal move");
@@ -165,12 +165,4 @@ fn attempt_of(tried: &Try, why: &str) -> Attempt {
     let document = |p: &serde_json::Value| p.to_string();
     let said = tried.text.clone().or_else(|| tried.proposal.as_ref().map(document));
     Attempt { said: said.or_else(|| tried.action.map(|a| a.to_string())).unwrap_or_default(), why: why.to_owned() }
-}
-
-pub(super) fn given_of(m: &Move) -> Given {
-    match m {
-        Move::Id(id) => Given::Id(*id),
-        Move::Text(t) => Given::Text(t.clone()),
-        Move::Document(p) => Given::Proposal(p.clone()),
-    }
 }

@@ -1,13 +1,13 @@
 //! What a client was answered to an act: made again from the story when the client asks again.
 
+use ludex_env::history::given;
 use ludex_env::present::legal_of;
 use ludex_env::{DynState, Heard, Seat, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::error::ErrorCode;
+use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::record::{MoveRecord, RecordEvent, Try};
-use ludex_protocol::server::{Accepted, Issue, Refused, ServerMessage};
+use ludex_protocol::server::{Accepted, Refused, ServerMessage};
 
-use super::acts::given_of;
 use super::follow::Follower;
 use super::story::Story;
 use super::terms::{KeptAct, Setup};
@@ -32,7 +32,7 @@ impl Answered {
     pub(super) fn is_to(&self, chosen: &Move) -> bool {
         match &self.what {
             What::Refused(given) => given == chosen,
-            What::Accepted(heard) => self.state.read(self.seat, &given_of(chosen)).is_ok_and(|h| h == *heard),
+            What::Accepted(heard) => self.state.read(self.seat, chosen).is_ok_and(|h| h == *heard),
         }
     }
 }
@@ -99,8 +99,8 @@ fn refused_again(
     attempt: u32,
     tried: &Try,
 ) -> Option<Answered> {
-    let given = given_of_try(tried)?;
-    let why = state.read(seat, &given_of(&given)).err()?;
+    let given = given(tried)?;
+    let why = state.read(seat, &given).err()?;
     let message = ServerMessage::Refused(Box::new(refused(setup, &*state, seat, (turn, attempt), why)));
     Some(Answered { state, seat, what: What::Refused(given), message })
 }
@@ -123,13 +123,10 @@ pub(super) fn refused(
     state: &dyn DynState,
     seat: Seat,
     (turn, attempt): (u32, u32),
-    why: ludex_env::Refusal,
+    why: Refusal,
 ) -> Refused {
     let illegal = setup.header.illegal;
     let tries_left = illegal.tries.saturating_sub(attempt + 1);
-    let issue =
-        |i: ludex_env::Issue| Issue { path: i.path, got: Some(i.got), allowed: Some(i.allowed), message: i.message };
-    let issues: Vec<Issue> = why.issues.into_iter().map(issue).collect();
     Refused {
         match_id: setup.header.episode.clone(),
         turn,
@@ -138,17 +135,7 @@ pub(super) fn refused(
         message: why.message,
         tries_left,
         legal: Some(legal_of(state, seat)),
-        issues: (!issues.is_empty()).then_some(issues),
+        issues: (!why.issues.is_empty()).then_some(why.issues),
         then: (tries_left == 0).then_some(illegal.policy),
-    }
-}
-
-/// A refused attempt as it was given.
-pub(super) fn given_of_try(t: &Try) -> Option<Move> {
-    match (t.action, &t.text, &t.proposal) {
-        (Some(id), ..) => Some(Move::Id(id)),
-        (_, Some(text), _) => Some(Move::Text(text.clone())),
-        (_, _, Some(document)) => Some(Move::Document(document.clone())),
-        _ => None,
     }
 }

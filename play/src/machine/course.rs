@@ -66,7 +66,7 @@ impl Match {
             forced: act.forced,
             more,
         };
-        self.story.push(RecordEvent::Move(event), act.bank_ms, &self.setup.header.clock);
+        self.story.push(RecordEvent::Move(event), act.bank_ms);
     }
 
     /// Plays until somebody has to be asked or the episode is over.
@@ -95,7 +95,7 @@ impl Match {
         };
         self.state.play_unchecked(a);
         let event = RecordEvent::Chance(ChanceRecord { action: Some(a) });
-        self.story.push(event, 0, &self.setup.header.clock);
+        self.story.push(event, 0);
     }
 
     fn play_forced(&mut self, seat: Seat) {

@@ -1,8 +1,7 @@
 //! The end of a match, and its record.
 
 use ludex_env::{Seat, Turn};
-use ludex_protocol::record::{Footer, MoveRecord, Parts, Reason, Record, RecordEvent};
-use ludex_referee::digest;
+use ludex_protocol::record::{Footer, MoveRecord, Reason, RecordEvent};
 
 use super::Match;
 use super::terms::{Kept, Output};
@@ -22,7 +21,7 @@ impl Match {
                 let tries = std::mem::take(&mut place.tries);
                 let turn = place.issued.saturating_sub(1);
                 let unanswered = MoveRecord { seat: seat as u32, turn, tries, more, ..MoveRecord::default() };
-                self.story.push(RecordEvent::Move(unanswered), 0, &self.setup.header.clock);
+                self.story.push(RecordEvent::Move(unanswered), 0);
             }
         }
     }
@@ -37,12 +36,10 @@ impl Match {
             place.asked = false;
         }
         match self.recalled.take() {
-            Some(record) => self.story.record = *record,
+            Some(record) => self.story.close(*record),
             None => self.complete(reason, at_fault),
         }
-        self.story.over = true;
-        let record = &self.story.record;
-        if self.keeps {
+        if let Some(record) = self.story.record().filter(|_| self.keeps) {
             self.out.push(Output::Keep(Box::new(Kept::End(Box::new(record.clone())))));
         }
         self.narrate();
@@ -52,31 +49,26 @@ impl Match {
     /// Completes the record of a match that ends here.
     fn complete(&mut self, reason: Reason, at_fault: Option<Seat>) {
         let spec = self.setup.game.spec();
-        // 0 added makes -0 plain 0, as which it is read back from a record.
-        let mut returns: Vec<f64> = self.state.returns().iter().map(|r| r + 0.0).collect();
-        if let Some(seat) = at_fault {
-            ludex_env::batch::forfeit(spec, seat, &mut returns);
+        let mut returns = self.state.returns();
+        let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
+        if returns.iter().any(|r| !r.is_finite()) {
+            // No record holds such a number. The rules failed, so nobody is at fault.
+            tracing::error!(match_id = self.setup.header.episode, ?returns, "returns that are not finite");
+            returns.fill(0.0);
+            (reason, at_fault) = (Reason::InfraError, None);
         }
-        let record = &mut self.story.record;
-        record.header = self.setup.header.clone();
-        record.footer = Footer {
-            outcome: ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault),
-            returns,
+        let footer = Footer {
             reason: Some(reason),
-            at_fault: at_fault.map(|s| s as u32),
+            at_fault,
             ended: Some(crate::time::now_text()),
             run: self.setup.run.clone(),
             pair: self.setup.pair.clone(),
             seed: Some(self.setup.seed.to_string()),
             salt: Some(hex::encode(self.setup.salt)),
-            digest: None,
+            ..Footer::default()
         };
-        record.footer.digest = digest_of(record);
+        if let Err(error) = self.story.end(spec, &returns, footer) {
+            tracing::error!(match_id = self.setup.header.episode, %error, "a record without a canonical form");
+        }
     }
-}
-
-/// The digest of a finished record; `None` only for numbers that JSON cannot carry.
-fn digest_of(record: &Record) -> Option<String> {
-    let parts = Parts::parse(&record.to_line().ok()?).ok()?;
-    digest::digest(&parts).ok()
 }

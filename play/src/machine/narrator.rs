@@ -10,7 +10,7 @@ use ludex_env::erased::legal_list;
 use ludex_env::present::{legal_of, view_of};
 use ludex_env::{DynState, Mover, Seat, Seen, Turn, Viewer};
 use ludex_protocol::client::MatchView;
-use ludex_protocol::record::{Reason, RecordEvent};
+use ludex_protocol::record::{Footer, Reason, RecordEvent};
 use ludex_protocol::server::{Event, EventKind, MatchEnd, MatchFrame, MatchStart, SeatInfo, Turn as TurnFrame};
 use ludex_protocol::spec::RewardModel;
 
@@ -112,9 +112,9 @@ impl Narrator {
             let Some(transition) = self.position.next(story.events()) else { break };
             self.tell_transition(setup, story, transition, views, sink);
         }
-        if story.over && !self.ended {
+        if let Some(record) = story.record().filter(|_| !self.ended) {
             self.ended = true;
-            let end = end_of(setup, story);
+            let end = end_of(setup, &record.footer);
             (0..self.ears.len()).for_each(|k| self.send(k, MatchFrame::MatchEnd(Box::new(end.clone())), sink));
         }
     }
@@ -318,8 +318,7 @@ pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -
 }
 
 /// The last message of a match that is over.
-fn end_of(setup: &Setup, story: &Story) -> MatchEnd {
-    let footer = &story.record.footer;
+fn end_of(setup: &Setup, footer: &Footer) -> MatchEnd {
     let reason = footer.reason.unwrap_or(Reason::Aborted);
     let released = |text: &Option<String>| text.clone().filter(|_| setup.release);
     MatchEnd {

@@ -381,7 +381,7 @@ fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
         let said = match given {
             Some(Given::Id(id)) => json!(id),
             Some(Given::Text(text)) => json!(text),
-            Some(Given::Proposal(value)) => value,
+            Some(Given::Document(value)) => value,
             None => Value::Null,
         };
         json!({ "said": said, "code": attempt.code, "why": why, "ms": attempt.ms })

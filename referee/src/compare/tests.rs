@@ -45,7 +45,7 @@ fn students_own_example() {
 fn values_of_a_block_count_as_one_where_they_say_the_same() {
     let single: Vec<(usize, f64)> = [1.0, 0.0, -0.5, 1.0].into_iter().enumerate().collect();
     let twice: Vec<(usize, f64)> = single.iter().flat_map(|&v| [v, v]).collect();
-    // Said twice it is no stronger.
+    // Giving a result twice does not make it stronger.
     assert_eq!(clustered(&single), clustered(&twice));
     let apart: Vec<(usize, f64)> = twice.iter().map(|v| v.1).enumerate().collect();
     assert!(clustered(&apart).unwrap().error < clustered(&single).unwrap().error);

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use ludex_env::GameRef;
 use ludex_protocol::record::{Outcome, Reason, Record};
 
-use super::verdict::{Climb, passed};
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::rating::{self, gain, table::Tally};
@@ -259,6 +258,25 @@ impl Plan {
             _ => Done::Discarded,
         }
     }
+}
+
+/// How far a candidate got on a ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Climb {
+    /// This level must be played next.
+    Open(u32),
+    /// This is the first level that it did not pass.
+    Stopped(u32),
+    /// It passed the top.
+    Topped,
+    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
+    Unknown(u32),
+}
+
+/// Whether a level is passed: at least half of the decided matches are won. Draws do not count, so a candidate that
+/// only draws passes.
+fn passed(tally: &Tally) -> bool {
+    tally.wins >= tally.losses
 }
 
 impl PlannedPart {

@@ -12,7 +12,7 @@ fn the_suites_that_come_along_are_suites() {
     assert!(Suite::named("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
 
-/// The reference shows every field: whoever adds one must say there what it means.
+/// The reference shows every field: if you add one, explain it there.
 #[test]
 fn the_reference_names_every_field() {
     let text = Suite::named("reference").unwrap();

@@ -2,27 +2,8 @@
 
 use serde::Serialize;
 
-use super::plan::{PlannedPart, Results};
+use super::plan::{Climb, PlannedPart, Results};
 use crate::rating::table::{Interval, Tally, wilson};
-
-/// How far a candidate got on a ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Climb {
-    /// This level must be played next.
-    Open(u32),
-    /// This is the first level that it did not pass.
-    Stopped(u32),
-    /// It passed the top.
-    Topped,
-    /// No match of this level counts, because all were discarded: how far the candidate got is unknown.
-    Unknown(u32),
-}
-
-/// Whether a level is passed: at least half of the decided matches are won. Draws do not count, so a candidate that
-/// only draws passes.
-pub fn passed(tally: &Tally) -> bool {
-    tally.wins >= tally.losses
-}
 
 /// A candidate's place on a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -104,7 +104,7 @@ impl Replay<'_> {
             _ => return self.no_move(at, seat, m, at + 1 == self.record.events.len()),
         };
         if let Err(refusal) = played {
-            return Err(Fault::at(at, FaultKind::Move, format!("seat {seat}: {refusal}")));
+            return Err(Fault::at(at, FaultKind::Move, format!("seat {seat}: {}", refusal.message)));
         }
         self.moves += 1;
         Ok(at + 1)
@@ -188,7 +188,7 @@ impl Replay<'_> {
             let given = match (attempt.action, &attempt.text, &attempt.proposal) {
                 (Some(id), ..) => Given::Id(id),
                 (_, Some(text), _) => Given::Text(text.clone()),
-                (_, _, Some(proposal)) => Given::Proposal(proposal.clone()),
+                (_, _, Some(proposal)) => Given::Document(proposal.clone()),
                 _ => continue,
             };
             if self.state.read(seat, &given).is_ok() {

@@ -256,7 +256,7 @@ fn the_last_turn_may_hold_nothing_but_refusals() {
     let tries = vec![attempt(77); 3];
     record.events.push(RecordEvent::Move(MoveRecord { seat: 0, turn: 1, tries, ..MoveRecord::default() }));
     assert_eq!(verify(&parts(&seal(record.clone()))).unwrap().at_fault(), Some(0));
-    // By the other seat, or in the middle, it is no turn.
+    // By the other seat, or in the middle, it is not a turn.
     refuse(&altered(&record, |v| v["events"][2]["seat"] = json!(1)), FaultKind::Move, Some(2));
     refuse(
         &altered(&record, |v| push(v, json!({"kind": "move", "seat": 0, "turn": 2, "action": 0}))),

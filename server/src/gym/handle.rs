@@ -1,14 +1,10 @@
 //! One handle: a batch of environments of one game, and what may be asked of it.
 
-use ludex_env::batch::{BatchCode, Snapshot};
-use ludex_env::columns::Columns;
-use ludex_env::erased::Given;
-use ludex_env::{Actions, BatchError, DynBatch, GameRef, Seeds};
+use ludex_env::batch::Snapshot;
+use ludex_env::{Actions, DynBatch, GameRef, Seeds};
 use ludex_protocol::server::{Done, Opened, Snapshots};
-use ludex_protocol::{Bytes, Column, ErrorCode, Refusal, ServerMessage};
-use ludex_protocol::{Move, client};
+use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, client};
 
-use super::columns::{Shape, recycle};
 use super::open::Table;
 use super::records::Recorder;
 use super::view;
@@ -47,7 +43,7 @@ impl Task {
     }
 }
 
-/// A handle of a session. Whoever runs a task owns it: the session, or a thread of the compute pool.
+/// A handle of a session. It is owned by the session, or by the thread of the compute pool that runs a task on it.
 pub(super) struct Handle {
     env: u32,
     game: GameRef,
@@ -56,9 +52,8 @@ pub(super) struct Handle {
     seats: Vec<String>,
     table: Table,
     recorder: Option<Recorder>,
-    shape: Shape,
     // Kept from call to call, so that a long run allocates little.
-    columns: Columns,
+    spare: Option<Box<Batch>>,
     ids: Vec<i32>,
 }
 
@@ -79,8 +74,7 @@ impl Handle {
         table: Table,
         recorder: Option<Recorder>,
     ) -> Self {
-        let shape = Shape::new(&*batch);
-        Handle { env, game, batch, seats, table, recorder, shape, columns: Columns::default(), ids: Vec::new() }
+        Handle { env, game, batch, seats, table, recorder, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -110,10 +104,6 @@ impl Handle {
         self.batch.config().seats.iter().any(Option::is_some)
     }
 
-    pub(super) fn row_bytes(&self) -> usize {
-        self.shape.row_bytes(self.batch.spec())
-    }
-
     /// Does what is asked.
     pub(super) fn run(&mut self, task: Task) -> (Answer, Born) {
         let answer = match task {
@@ -135,25 +125,35 @@ impl Handle {
 
     /// What keeps the episodes that ended in the last task; nothing unless they are recorded.
     pub(super) fn records(&mut self) -> Vec<Write> {
-        match &mut self.recorder {
-            Some(recorder) if !self.columns.ended.is_empty() => {
-                let ended = std::mem::take(&mut self.columns.ended);
-                recorder.keep(&ended, &*self.batch, &self.seats, &self.table.0)
-            }
-            _ => Vec::new(),
-        }
+        let Some(recorder) = &mut self.recorder else { return Vec::new() };
+        let ended = self.batch.take_episodes();
+        if ended.is_empty() { Vec::new() } else { recorder.keep(&ended, &*self.batch, &self.seats, &self.table.0) }
     }
 
-    /// Takes the buffers of an answer back once it was written.
+    /// Takes the memory of an answer back once it was written.
     pub(super) fn recycle(&mut self, answer: ServerMessage) {
         if let ServerMessage::Batch(batch) = answer {
-            recycle(*batch, &mut self.columns);
+            self.spare = Some(batch);
         }
     }
 
-    fn answer(&mut self, done: Result<(), BatchError>, envs: Option<Column<u32>>) -> Answer {
-        done.map_err(refusal)?;
-        Ok(ServerMessage::Batch(Box::new(self.shape.batch(self.env, envs, &mut self.columns))))
+    /// The answer of what `call` does with the batch.
+    fn answer(
+        &mut self,
+        envs: Option<Column<u32>>,
+        call: impl FnOnce(&mut dyn DynBatch, Option<&[u32]>, &mut Batch) -> Result<(), Refusal>,
+    ) -> Answer {
+        let rows = envs.as_ref().map(Column::to_vec);
+        let mut out = self.spare.take().unwrap_or_default();
+        let done = call(&mut *self.batch, rows.as_deref(), &mut out);
+        (out.env, out.envs) = (self.env, envs);
+        match done {
+            Ok(()) => Ok(ServerMessage::Batch(out)),
+            Err(e) => {
+                self.spare = Some(out);
+                Err(Box::new(e))
+            }
+        }
     }
 
     fn reset(&mut self, r: client::Reset) -> Answer {
@@ -169,44 +169,43 @@ impl Handle {
             Some(seats) => {
                 let players = self.table.players(&seats, &self.game)?;
                 let before = (self.seats.clone(), self.batch.config().seats.clone());
-                self.batch.set_seats(players).map_err(refusal)?;
+                self.batch.set_seats(players).map_err(Box::new)?;
                 self.seats = seats;
                 Some(before)
             }
             None => None,
         };
-        let rows = r.envs.as_ref().map(Column::to_vec);
         if let Some(recorder) = &mut self.recorder {
-            match &rows {
-                Some(rows) => recorder.begin(rows.iter().copied()),
+            match &r.envs {
+                Some(rows) => recorder.begin(rows.iter()),
                 None => recorder.begin(0..self.batch.count() as u32),
             }
         }
-        let done = self.batch.reset(rows.as_deref(), &seeds, &mut self.columns);
-        if done.is_err()
+        let answer = self.answer(r.envs, |batch, rows, out| batch.reset(rows, &seeds, out));
+        if answer.is_err()
             && let Some((seats, players)) = before
         {
-            self.batch.set_seats(players).map_err(refusal)?;
+            self.batch.set_seats(players).map_err(Box::new)?;
             self.seats = seats;
         }
-        self.answer(done, r.envs)
+        answer
     }
 
     fn step(&mut self, s: client::Step) -> Answer {
-        let rows = s.envs.as_ref().map(Column::to_vec);
-        let done = match (s.actions, s.moves) {
+        match (s.actions, s.moves) {
             (Some(actions), None) => {
-                self.ids.clear();
-                self.ids.extend(actions.iter());
-                self.batch.step(rows.as_deref(), Actions::Ids(&self.ids), &mut self.columns)
+                let mut ids = std::mem::take(&mut self.ids);
+                ids.clear();
+                ids.extend(actions.iter());
+                let answer = self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Ids(&ids), out));
+                self.ids = ids;
+                answer
             }
             (None, Some(moves)) => {
-                let given: Vec<Option<Given>> = moves.into_iter().map(given).collect();
-                self.batch.step(rows.as_deref(), Actions::Given(&given), &mut self.columns)
+                self.answer(s.envs, |batch, rows, out| batch.step(rows, Actions::Moves(&moves), out))
             }
-            _ => return Err(field("actions", "a step has either `actions` or `moves`")),
-        };
-        self.answer(done, s.envs)
+            _ => Err(field("actions", "a step has either `actions` or `moves`")),
+        }
     }
 
     fn fork(&self, c: client::CloneEnvs, env: u32) -> Result<Handle, Box<Refusal>> {
@@ -214,14 +213,14 @@ impl Handle {
         if rows.as_ref().is_some_and(Vec::is_empty) {
             return Err(field("envs", "a clone needs at least one environment"));
         }
-        let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(refusal)?;
+        let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
         let (game, seats, table) = (self.game.clone(), self.seats.clone(), self.table.clone());
         Ok(Handle::new(env, game, batch, seats, table, self.recorder.clone()))
     }
 
     fn snapshot(&self, s: client::Snapshot) -> Answer {
         let rows = s.envs.as_ref().map(Column::to_vec);
-        let items = self.batch.snapshot(rows.as_deref(), &self.seats).map_err(refusal)?;
+        let items = self.batch.snapshot(rows.as_deref(), &self.seats).map_err(Box::new)?;
         let pack = |item: &Snapshot| rmp_serde::to_vec_named(item).map(Bytes);
         let items: Result<Vec<Bytes>, _> = items.iter().map(pack).collect();
         let items = items.map_err(|e| Box::new(Refusal::new(ErrorCode::Internal, e.to_string())))?;
@@ -229,7 +228,6 @@ impl Handle {
     }
 
     fn restore(&mut self, r: client::Restore) -> Answer {
-        let rows = r.envs.as_ref().map(Column::to_vec);
         let mut items = Vec::with_capacity(r.items.len());
         for (at, item) in r.items.iter().enumerate() {
             items.push(unpack(item).map_err(|why| {
@@ -237,8 +235,7 @@ impl Handle {
                 Box::new(Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at))
             })?);
         }
-        let done = self.batch.restore(rows.as_deref(), &items, &mut self.columns);
-        self.answer(done, r.envs)
+        self.answer(r.envs, |batch, rows, out| batch.restore(rows, &items, out))
     }
 }
 
@@ -248,38 +245,6 @@ fn unpack(item: &Bytes) -> Result<Snapshot, String> {
     serde::Deserialize::deserialize(&mut reader).map_err(|e| ludex_protocol::error::shortened(&e.to_string()))
 }
 
-fn given(m: Option<Move>) -> Option<Given> {
-    match m? {
-        Move::Id(-1) => None,
-        Move::Id(id) => Some(Given::Id(id)),
-        Move::Text(text) => Some(Given::Text(text)),
-        Move::Document(document) => Some(Given::Proposal(document)),
-    }
-}
-
 pub(super) fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
-}
-
-/// A refusal of the batch in the protocol's words.
-pub(super) fn refusal(e: BatchError) -> Box<Refusal> {
-    let code = match e.code {
-        BatchCode::BadShape => ErrorCode::BadShape,
-        BatchCode::BadField => ErrorCode::BadField,
-        BatchCode::IllegalAction => ErrorCode::IllegalAction,
-        BatchCode::EnvOver => ErrorCode::EnvOver,
-        BatchCode::BadSnapshot => ErrorCode::BadSnapshot,
-        BatchCode::Limit => ErrorCode::Limit,
-    };
-    let mut error = Refusal::new(code, e.message).path(e.path);
-    if let Some(at) = e.at {
-        error = error.at(at);
-    }
-    if !e.got.is_null() {
-        error = error.got(e.got);
-    }
-    if !e.allowed.is_null() {
-        error = error.allowed(e.allowed);
-    }
-    Box::new(error)
 }

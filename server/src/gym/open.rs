@@ -3,19 +3,16 @@
 use std::sync::Arc;
 
 use ludex_agents::InProcess;
-use ludex_env::batch::{self, BatchConfig, Player, ViewSet};
-use ludex_env::{GameRef, MaskForm};
-use ludex_protocol::client::{self, Autoreset, ChanceBy, GymView, Observer, OnIllegal, Open, Rotate};
+use ludex_env::GameRef;
+use ludex_env::batch::{BatchConfig, Layout, Player};
+use ludex_protocol::client::Open;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 
-use super::handle::{Handle, field, refusal};
+use super::handle::{Handle, field};
 use super::records::Recorder;
 use crate::catalogue;
 use crate::opponents::Opponents;
-
-/// Up to so many actions a mask has one byte for each by default.
-const DENSE_ACTIONS: u32 = 512;
 
 /// Who can be seated.
 #[derive(Clone)]
@@ -61,36 +58,21 @@ pub(super) fn open(
     let config = BatchConfig {
         count: o.count as usize,
         seats: players,
-        rotate: match o.rotate {
-            Rotate::None => batch::Rotate::None,
-            Rotate::Cycle => batch::Rotate::Cycle,
-            Rotate::Random => batch::Rotate::Random,
-        },
-        client_chance: o.chance == ChanceBy::Client,
-        autoreset: match o.autoreset {
-            Autoreset::NextStep => batch::Autoreset::NextStep,
-            Autoreset::SameStep => batch::Autoreset::SameStep,
-            Autoreset::Disabled => batch::Autoreset::Disabled,
-        },
-        views: views(o.views.as_deref(), &game),
+        rotate: o.rotate,
+        chance: o.chance,
+        autoreset: o.autoreset,
+        views: o.views,
         layout: layout(o.layout.as_deref(), &game)?,
-        mask: mask(o.mask, &game),
-        observer: match o.observer {
-            Observer::Acting => batch::Observer::Acting,
-            Observer::All => batch::Observer::All,
-        },
-        on_illegal: match o.on_illegal {
-            OnIllegal::Refuse => batch::OnIllegal::Refuse,
-            OnIllegal::Lose => batch::OnIllegal::Lose,
-        },
+        mask: o.mask,
+        observer: o.observer,
+        on_illegal: o.on_illegal,
         max_steps: o.max_steps,
         record: o.record,
         seed,
     };
-    let batch = game.batch(config).map_err(refusal)?;
+    let batch = game.batch(config).map_err(Box::new)?;
     let recorder = o.record.then(|| Recorder::new(client.clone()));
-    let handle = Handle::new(env, game, batch, seats, table.clone(), recorder);
-    let bytes = handle.row_bytes() as u64 * u64::from(o.count);
+    let bytes = batch.row_bytes() as u64 * u64::from(o.count);
     if bytes > limits.batch_bytes {
         return Err(limit(
             "count",
@@ -99,7 +81,7 @@ pub(super) fn open(
             "bytes in one batch (ask for fewer environments or views)",
         ));
     }
-    Ok(handle)
+    Ok(Handle::new(env, game, batch, seats, table.clone(), recorder))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
@@ -107,38 +89,14 @@ fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Limit, message).path(path).got(got).allowed(most))
 }
 
-fn views(wanted: Option<&[GymView]>, game: &GameRef) -> ViewSet {
-    let Some(list) = wanted else {
-        return ViewSet { tensor: game.spec().views.tensor.is_some(), ..ViewSet::default() };
-    };
-    ViewSet {
-        tensor: list.contains(&GymView::Tensor),
-        info: list.contains(&GymView::Info),
-        structure: list.contains(&GymView::Struct),
-        text: list.contains(&GymView::Text),
-        returns: list.contains(&GymView::Returns),
-    }
-}
-
-fn layout(wanted: Option<&str>, game: &GameRef) -> Result<batch::Layout, Box<Refusal>> {
+fn layout(wanted: Option<&str>, game: &GameRef) -> Result<Layout, Box<Refusal>> {
     match wanted {
-        None | Some("ludex") => Ok(batch::Layout::Ludex),
-        Some("openspiel") => Ok(batch::Layout::OpenSpiel),
+        None | Some("ludex") => Ok(Layout::Ludex),
+        Some("openspiel") => Ok(Layout::OpenSpiel),
         Some(other) => {
             let allowed = game.spec().views.layouts.clone();
             let e = field("layout", format!("there is no layout {:?}", ludex_protocol::error::shortened(other)));
             Err(Box::new(e.allowed(allowed)))
         }
-    }
-}
-
-fn mask(wanted: Option<client::MaskForm>, game: &GameRef) -> MaskForm {
-    match wanted {
-        Some(client::MaskForm::U1) => MaskForm::Bytes,
-        Some(client::MaskForm::Bits) => MaskForm::Bits,
-        Some(client::MaskForm::Ids) => MaskForm::Ids,
-        Some(client::MaskForm::None) => MaskForm::None,
-        None if game.spec().actions <= DENSE_ACTIONS => MaskForm::Bytes,
-        None => MaskForm::Ids,
     }
 }

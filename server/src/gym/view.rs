@@ -1,6 +1,5 @@
 //! `view`: one environment as any seat sees it, names of actions, texts to ids.
 
-use ludex_env::erased::legal_list;
 use ludex_env::{DynBatch, DynState, DynView, Outcomes, Seat, Turn, Viewer};
 use ludex_protocol::batch::Viewed;
 use ludex_protocol::client::{GymView, View};
@@ -55,7 +54,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
         seen.names = Some(ids.iter().map(|&id| name(&*state, &*view, seat, id)).collect());
     }
     if let Some(texts) = &v.parse {
-        let legal = if state.turn().seats().has(seat) { legal_list(&*state, seat) } else { Vec::new() };
+        let legal = if state.turn().seats().has(seat) { state.legal_list(seat) } else { Vec::new() };
         seen.parsed = Some(texts.iter().map(|text| view.parse(seat, &legal, text)).collect());
     }
     Ok(seen)

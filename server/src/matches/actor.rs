@@ -1,110 +1,33 @@
 //! The task that drives one match: it waits for inputs and time, keeps rows, and delivers what the machine puts out.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_agents::Agent;
 use ludex_env::Seat;
-use ludex_protocol::client::MatchView;
-use ludex_protocol::record::Reason;
-use ludex_protocol::server::{HeldMatch, MatchEntry, MatchFrame, ServerMessage};
-use tokio::sync::{mpsc, oneshot};
-
-use super::hub::Hub;
-use super::mailbox::{Mailbox, Undelivered};
-use crate::session::Out;
-use crate::store::{ActRow, EndRow, Write};
-use ludex_play::machine::Match;
-use ludex_play::machine::Watcher;
 use ludex_play::machine::terms::{Did, Input, Kept, Output};
+use ludex_play::machine::{Match, Watcher};
+use ludex_protocol::client::MatchView;
+use ludex_protocol::record::{Reason, Record};
+use ludex_protocol::server::{MatchFrame, ServerMessage};
+use tokio::sync::mpsc;
+
+use super::handle::{Cmd, Handle};
+use super::hub::Hub;
+use crate::compute::{Panicked, caught};
+use crate::mailbox::{Mailbox, Out, Undelivered};
+use crate::opponents::Pace;
+use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
 /// More missed frames than this are sent as one `resync`.
 const MISSED: usize = 128;
-/// Of an agent's time for a turn, the tenth part is kept back for the way of its answer, and no more than this.
+/// A tenth of an agent's time for a turn is kept back for the way of its answer, at most this.
 const WAY: Duration = Duration::from_millis(200);
 /// How often it is tried to tell spectators who fell behind where the match stands.
 const BEHIND: Duration = Duration::from_millis(100);
-
-/// What others ask of a match.
-pub enum Cmd {
-    /// An input of the machine.
-    Input(Input),
-    /// A connection takes a seat: events after `seen` follow, or a resync.
-    Attach {
-        /// The seat.
-        seat: Seat,
-        /// The way to it.
-        mailbox: Mailbox,
-        /// The connection's number within its session: later ones win.
-        generation: u64,
-        /// The last frame seen, when it said so.
-        seen: Option<u64>,
-        /// Whether everything is sent anew.
-        resync: bool,
-    },
-    /// A connection is lost.
-    Detach {
-        /// The seat.
-        seat: Seat,
-        /// Which connection.
-        generation: u64,
-    },
-    /// Somebody watches.
-    Spectate {
-        /// Who; one name watches once.
-        session: String,
-        /// The way there.
-        mailbox: Mailbox,
-        /// The request to answer.
-        re: i64,
-        /// Whether hidden information is shown.
-        full: bool,
-        /// Views that each event carries.
-        views: Vec<MatchView>,
-    },
-    /// Somebody watches no more.
-    Unspectate {
-        /// Who.
-        session: String,
-    },
-    /// Where a seat stands.
-    Held(Seat, oneshot::Sender<HeldMatch>),
-    /// What everybody may see so far.
-    Public(oneshot::Sender<Vec<MatchFrame>>),
-}
-
-/// A running match as others know it.
-#[derive(Clone)]
-pub struct Handle {
-    /// Where to send.
-    pub tx: mpsc::UnboundedSender<Cmd>,
-    /// What lists show.
-    pub entry: Arc<MatchEntry>,
-    /// The sessions and owners of its seats, who must not see what is hidden.
-    pub seated: Arc<[Option<String>]>,
-    /// Whether it is over.
-    pub over: Arc<AtomicBool>,
-    /// Whether what was hidden in it may be shown: every match of its seed is over.
-    pub released: Arc<AtomicBool>,
-}
-
-impl Handle {
-    /// Sends; a match that is gone takes nothing.
-    pub fn send(&self, cmd: Cmd) -> bool {
-        self.tx.send(cmd).is_ok()
-    }
-
-    /// Whether the match still runs.
-    pub fn live(&self) -> bool {
-        !self.over.load(Ordering::Relaxed)
-    }
-
-    /// Whether what was hidden in it may be shown.
-    pub fn is_released(&self) -> bool {
-        self.released.load(Ordering::Relaxed)
-    }
-}
+/// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
+/// them. A crash sets an unrated match back by as much.
+const HELD: u64 = 1_000;
 
 struct Spectator {
     session: String,
@@ -121,44 +44,55 @@ struct Line {
     generation: u64,
 }
 
+/// An agent of the server's, and how long its answers take.
+pub(super) type Seated = (Arc<dyn Agent>, Arc<Pace>);
+
 /// The task's state.
 pub(super) struct Actor {
     hub: Arc<Hub>,
     machine: Match,
-    tx: mpsc::UnboundedSender<Cmd>,
-    agents: Vec<Option<Arc<dyn Agent>>>,
+    handle: Handle,
+    agents: Vec<Option<Seated>>,
     lines: Vec<Line>,
     /// Until the match is over.
     entered: Option<Entered>,
     spectators: Vec<Spectator>,
-    /// Rows kept so far.
+    /// Rows handed to the store so far.
     rows: u64,
-    over: Arc<AtomicBool>,
+    /// Rows of an unrated match that wait for that.
+    held: Vec<Kept>,
+    /// When the first of them has waited long enough.
+    held_until: Option<u64>,
+    /// Whether no row is held back any more.
+    settled: bool,
 }
 
 impl Actor {
-    pub(super) fn new(
-        hub: Arc<Hub>,
-        machine: Match,
-        tx: mpsc::UnboundedSender<Cmd>,
-        agents: Vec<Option<Arc<dyn Agent>>>,
-        rows: u64,
-        over: Arc<AtomicBool>,
-    ) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, machine: Match, handle: Handle, agents: Vec<Option<Seated>>, rows: u64) -> Self {
         let lines = (0..agents.len()).map(|_| Line::default()).collect();
-        let entered = (!machine.over()).then(|| Entered::new(&agents));
-        Actor { hub, machine, tx, agents, lines, entered, spectators: Vec::new(), rows, over }
+        Actor {
+            entered: (!machine.over()).then(|| Entered::new(&agents)),
+            hub,
+            machine,
+            handle,
+            agents,
+            lines,
+            spectators: Vec::new(),
+            rows,
+            held: Vec::new(),
+            held_until: None,
+            settled: false,
+        }
     }
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
-    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Cmd>, first: Vec<Output>) {
+    pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<Cmd>>, first: Vec<Output>) {
         let until = |now: u64, machine: &Match| now.saturating_add(machine.setup().grace_ms);
         // A match that is over already was so before a restart: it only tells its end.
         let mut gone_at = self.machine.over().then(|| until(self.hub.now(), &self.machine));
         self.deliver(first).await;
         loop {
             if self.machine.over() && gone_at.is_none() {
-                self.over.store(true, Ordering::Relaxed);
                 gone_at = Some(until(self.hub.now(), &self.machine));
                 self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
@@ -168,24 +102,31 @@ impl Actor {
             if gone_at.is_some_and(|at| now >= at) {
                 break;
             }
-            let wake = gone_at.or_else(|| self.machine.wake()).map(|at| Duration::from_millis(at.saturating_sub(now)));
+            if self.held_until.is_some_and(|at| now >= at) {
+                self.write_held().await;
+            }
+            let wake = gone_at.or_else(|| self.machine.wake()).into_iter().chain(self.held_until).min();
+            let wake = wake.map(|at| Duration::from_millis(at.saturating_sub(now)));
             let behind = self.spectators.iter().any(|s| s.behind).then_some(BEHIND);
             let cmd = match wake.into_iter().chain(behind).min() {
                 Some(left) => tokio::select! {
                     biased;
                     cmd = rx.recv() => cmd,
-                    () = tokio::time::sleep(left) => Some(Cmd::Input(Input::Tick)),
+                    () = tokio::time::sleep(left) => Some(Box::new(Cmd::Input(Input::Tick))),
                 },
                 None => rx.recv().await,
             };
             let Some(cmd) = cmd else { break };
-            self.take(cmd).await;
+            if matches!(*cmd, Cmd::Forget) && self.machine.over() {
+                break;
+            }
+            self.take(*cmd).await;
             self.catch_up();
         }
-        // Whatever came until now is answered.
+        // What came until now is answered.
         rx.close();
         while let Ok(cmd) = rx.try_recv() {
-            self.take(cmd).await;
+            self.take(*cmd).await;
         }
         self.hub.forget(self.machine.id());
     }
@@ -224,7 +165,7 @@ impl Actor {
                 let frames =
                     if frames.len() > MISSED { vec![self.machine.resync(Watcher::Seat(seat))] } else { frames };
                 for frame in frames {
-                    self.post(seat, Out::Message(None, frame));
+                    self.post(seat, Out::Message(None, Box::new(frame)));
                 }
                 self.input(Input::Online(seat)).await;
             }
@@ -246,6 +187,13 @@ impl Actor {
             Cmd::Unspectate { session } => self.spectators.retain(|s| s.session != session),
             Cmd::Held(seat, answer) => drop(answer.send(self.machine.held(seat))),
             Cmd::Public(answer) => drop(answer.send(self.machine.public_events())),
+            // The frames are needed as long as somebody may watch or ask for the episode.
+            Cmd::Ack { .. } | Cmd::Forget => {}
+            Cmd::Settle(done) => {
+                self.settled = true;
+                self.write_held().await;
+                let _ = done.send(());
+            }
         }
     }
 
@@ -287,9 +235,9 @@ impl Actor {
 
     fn show(&mut self, output: Output) {
         match output {
-            Output::Reply { seat, re, message } => self.post(seat, Out::Message(Some(re), *message)),
+            Output::Reply { seat, re, message } => self.post(seat, Out::Message(Some(re), message)),
             Output::Frame { to: Watcher::Seat(seat), frame } => {
-                self.post(seat, Out::Message(None, (*frame).into()));
+                self.post(seat, Out::Message(None, Box::new((*frame).into())));
             }
             Output::Frame { to, frame } => self.broadcast(to, *frame),
             Output::Ask(seat) => self.ask(seat),
@@ -304,7 +252,7 @@ impl Actor {
         {
             // Too slow, or gone: it resumes from its last seen frame. A newer connection may be on its way already.
             line.mailbox = None;
-            let _ = self.tx.send(Cmd::Detach { seat, generation: line.generation });
+            self.handle.send(Cmd::Detach { seat, generation: line.generation });
         }
     }
 
@@ -324,47 +272,25 @@ impl Actor {
         });
     }
 
-    /// Writes rows; `false` if a rated match could not be kept and was ended for it.
-    async fn keep(&mut self, rows: Vec<Kept>, rated: bool) -> bool {
-        let id = self.machine.id().to_owned();
-        let mut acts = Vec::new();
-        let mut end = None;
-        for row in rows {
-            if let Kept::End(record) = row {
-                end = Some(record);
-                continue;
-            }
-            acts.push(ActRow { n: self.rows, body: serde_json::to_string(&row).unwrap_or_default() });
-            self.rows += 1;
-        }
-        let mut writes = Vec::new();
-        let mut released = Vec::new();
-        // Whoever hears of the end finds the record.
-        let durable = rated || end.is_some();
-        match end {
-            Some(record) => {
-                let reason = record.footer.reason.unwrap_or(Reason::Aborted);
-                let end = EndRow {
-                    reason: serde_json::to_value(reason)
-                        .ok()
-                        .and_then(|v| v.as_str().map(str::to_owned))
-                        .unwrap_or_default(),
-                    ended_ms: ludex_play::time::epoch_ms(),
-                    footer: serde_json::to_string(&record.footer).unwrap_or_default(),
-                    record: record.to_line().unwrap_or_default(),
-                };
-                writes.push(Write::MatchEnd { id: id.clone(), acts, end });
-                released = self.hub.released_with(&self.machine);
-                writes.push(Write::Released { ids: released.clone() });
-            }
-            None => writes.extend(acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body })),
-        }
-        let kept = if durable { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
-        let Err(error) = kept else {
-            self.hub.mark_released(&released);
-            return true;
+    /// Keeps rows; `false` if a rated match could not be kept and was ended for it.
+    async fn keep(&mut self, mut rows: Vec<Kept>, rated: bool) -> bool {
+        let end = match rows.last() {
+            Some(Kept::End(_)) => rows.pop(),
+            _ => None,
         };
-        tracing::error!(match_id = %id, %error, "a row could not be kept");
+        if !rated && !self.settled && end.is_none() {
+            self.held.append(&mut rows);
+            self.held_until.get_or_insert(self.hub.now() + HELD);
+            return true;
+        }
+        if !rated && end.is_some() {
+            // The record of an unrated match stands for its log.
+            rows.clear();
+            self.held.clear();
+            self.held_until = None;
+        }
+        let Err(error) = self.write(&rows, end, rated).await else { return true };
+        tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
         if rated && !self.machine.over() {
             // Nothing of it was shown; the match cannot go on without its log.
             let outputs = self.machine.on(self.hub.now(), Input::Abort(Reason::InfraError));
@@ -375,33 +301,76 @@ impl Actor {
         !rated
     }
 
-    /// Asks an in-process agent: one that waits for something outside on a thread of its own, others on the pool. The
-    /// machine ends the turn when the time is over; an answer that comes later is dropped there.
+    /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
+    async fn write(&mut self, rows: &[Kept], end: Option<Kept>, rated: bool) -> Result<(), String> {
+        let id = self.machine.id().to_owned();
+        let act = |(row, n): (&Kept, u64)| Ok(ActRow { n, body: text(row)? });
+        let acts: Result<Vec<ActRow>, Unkept> = rows.iter().zip(self.rows..).map(act).collect();
+        let acts = acts.map_err(|e| e.to_string())?;
+        self.rows += rows.len() as u64;
+        let Some(Kept::End(record)) = end else {
+            let writes = acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body }).collect();
+            let kept =
+                if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
+            return kept.map_err(|e| e.to_string());
+        };
+        let end = end_row(&record)?;
+        let released = self.hub.released_with(&self.machine);
+        // A client that hears of the end finds the record.
+        let writes = vec![Write::MatchEnd { id, acts, end }, Write::Released { ids: released.clone() }];
+        self.hub.store.write(writes).await.map_err(|e| e.to_string())?;
+        self.hub.mark_released(&released);
+        Ok(())
+    }
+
+    /// Hands the rows that were held back to the store.
+    async fn write_held(&mut self) {
+        self.held_until = None;
+        let rows = std::mem::take(&mut self.held);
+        if let Err(error) = self.write(&rows, None, false).await {
+            tracing::error!(match_id = %self.machine.id(), %error, "rows could not be kept");
+        }
+    }
+
+    /// Asks an in-process agent: a quick one here, one that waits for something outside on a thread of its own, others on
+    /// the pool. The machine ends the turn when its time is over, and drops an answer that comes later.
     fn ask(&mut self, seat: Seat) {
-        let Some(agent) = self.agents.get(seat).cloned().flatten() else { return };
+        let Some((agent, pace)) = self.agents.get(seat).cloned().flatten() else { return };
         let limit_ms = self.hub.config.opponents.agent_ms;
         let Some(question) = self.machine.question(self.hub.now(), seat, &*agent, limit_ms) else { return };
+        let (handle, turn) = (self.handle.clone(), question.turn);
+        let (quick, waits) = (pace.is_quick(), agent.waits());
         let left = Duration::from_millis(question.left_ms);
         let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
-        let (tx, compute, turn, waits) = (self.tx.clone(), self.hub.compute.clone(), question.turn, agent.waits());
-        let think = move || agent.act(&question.ask(), deadline);
-        tokio::spawn(async move {
-            let thought = if waits { compute.wait(think).await } else { compute.run(think).await };
+        let act = move || {
+            let from = Instant::now();
+            let answer = agent.act(&question.ask(), deadline);
+            pace.measure(from.elapsed());
+            answer
+        };
+        let answered = move |thought: Result<_, Panicked>| {
             let did = match thought {
                 Ok(answer) => Did::from(answer),
                 Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
             };
-            let _ = tx.send(Cmd::Input(Input::Agent { seat, turn, did }));
+            handle.send(Cmd::Input(Input::Agent { seat, turn, did }));
+        };
+        if quick && !waits {
+            return answered(caught("an agent", act));
+        }
+        let compute = self.hub.compute.clone();
+        tokio::spawn(async move {
+            answered(if waits { compute.wait(act).await } else { compute.run(act).await });
         });
     }
 }
 
-/// Agents that were told that their match began. Told that it ended when this goes, however it goes.
+/// Agents that were told that their match began. They are told that it ended when this is dropped.
 struct Entered(Vec<Arc<dyn Agent>>);
 
 impl Entered {
-    fn new(agents: &[Option<Arc<dyn Agent>>]) -> Self {
-        let agents: Vec<_> = agents.iter().flatten().cloned().collect();
+    fn new(agents: &[Option<Seated>]) -> Self {
+        let agents: Vec<_> = agents.iter().flatten().map(|(agent, _)| agent.clone()).collect();
         agents.iter().for_each(|agent| agent.enter());
         Entered(agents)
     }
@@ -411,4 +380,14 @@ impl Drop for Entered {
     fn drop(&mut self) {
         self.0.iter().for_each(|agent| agent.leave());
     }
+}
+
+fn end_row(record: &Record) -> Result<EndRow, String> {
+    let reason = serde_json::to_value(record.footer.reason.unwrap_or(Reason::Aborted)).map_err(|e| e.to_string())?;
+    Ok(EndRow {
+        reason: reason.as_str().ok_or("a reason is a word")?.to_owned(),
+        ended_ms: ludex_play::time::epoch_ms(),
+        footer: text(&record.footer).map_err(|e| e.to_string())?,
+        record: record.to_line().map_err(|e| e.to_string())?,
+    })
 }

@@ -1,81 +1,57 @@
-//! The match plane's side of a session: takes its requests, knows its seats, outlives its connections.
+//! The match plane's side of a connection: takes its requests, for the seats and joins of its session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ludex_play::machine::terms::Input;
 use ludex_protocol::Id;
 use ludex_protocol::client::{Act, ClientMessage, ListMatches, Spectate, SpectatorView};
 use ludex_protocol::error::{ErrorCode, Refusal, close};
 use ludex_protocol::server::{HeldJoin, HeldMatch, ServerMessage};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::actor::{Cmd, Handle};
-use super::entrant::Entrant;
+use super::handle::{Cmd, Handle};
 use super::hub::Hub;
-use super::mailbox::Mailbox;
-use crate::auth::Scopes;
-use crate::session::{Identity, Out};
-use ludex_play::machine::terms::Input;
+use crate::mailbox::{Mailbox, Out};
+use crate::sessions::Session;
+use crate::store::Write;
 
 /// See the module.
 pub struct Player {
     hub: Arc<Hub>,
-    entrant: Arc<Entrant>,
+    session: Arc<Session>,
+    /// Whether it may see what is hidden.
     admin: bool,
     mailbox: Mailbox,
+    /// The connection's number.
     generation: u64,
     /// Matches that it watches.
     watching: Vec<String>,
 }
 
 impl Player {
-    /// A new session's player.
-    pub fn new(hub: Arc<Hub>, who: Identity, mailbox: mpsc::Sender<Out>) -> Player {
-        let scopes = who.scopes;
-        let entrant = Entrant::new(&hub, who);
-        Player::of(hub, entrant, scopes, mailbox)
+    /// The player of the connection `generation`, which holds the session.
+    pub(crate) fn new(hub: Arc<Hub>, session: Arc<Session>, admin: bool, mailbox: Mailbox, generation: u64) -> Player {
+        Player { hub, session, admin, mailbox, generation, watching: Vec::new() }
     }
 
-    /// The player of a session from before a restart. Nothing is sent before [`Player::resume`].
-    pub fn of(hub: Arc<Hub>, entrant: Arc<Entrant>, scopes: Scopes, mailbox: mpsc::Sender<Out>) -> Player {
-        let mailbox = Mailbox(mailbox);
-        let generation = entrant.connect(&hub, mailbox.clone());
-        Player { hub, entrant, admin: scopes.has(Scopes::ADMIN), mailbox, generation, watching: Vec::new() }
+    /// What the client has not `seen` goes to its mailbox, match by match; a resync where it names nothing.
+    pub(crate) fn catch_up(&self, seen: &BTreeMap<String, u64>) {
+        self.session.catch_up(seen, false);
     }
 
-    /// A new connection with these scopes takes over: what it has not `seen` goes to its mailbox, match by match; a
-    /// resync where it names nothing.
-    pub fn resume(&mut self, scopes: Scopes, mailbox: mpsc::Sender<Out>, seen: &BTreeMap<String, u64>) {
-        self.admin = scopes.has(Scopes::ADMIN);
-        self.mailbox = Mailbox(mailbox);
-        self.generation = self.entrant.connect(&self.hub, self.mailbox.clone());
-        self.watching.clear();
-        self.entrant.catch_up(seen, false);
-    }
-
-    /// Changes the hash of the key that resumes the session, and keeps the session. The key that was `shown` stays good
-    /// until [`settle`](Self::settle).
-    pub async fn set_key(&self, key_hash: String, shown: Option<String>) {
-        self.entrant.set_key(key_hash, shown);
-        self.entrant.keep(&self.hub, self.at_stake()).await;
-    }
-
-    /// The client has its new key: the one before is dead.
-    pub fn settle(&self) {
-        self.entrant.settle();
-    }
-
-    /// The client is here: joins that waited for it go on.
-    pub fn go_on(&self) {
-        if !self.hub.joins_of(&self.entrant.session).is_empty() {
-            self.hub.seat_soon();
+    /// The client is here: joins that waited for it may have matches again.
+    pub(crate) fn online(&self) {
+        if self.hub.has_joins(&self.session.id) {
+            self.hub.lobby.lock().presence(&self.session.id, true);
+            self.hub.seat();
         }
     }
 
     /// For `welcome`: seats and where they stand.
-    pub async fn seats(&self) -> Vec<HeldMatch> {
+    pub(crate) async fn seats(&self) -> Vec<HeldMatch> {
         let mut held = Vec::new();
-        for (_, handle, seat) in self.entrant.seats() {
+        for (handle, seat) in self.session.seats() {
             let (tx, rx) = oneshot::channel();
             handle.send(Cmd::Held(seat, tx));
             held.extend(rx.await);
@@ -84,55 +60,61 @@ impl Player {
     }
 
     /// For `welcome`: joins with what is left of them.
-    pub fn joins(&self) -> Vec<HeldJoin> {
-        self.entrant.held_joins(&self.hub)
+    pub(crate) fn joins(&self) -> Vec<HeldJoin> {
+        self.hub.joins_of(&self.session.id)
     }
 
     /// Whether the session has a seat or waits for one: such a connection may be silent.
-    pub fn at_stake(&self) -> bool {
-        self.entrant.running() > 0 || !self.hub.joins_of(&self.entrant.session).is_empty()
+    pub(crate) fn at_stake(&self) -> bool {
+        self.session.running() > 0 || self.hub.has_joins(&self.session.id)
     }
 
     /// Takes the seats and joins that other sessions of this agent name (and owner) hold; each comes with a resync. A
     /// live holder is closed as superseded.
-    pub async fn reclaim(&self) {
-        for other in self.hub.entrants_named(&self.entrant.agent, self.entrant.owner.as_deref()) {
-            if other.session == self.entrant.session {
+    pub(crate) async fn reclaim(&self) {
+        let session = &self.session;
+        for other in self.hub.sessions.named(session.name(), session.about.owner.as_deref()) {
+            if other.id == session.id {
                 continue;
             }
-            let seats = other.yield_seats();
-            let joins = !self.hub.joins_of(&other.session).is_empty();
-            if seats.is_empty() && !joins {
+            let seats = other.give_seats(session);
+            if seats.is_empty() && !self.hub.has_joins(&other.id) {
                 continue;
             }
-            self.entrant.take_seats(seats);
-            self.hub.move_joins(&other.session, &self.entrant);
+            self.hub.move_joins(&other.id, session);
             // Kept before this session says that it has them: after a crash nobody has them twice.
-            other.keep(&self.hub, false).await;
+            let moved = Write::Reclaimed { from: other.id.clone(), to: session.id.clone(), seats };
+            if let Err(error) = self.hub.store.write_behind(vec![moved]).await {
+                tracing::error!(session = %session.id, %error, "reclaimed seats could not be kept");
+            }
             if let Some(mailbox) = other.mailbox() {
                 let _ = mailbox.post(Out::Close(close::SUPERSEDED));
             }
         }
-        self.entrant.catch_up(&BTreeMap::new(), true);
+        session.catch_up(&BTreeMap::new(), true);
     }
 
     /// The connection is lost; seats are held, clocks run on.
-    pub fn detach(&self) {
-        if self.entrant.disconnect(self.generation) {
-            for id in &self.watching {
-                self.unwatch(id);
-            }
+    pub(crate) fn detach(&self) {
+        if self.session.disconnect(self.generation) {
+            self.hub.lobby.lock().presence(&self.session.id, false);
+            self.watching.iter().for_each(|id| self.unwatch(id));
         }
     }
 
-    /// Takes a request of the match plane. Its answer comes through the mailbox. `ack` has none.
-    pub async fn handle(&mut self, re: Option<Id>, message: ClientMessage) {
-        // Frames are kept until the match is gone: an `ack`, the one message without an id, has nothing to do.
-        let Some(re) = re else { return };
+    /// A match is told what its seat has seen.
+    pub(crate) fn ack(&self, ack: &ludex_protocol::client::Ack) {
+        if let Some((handle, seat)) = self.session.seat(&ack.match_id) {
+            handle.send(Cmd::Ack { seat, seq: ack.seq });
+        }
+    }
+
+    /// Takes a request of the match plane. Its answer comes through the mailbox.
+    pub(crate) async fn handle(&mut self, re: Id, message: ClientMessage) {
         match message {
-            ClientMessage::Join(join) => self.hub.join(&self.entrant, re, *join).await,
+            ClientMessage::Join(join) => self.hub.join(&self.session, re, *join).await,
             ClientMessage::Leave(leave) => {
-                if self.hub.leave(&self.entrant, &leave.join).await {
+                if self.hub.leave(&self.session, &leave.join).await {
                     self.reply(re, ServerMessage::Ok(Default::default()));
                 } else {
                     self.reply(
@@ -142,7 +124,7 @@ impl Player {
                 }
             }
             ClientMessage::Act(act) => self.act(re, act),
-            ClientMessage::Resign(resign) => match self.entrant.seat(&resign.match_id) {
+            ClientMessage::Resign(resign) => match self.session.seat(&resign.match_id) {
                 Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
@@ -153,7 +135,7 @@ impl Player {
                 self.unwatch(&un.match_id);
                 self.reply(re, ServerMessage::Ok(Default::default()));
             }
-            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "this is no request of the match plane")),
+            _ => self.reply(re, Refusal::new(ErrorCode::Internal, "this is not a request of the match plane")),
         }
     }
 
@@ -176,7 +158,7 @@ impl Player {
     }
 
     fn act(&self, re: Id, act: Box<Act>) {
-        match self.entrant.seat(&act.match_id) {
+        match self.session.seat(&act.match_id) {
             Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Act { seat, re, act })),
             None => self.reply(re, self.no_seat(&act.match_id)),
         }
@@ -191,8 +173,9 @@ impl Player {
             return self.reply(re, Refusal::new(ErrorCode::UnknownMatch, "there is no such match").got(watch.match_id));
         };
         let full = watch.view == SpectatorView::Full;
-        let seated = handle.seated.iter().flatten().any(|s| *s == self.entrant.session)
-            || self.hub.plays_in(&watch.match_id, &self.entrant.agent, self.entrant.owner.as_deref());
+        let session = &self.session;
+        let seated = handle.seated(&session.id)
+            || self.hub.plays_in(&watch.match_id, session.name(), session.about.owner.as_deref());
         if full && !handle.is_released() && (seated || !self.admin) {
             let why = if seated {
                 "an agent seated in a match cannot see what is hidden in it"
@@ -209,7 +192,7 @@ impl Player {
         }
         self.watching.push(watch.match_id);
         let cmd = Cmd::Spectate {
-            session: self.entrant.session.clone(),
+            session: self.session.id.clone(),
             mailbox: self.mailbox.clone(),
             re,
             full,
@@ -220,16 +203,7 @@ impl Player {
 
     fn unwatch(&self, id: &str) {
         if let Some(handle) = self.hub.handle(id) {
-            handle.send(Cmd::Unspectate { session: self.entrant.session.clone() });
+            handle.send(Cmd::Unspectate { session: self.session.id.clone() });
         }
-    }
-}
-
-impl Drop for Player {
-    /// The session is over for good (nobody came back in time, or it was closed for a fault), unless the server stops:
-    /// then it waits in the store.
-    fn drop(&mut self) {
-        self.detach();
-        self.hub.part(&self.entrant);
     }
 }

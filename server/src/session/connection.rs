@@ -1,4 +1,4 @@
-//! The task of one connection: requests in, replies and events out.
+//! The task of one connection: frames in, frames out.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -8,29 +8,28 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use ludex_protocol::error::{Close, Resume, close};
 use ludex_protocol::server::Pong;
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal, ServerMessage};
+use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use super::replies::{Admitted, Frame};
-use super::sessions::Control;
+use super::gate::{Gate, Passed};
+use super::hello;
+use super::replies::Frame;
 use super::wire::{Broken, Io, Wire};
-use super::{Out, Session, hello, kind, payload};
-use crate::auth::Scopes;
 use crate::catalogue;
 use crate::compute::caught;
 use crate::gym::{Written, internal};
-use crate::limits::{self, Bucket};
-use crate::listen::Peer;
+use crate::mailbox::Out;
+use crate::matches::Player;
+use crate::peer::Peer;
+use crate::sessions::{Control, Session, Work};
 use crate::shared::Shared;
 
 /// A silent client's socket is tried this often, so that the system notices when its machine is gone.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
 /// A round of work lasts no longer; then other connections of the thread have their turn.
 const ROUND: Duration = Duration::from_millis(2);
-/// Frames in a row that are no messages, after which the connection is closed.
-const GARBAGE: u32 = 100;
 /// How often a blocked write looks whether the client is worth waiting for.
 const STALLED: Duration = Duration::from_millis(50);
 /// Events may wait so long for a client that does not read.
@@ -39,7 +38,7 @@ const UNREAD: Duration = Duration::from_secs(10);
 /// How a connection ends.
 enum End {
     Broken(Broken),
-    Taken(oneshot::Sender<Box<Session>>),
+    Taken(oneshot::Sender<Box<Work>>),
 }
 
 impl From<Broken> for End {
@@ -59,18 +58,19 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
         Err(Broken::Close(with)) => return wire.close(with).await,
         Err(Broken::Lost) => return wire.closed().await,
     };
-    let hello::Welcomed { session, mailbox, control, welcome } = welcomed;
+    let hello::Welcomed { session, work, player, scopes, mailbox, control, welcome } = welcomed;
+    let bucket = shared.is_limited(&peer).then(|| shared.rates.bucket(peer.ip));
     let mut connection = Connection {
-        bucket: shared.is_limited(&peer).then(|| shared.rates.bucket(peer.ip)),
+        gate: Gate::new(scopes, bucket),
         timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
         heard: Instant::now(),
         wire,
         session,
+        work,
+        player,
         mailbox,
         control,
         shared,
-        garbage: 0,
-        limited: 0,
         settled: false,
         written: Vec::new(),
     };
@@ -84,16 +84,15 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
 struct Connection<S> {
     wire: Wire<S>,
     shared: Arc<Shared>,
-    session: Box<Session>,
+    session: Arc<Session>,
+    work: Box<Work>,
+    player: Player,
+    gate: Gate,
     mailbox: mpsc::Receiver<Out>,
     control: mpsc::UnboundedReceiver<Control>,
-    /// The address's allowance, if it has one.
-    bucket: Option<Arc<Bucket>>,
     timer: Pin<Box<Sleep>>,
     heard: Instant,
-    garbage: u32,
-    limited: u32,
-    /// Whether the client has said something after `welcome`, and so knows its new key.
+    /// Whether the client has sent a message after `welcome`, and so knows its new key.
     settled: bool,
     /// Replies of the gym plane on their way out; kept for its room.
     written: Vec<Written>,
@@ -123,7 +122,7 @@ impl<S: Io> Connection<S> {
             said = self.control.recv() => Input::Control(said),
             out = self.mailbox.recv() => Input::Out(out),
             frame = self.wire.next() => Input::Frame(frame),
-            () = self.session.gym.finished(&mut self.written) => Input::Replies,
+            () = self.work.gym.finished(&mut self.written) => Input::Replies,
             () = self.timer.as_mut() => Input::Timer,
         };
         let from = Instant::now();
@@ -157,80 +156,29 @@ impl<S: Io> Connection<S> {
     // ---- in ---------------------------------------------------------------------------------------------------------
 
     async fn frame(&mut self, message: Message) -> Result<(), End> {
-        let bytes = match &message {
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => return Ok(()),
-            Message::Close(_) => return Err(End::Broken(Broken::Lost)),
-            Message::Text(_) | Message::Binary(_) => payload(&message, self.wire.encoding),
-        };
-        let bytes = bytes.ok_or_else(|| close_with(close::UNSUPPORTED))?;
-        let (limits, encoding) = (self.shared.limits.clone(), self.wire.encoding);
-        let read = encoding.decode_client(bytes, limits.depth);
-        if bytes.len() as u64 > limits.message_bytes {
-            let id = read.map_or_else(|rejected| rejected.id, |(id, _)| id);
-            let message = format!("a message has at most {} bytes", limits.message_bytes);
-            let error = Refusal::new(ErrorCode::TooLarge, message).got(bytes.len()).allowed(limits.message_bytes);
-            return self.refuse(id, error).await;
+        if message.is_close() {
+            return Err(End::Broken(Broken::Lost));
         }
-        let (id, message) = match read {
-            Ok(read) => read,
-            Err(rejected) => {
-                self.garbage += u32::from(rejected.id.is_none());
-                if self.garbage > GARBAGE {
-                    return Err(close_with(close::PROTOCOL));
-                }
-                return self.refuse(rejected.id, *rejected.error).await;
-            }
-        };
-        self.garbage = 0;
-        if !self.settled {
+        let passed = self.gate.pass(&message, self.wire.encoding, &mut self.work.replies, &self.shared);
+        if !self.settled && self.gate.heard {
             self.settled = true;
-            self.shared.sessions.settle(&self.session.who.session);
-            self.session.player.settle();
+            self.session.settle();
         }
-        if let Some(wait) = self.bucket.as_ref().and_then(|bucket| bucket.take()) {
-            self.limited += 1;
-            if self.limited > limits.window {
-                return Err(close_with(close::RATE));
-            }
-            let Some(id) = id else { return Ok(()) };
-            self.session.replies.postpone(id);
-            let message = format!("more than {} requests a second; go on in {wait} ms", limits.requests_per_s);
-            return self.refuse(Some(id), Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)).await;
-        }
-        self.limited = 0;
-        match id {
-            Some(id) => self.request(id, message, encoding).await,
-            None => {
-                if let ClientMessage::Ack(_) = message {
-                    self.play(None, message).await;
-                }
+        match passed {
+            Passed::Request(id, kind, message) => self.request(id, kind, message).await,
+            Passed::Seen(ack) => {
+                self.player.ack(&ack);
                 Ok(())
             }
+            Passed::Again(frame) => self.send(frame.speaking(self.wire.encoding, self.shared.limits.depth)).await,
+            Passed::Forbidden(id, kind, error) => self.answer(id, kind, (*error).into()).await,
+            Passed::Refused(id, error) => self.refuse(id, *error).await,
+            Passed::Nothing => Ok(()),
+            Passed::Close(with) => Err(close_with(with)),
         }
     }
 
-    async fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding) -> Result<(), End> {
-        let kind = kind(&message);
-        let window = self.shared.limits.window as usize;
-        let replies = &mut self.session.replies;
-        if replies.unanswered() >= window && replies.is_new(id) {
-            replies.postpone(id);
-            let message = format!("{window} requests wait for their replies: read some first");
-            return self.refuse(Some(id), Refusal::new(ErrorCode::WindowFull, message).allowed(window)).await;
-        }
-        match replies.admit(id, kind) {
-            Admitted::New => {}
-            Admitted::Flying => return Ok(()),
-            Admitted::Answered(frame) => return self.send(frame.speaking(encoding, self.shared.limits.depth)).await,
-            Admitted::Conflict => {
-                let message = format!("id {id} was used before: ids rise, and a request is repeated as it was");
-                return self.refuse(Some(id), Refusal::new(ErrorCode::Conflict, message).path("id").got(id)).await;
-            }
-        }
-        self.shared.metrics.request(kind);
-        if let Err(error) = self.allowed(&message) {
-            return self.answer(id, kind, (*error).into()).await;
-        }
+    async fn request(&mut self, id: Id, kind: &'static str, message: ClientMessage) -> Result<(), End> {
         match message {
             ClientMessage::Hello(_) => {
                 let error = Refusal::new(ErrorCode::BadMessage, "hello was said already").path("type");
@@ -253,9 +201,9 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Snapshot(_)
             | ClientMessage::Restore(_)
             | ClientMessage::Close(_) => {
-                self.session.gym.request(id, message, encoding, &mut self.written);
+                self.work.gym.request(id, message, self.wire.encoding, &mut self.written);
                 if self.written.is_empty() {
-                    self.session.replies.fly(id, kind, false);
+                    self.work.replies.fly(id, kind, false);
                     return Ok(());
                 }
                 self.deliver(Some(kind)).await
@@ -267,47 +215,17 @@ impl<S: Io> Connection<S> {
             | ClientMessage::ListMatches(_)
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
-                self.session.replies.fly(id, kind, true);
-                if !self.play(Some(id), message).await {
+                self.work.replies.fly(id, kind, true);
+                let handled = AssertUnwindSafe(self.player.handle(id, message)).catch_unwind().await;
+                if handled.is_err() {
+                    tracing::error!("a request of the match plane panicked");
                     return self.answer(id, kind, (*internal()).into()).await;
                 }
                 Ok(())
             }
-            // They have an id here, and still get no reply.
+            // The gate lets none of them through.
             ClientMessage::Pong(_) | ClientMessage::Ack(_) => Ok(()),
         }
-    }
-
-    /// Hands a message to the match plane; false if that failed.
-    async fn play(&mut self, id: Option<Id>, message: ClientMessage) -> bool {
-        let handled = AssertUnwindSafe(self.session.player.handle(id, message)).catch_unwind().await;
-        if handled.is_err() {
-            tracing::error!("a request of the match plane panicked");
-        }
-        handled.is_ok()
-    }
-
-    /// Whether the message is within scopes and limits, and welcome at this time.
-    fn allowed(&self, message: &ClientMessage) -> Result<(), Box<Refusal>> {
-        use ClientMessage as M;
-        let scope = match message {
-            M::Open(_) | M::Reset(_) | M::Step(_) | M::View(_) | M::Clone(_) => Some((Scopes::GYM, "gym")),
-            M::Snapshot(_) | M::Restore(_) | M::Close(_) => Some((Scopes::GYM, "gym")),
-            M::Join(_) | M::Leave(_) | M::Act(_) | M::Resign(_) => Some((Scopes::PLAY, "play")),
-            M::Spectate(_) | M::Unspectate(_) => Some((Scopes::SPECTATE, "spectate")),
-            _ => None,
-        };
-        if let Some((scope, name)) = scope
-            && !self.session.who.may(scope)
-        {
-            let message = format!("this needs the scope {name:?}, which your token does not grant");
-            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
-        }
-        if matches!(message, M::Open(_) | M::Clone(_) | M::Join(_)) && self.shared.is_draining() {
-            let message = "the server goes down and takes nothing new; come back after the restart";
-            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
-        }
-        limits::check(message, &self.shared.limits)
     }
 
     async fn control(&mut self, said: Option<Control>) -> Result<(), End> {
@@ -322,7 +240,7 @@ impl<S: Io> Connection<S> {
 
     async fn timer(&mut self) -> Result<(), End> {
         let idle = Duration::from_millis(self.shared.limits.idle_ms);
-        let nothing_at_stake = self.session.gym.is_empty() && !self.session.player.at_stake();
+        let nothing_at_stake = self.work.gym.is_empty() && !self.player.at_stake();
         let silent = self.heard.elapsed();
         if nothing_at_stake && silent >= idle {
             return Err(close_with(close::IDLE));
@@ -352,13 +270,14 @@ impl<S: Io> Connection<S> {
                 tracing::error!("records of the gym plane could not be kept: {e}");
             }
             let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
-            self.session.replies.answer(id, kind, env, frame.clone());
+            self.work.replies.answer(id, kind, env, frame.clone());
             // All are kept, also when the connection breaks among them.
             if sent.is_ok() {
                 sent = self.send(frame).await;
             }
         }
-        self.session.replies.only_envs(|env| self.session.gym.has(env));
+        let Work { replies, gym } = &mut *self.work;
+        replies.only_envs(|env| gym.has(env));
         self.written = written;
         sent
     }
@@ -367,10 +286,10 @@ impl<S: Io> Connection<S> {
         match out {
             Some(Out::Message(Some(id), message)) => {
                 let frame = self.encode(Some(id), &message);
-                self.session.replies.answer(id, None, None, frame.clone());
+                self.work.replies.answer(id, None, None, frame.clone());
                 self.send(frame).await
             }
-            Some(Out::Message(None, message)) => self.event(message).await,
+            Some(Out::Message(None, message)) => self.event(*message).await,
             Some(Out::Close(with)) => Err(close_with(with)),
             // The player has let go of the mailbox: it was full.
             None => Err(close_with(close::TOO_SLOW)),
@@ -382,7 +301,7 @@ impl<S: Io> Connection<S> {
             self.shared.metrics.error(error.code);
         }
         let frame = self.encode(Some(id), &message);
-        self.session.replies.answer(id, Some(kind), None, frame.clone());
+        self.work.replies.answer(id, Some(kind), None, frame.clone());
         self.send(frame).await
     }
 
@@ -457,36 +376,37 @@ impl<S: Io> Connection<S> {
 
     // ---- the end ----------------------------------------------------------------------------------------------------
 
-    /// Parks the session, hands it over, or ends it; then lets go of the socket.
+    /// Parks the session, hands its work over, or ends it; then lets go of the socket.
     async fn finish(self, end: End) {
-        let Connection { wire, shared, mut session, mut mailbox, mut control, .. } = self;
-        session.player.detach();
+        let Connection { wire, shared, session, mut work, player, mut mailbox, mut control, .. } = self;
+        player.detach();
         mailbox.close();
         // Replies that were given but not sent are kept for the client that comes back.
         while let Ok(out) = mailbox.try_recv() {
             if let Out::Message(Some(id), message) = out
                 && let Ok(bytes) = wire.encoding.encode_server(Some(id), &message)
             {
-                session.replies.answer(id, None, None, Frame::new(wire.encoding, bytes));
+                work.replies.answer(id, None, None, Frame::new(wire.encoding, bytes));
             }
         }
-        session.replies.disconnect();
+        work.replies.disconnect();
         let with = match end {
             End::Broken(Broken::Close(with)) if with.resume == Resume::No => {
-                shared.sessions.forget(&session.who.session);
-                drop(session);
+                shared.hub.sessions.remove(&session);
+                shared.hub.session_over(&session).await;
+                drop(work);
                 Some(with)
             }
             End::Broken(broken) => {
-                park(&shared, session, &mut control);
+                park(&shared, session, work, &mut control);
                 match broken {
                     Broken::Close(with) => Some(with),
                     Broken::Lost => None,
                 }
             }
             End::Taken(give) => {
-                if let Err(session) = give.send(session) {
-                    park(&shared, session, &mut control);
+                if let Err(work) = give.send(work) {
+                    park(&shared, session, work, &mut control);
                 }
                 Some(close::SUPERSEDED)
             }
@@ -502,22 +422,20 @@ impl<S: Io> Connection<S> {
 }
 
 /// The session waits for its client, for the grace time.
-fn park(shared: &Arc<Shared>, session: Box<Session>, control: &mut mpsc::UnboundedReceiver<Control>) {
-    let id = session.who.session.clone();
-    let Some(number) = shared.sessions.park(session, control) else { return };
-    let (shared, grace) = (shared.clone(), Duration::from_millis(shared.limits.grace_ms));
-    tokio::task::spawn_local(async move {
-        tokio::time::sleep(grace).await;
-        shared.sessions.expire(&id, number);
-    });
+fn park(shared: &Shared, session: Arc<Session>, work: Box<Work>, control: &mut mpsc::UnboundedReceiver<Control>) {
+    if let Some(number) = shared.hub.sessions.park(&session, work, control) {
+        shared.hub.wait_for(session, number);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::Config;
+    use crate::metrics::Metrics;
     use crate::store::Store;
     use futures_util::{SinkExt as _, StreamExt as _};
+    use ludex_protocol::Encoding;
     use ludex_protocol::server::Queued;
     use serde_json::{Value, json};
     use tokio_tungstenite::WebSocketStream;
@@ -535,21 +453,22 @@ mod tests {
     async fn events_do_not_wait_for_who_does_not_read() {
         let data = tempfile::tempdir().unwrap();
         let store = Store::open(data.path()).await.unwrap();
-        let shared = Arc::new(Shared::new(Config::new(data.path()), store.clone()).await.unwrap());
+        let shared =
+            Arc::new(Shared::new(Config::new(data.path()), store.clone(), Metrics::new().unwrap()).await.unwrap());
         let (near, far) = tokio::io::duplex(PIPE);
         let client = async {
             let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
             let hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
             let welcome = say(&mut ws, hello).await;
-            let entrant = shared.hub.entrant(welcome["session"].as_str().unwrap()).unwrap();
-            let mailbox = entrant.mailbox().unwrap();
+            let session = shared.hub.sessions.get(welcome["session"].as_str().unwrap()).unwrap();
+            let mailbox = session.mailbox().unwrap();
             // More than pipe, buffer and mailbox hold together, and nobody reads.
             let event = || ServerMessage::Queued(Queued { join: "j".repeat(1_000), waiting: 1, eta_ms: None });
             while mailbox.event(event()).is_ok() {
                 tokio::task::yield_now().await;
             }
             // The session is let go and waits for its client to come back.
-            while shared.sessions.count() != (0, 1) {
+            while shared.hub.sessions.count() != (0, 1) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             assert!(shared.metrics.render().contains("ludex_closed_total{with=\"too_slow\"} 1"));

@@ -1,26 +1,27 @@
 //! The handshake: `hello` first and in time, who it is, which session.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ludex_protocol::client::{AgentId, Hello, Resume};
+use ludex_protocol::client::{AgentId, Hello};
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::record::{AgentKind, RecordSeat};
 use ludex_protocol::server::{Scope, Welcome};
-use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, VERSION};
+use ludex_protocol::{ClientMessage, ErrorCode, Id, Refusal, ServerMessage, VERSION};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
+use super::gate::{kind, payload};
 use super::replies::{Frame, Replies};
-use super::sessions::Control;
 use super::wire::{Broken, Io, Wire};
-use super::{Identity, Out, Session, sessions};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::gym::Gym;
-use crate::listen::Peer;
+use crate::mailbox::{Mailbox, Out};
 use crate::matches::Player;
-use crate::matches::entrant::Entrant;
+use crate::peer::Peer;
+use crate::sessions::{About, Control, Session, Taken, Work};
 use crate::shared::Shared;
 
 /// Messages that wait for the client in its mailbox; a mailbox that is full means that the client does not read.
@@ -31,18 +32,21 @@ const HAND_OVER: Duration = Duration::from_secs(5);
 
 /// What a connection is made of once its client is welcome.
 pub(super) struct Welcomed {
-    pub session: Box<Session>,
+    pub session: Arc<Session>,
+    pub work: Box<Work>,
+    pub player: Player,
+    pub scopes: Scopes,
     pub mailbox: mpsc::Receiver<Out>,
     pub control: mpsc::UnboundedReceiver<Control>,
     pub welcome: Frame,
 }
 
 /// A refusal: what is said, and how the connection ends.
-struct Turned(Refusal, Close);
+struct Refused(Refusal, Close);
 
-impl Turned {
-    fn away(code: ErrorCode, message: impl Into<String>) -> Self {
-        Turned(Refusal::new(code, message), close::PROTOCOL)
+impl Refused {
+    fn of(code: ErrorCode, message: impl Into<String>) -> Self {
+        Refused(Refusal::new(code, message), close::PROTOCOL)
     }
 }
 
@@ -52,27 +56,28 @@ impl Turned {
 /// How the connection is to end.
 pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<Shared>) -> Result<Welcomed, Broken> {
     let by = Instant::now() + Duration::from_millis(shared.limits.hello_ms);
-    let (id, turned) = match first(wire, shared, by).await? {
+    let (id, refused) = match first(wire, shared, by).await? {
         Ok((id, hello)) => match welcome(id, *hello, wire, peer, shared).await {
             Ok(welcomed) => return Ok(welcomed),
-            Err(turned) => (Some(id), turned),
+            Err(refused) => (Some(id), refused),
         },
-        Err((id, turned)) => (id, turned),
+        Err((id, refused)) => (id, refused),
     };
-    let Turned(error, close) = turned;
+    let Refused(error, close) = refused;
     shared.metrics.error(error.code);
-    let bytes = wire.encoding.encode_server(id, &error.into()).unwrap_or_default();
-    // Whoever does not read the answer gets no more than the time for a hello.
-    let told = async {
-        wire.room().await?;
-        wire.push(Frame::new(wire.encoding, bytes).message)?;
-        wire.flush().await
-    };
-    let _ = timeout_at(by, told).await;
+    if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {
+        // A client that does not read the answer gets no more than the time for a hello.
+        let told = async {
+            wire.room().await?;
+            wire.push(Frame::new(wire.encoding, bytes).message)?;
+            wire.flush().await
+        };
+        let _ = timeout_at(by, told).await;
+    }
     Err(Broken::Close(close))
 }
 
-type First = Result<(Id, Box<Hello>), (Option<Id>, Turned)>;
+type First = Result<(Id, Box<Hello>), (Option<Id>, Refused)>;
 
 /// The first message, which must be `hello`.
 async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Result<First, Broken> {
@@ -82,7 +87,7 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
             Err(_) => {
                 let seconds = shared.limits.hello_ms as f64 / 1000.0;
                 let why = format!("no hello came within {seconds} seconds");
-                return Ok(Err((None, Turned::away(ErrorCode::HelloFirst, why))));
+                return Ok(Err((None, Refused::of(ErrorCode::HelloFirst, why))));
             }
             Ok(message) => match message? {
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
@@ -91,14 +96,14 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
             },
         }
     };
-    let bytes = super::payload(&message, encoding).ok_or(Broken::Close(close::UNSUPPORTED))?;
+    let bytes = payload(&message, encoding).ok_or(Broken::Close(close::UNSUPPORTED))?;
     Ok(match encoding.decode_client(bytes, shared.limits.depth) {
         Ok((Some(id), ClientMessage::Hello(hello))) => Ok((id, hello)),
         Ok((id, other)) => {
-            let why = format!("the first message is hello, not {}", super::kind(&other));
-            Err((id, Turned::away(ErrorCode::HelloFirst, why)))
+            let why = format!("the first message is hello, not {}", kind(&other));
+            Err((id, Refused::of(ErrorCode::HelloFirst, why)))
         }
-        Err(rejected) => Err((rejected.id, Turned(*rejected.error, close::PROTOCOL))),
+        Err(rejected) => Err((rejected.id, Refused(*rejected.error, close::PROTOCOL))),
     })
 }
 
@@ -108,80 +113,30 @@ async fn welcome<S>(
     wire: &Wire<S>,
     peer: &Peer,
     shared: &Arc<Shared>,
-) -> Result<Welcomed, Turned> {
-    if !hello.protocol.contains(&VERSION) {
-        let why = format!("this server speaks protocol {VERSION}");
-        let Turned(error, close) = Turned::away(ErrorCode::ProtocolVersion, why);
-        return Err(Turned(error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]), close));
-    }
-    let token = hello.token.as_deref().or(peer.bearer.as_deref());
-    let grant = auth::admit(&shared.store, token, peer.guests_welcome(), shared.epoch_ms()).await.map_err(refused)?;
-    let asked = hello.agent.unwrap_or_default();
-    let name = agent_name(&asked, &grant)?;
+) -> Result<Welcomed, Refused> {
+    let (about, scopes) = who(&hello, peer, shared).await?;
+    let found = find(&hello, &about, shared).await;
+    let resumed = found.is_some();
+    let (session, work) = match found {
+        Some(Taken { session, work }) => (session, work),
+        None => (shared.hub.sessions.create(random("s_")?, about), None),
+    };
+    // Environments and replies do not outlive the server.
+    let work = work.unwrap_or_else(|| new_work(&session, shared));
 
     let key = random("k_")?;
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, control) = mpsc::unbounded_channel();
-    let old = match &hello.resume {
-        Some(r) => shared.sessions.take(&r.session, &r.key, grant.owner.as_deref(), HAND_OVER).await,
-        None => None,
-    };
-    let mut resumed = old.is_some();
-    let shown = hello.resume.as_ref().map(|r| hex::encode(sessions::hash(&r.key)));
-    let session = match old {
-        Some(mut session) => {
-            session.who.scopes = grant.scopes;
-            shared.sessions.hold(&session.who.session, &key, say);
-            let seen = hello.resume.map(|r| r.seen).unwrap_or_default();
-            session.player.resume(grant.scopes, mail, &seen);
-            session
-        }
-        None => {
-            let stored = hello.resume.as_ref().and_then(|r| stored(shared, r, grant.owner.as_deref()));
-            // Two may come with the same key: one of them gets the session.
-            let enter = |id: &str| shared.sessions.insert(id, &key, grant.owner.clone(), say.clone());
-            let stored = stored.filter(|entrant| enter(&entrant.session));
-            resumed = stored.is_some();
-            let session = match &stored {
-                Some(entrant) => entrant.session.clone(),
-                None => {
-                    let id = random("s_")?;
-                    enter(&id);
-                    id
-                }
-            };
-            let name = stored.as_ref().map_or(name, |entrant| entrant.agent.clone());
-            let who = Identity {
-                session,
-                agent: name,
-                version: asked.version,
-                kind: asked.kind.unwrap_or(AgentKind::Bot),
-                scopes: grant.scopes,
-                owner: grant.owner,
-            };
-            let hub = shared.hub.clone();
-            let player = match stored {
-                // From before a restart: the matches are there, environments and replies are not.
-                Some(entrant) => {
-                    let mut player = Player::of(hub, entrant, who.scopes, mail.clone());
-                    player.resume(who.scopes, mail, &hello.resume.map(|r| r.seen).unwrap_or_default());
-                    player
-                }
-                None => {
-                    let player = Player::new(hub, who.clone(), mail);
-                    if hello.reclaim {
-                        player.reclaim().await;
-                    }
-                    player
-                }
-            };
-            let name = if who.agent.is_empty() { "guest" } else { &who.agent };
-            let seat = RecordSeat { name: name.to_owned(), version: who.version.clone(), kind: who.kind, spec: None };
-            let gym = Gym::new(shared.means.clone(), seat);
-            Box::new(Session { who, replies: Replies::new(shared.limits.replies_kept as usize), gym, player })
-        }
-    };
-    session.player.set_key(hex::encode(sessions::hash(&key)), shown.filter(|_| resumed)).await;
+    let (mail, generation) = (Mailbox(mail), shared.hub.sessions.generation());
+    session.hold(&key, say, mail.clone(), generation);
+    let player = Player::new(shared.hub.clone(), session.clone(), scopes.has(Scopes::ADMIN), mail, generation);
+    if resumed {
+        player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
+    } else if hello.reclaim {
+        player.reclaim().await;
+    }
+    shared.hub.keep_session(&session, player.at_stake()).await;
+
     let mut limits = shared.limits.as_ref().clone();
     if !shared.is_limited(peer) {
         limits.requests_per_s = 0;
@@ -189,64 +144,89 @@ async fn welcome<S>(
     let welcome = Welcome {
         protocol: VERSION,
         server: ludex_play::PROGRAM.to_owned(),
-        session: session.who.session.clone(),
+        session: session.id.clone(),
         key,
         resumed,
-        scopes: scopes(session.who.scopes),
-        agent: session.who.agent.clone(),
+        scopes: names(scopes),
+        agent: session.about.agent.clone(),
         limits,
-        envs: session.gym.handles(),
-        matches: session.player.seats().await,
-        joins: session.player.joins(),
+        envs: work.gym.handles(),
+        matches: player.seats().await,
+        joins: player.joins(),
     };
-    let bytes = wire.encoding.encode_server(Some(id), &ludex_protocol::ServerMessage::Welcome(Box::new(welcome)));
-    let bytes = bytes.map_err(|e| Turned::away(ErrorCode::Internal, e.to_string()))?;
-    session.player.go_on();
-    Ok(Welcomed { session, mailbox, control, welcome: Frame::new(wire.encoding, bytes) })
+    let bytes = wire.encoding.encode_server(Some(id), &ServerMessage::Welcome(Box::new(welcome)));
+    let bytes = bytes.map_err(|e| Refused::of(ErrorCode::Internal, e.to_string()))?;
+    player.online();
+    let welcome = Frame::new(wire.encoding, bytes);
+    Ok(Welcomed { session, work, player, scopes, mailbox, control, welcome })
 }
 
-/// The session of before a restart that `resume` names, if its key opens it.
-fn stored(shared: &Shared, resume: &Resume, owner: Option<&str>) -> Option<Arc<Entrant>> {
-    let entrant = shared.hub.entrant(&resume.session)?;
-    let opens = entrant.opens(&hex::encode(sessions::hash(&resume.key))) && entrant.owner.as_deref() == owner;
-    opens.then_some(entrant)
+/// Who says hello, and what it may do.
+async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Scopes), Refused> {
+    if !hello.protocol.contains(&VERSION) {
+        let error = Refusal::new(ErrorCode::ProtocolVersion, format!("this server speaks protocol {VERSION}"));
+        let error = error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]);
+        return Err(Refused(error, close::PROTOCOL));
+    }
+    let token = hello.token.as_deref().or(peer.bearer.as_deref());
+    let grant =
+        auth::admit(&shared.store, token, peer.guests_welcome(), shared.epoch_ms()).await.map_err(not_admitted)?;
+    let asked = hello.agent.clone().unwrap_or_default();
+    let agent = agent_name(&asked, &grant)?;
+    let kind = asked.kind.unwrap_or(AgentKind::Bot);
+    Ok((About { agent, version: asked.version, kind, owner: grant.owner }, grant.scopes))
 }
 
-fn refused(e: AuthError) -> Turned {
+/// The session that the client resumes, if its key opens it.
+async fn find(hello: &Hello, about: &About, shared: &Shared) -> Option<Taken> {
+    let resume = hello.resume.as_ref()?;
+    shared.hub.sessions.take(&resume.session, &resume.key, about.owner.as_deref(), HAND_OVER).await
+}
+
+/// What a session begins with.
+fn new_work(session: &Session, shared: &Shared) -> Box<Work> {
+    let about = &session.about;
+    let name = if about.agent.is_empty() { "guest" } else { &about.agent };
+    let seat = RecordSeat { name: name.to_owned(), version: about.version.clone(), kind: about.kind, spec: None };
+    let gym = Gym::new(shared.means.clone(), seat);
+    Box::new(Work { replies: Replies::new(shared.limits.replies_kept as usize), gym })
+}
+
+fn not_admitted(e: AuthError) -> Refused {
     match e {
         AuthError::Required | AuthError::Unknown | AuthError::Revoked | AuthError::Expired => {
-            Turned(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
+            Refused(Refusal::new(ErrorCode::Unauthorized, e.to_string()).path("token"), close::UNAUTHORIZED)
         }
         AuthError::Name { ref name, ref allowed } => {
             let error = Refusal::new(ErrorCode::Forbidden, e.to_string()).path("agent.name");
-            Turned(error.got(name.as_str()).allowed(allowed.clone()), close::PROTOCOL)
+            Refused(error.got(name.as_str()).allowed(allowed.clone()), close::PROTOCOL)
         }
         AuthError::BadName { ref got } => {
             let error = Refusal::new(ErrorCode::BadField, e.to_string()).path("agent.name");
-            Turned(error.got(ludex_protocol::error::shortened(got)), close::PROTOCOL)
+            Refused(error.got(ludex_protocol::error::shortened(got)), close::PROTOCOL)
         }
         other => {
             tracing::error!("a token could not be checked: {other}");
-            Turned(*crate::gym::internal(), close::GOING_AWAY)
+            Refused(*crate::gym::internal(), close::GOING_AWAY)
         }
     }
 }
 
 /// The name to play under: the one asked for, else the token's own.
-fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, Turned> {
+fn agent_name(asked: &AgentId, grant: &Grant) -> Result<String, Refused> {
     if asked.name.is_empty() {
         return Ok(grant.default_name().unwrap_or_default().to_owned());
     }
-    grant.check_name(&asked.name).map_err(refused)?;
+    grant.check_name(&asked.name).map_err(not_admitted)?;
     Ok(asked.name.clone())
 }
 
-fn random(prefix: &str) -> Result<String, Turned> {
-    let bytes = auth::random_bytes::<16>().map_err(|e| Turned::away(ErrorCode::Internal, e.to_string()))?;
+fn random(prefix: &str) -> Result<String, Refused> {
+    let bytes = auth::random_bytes::<16>().map_err(|e| Refused::of(ErrorCode::Internal, e.to_string()))?;
     Ok(format!("{prefix}{}", hex::encode(bytes)))
 }
 
-fn scopes(granted: Scopes) -> Vec<Scope> {
+fn names(granted: Scopes) -> Vec<Scope> {
     let all = [
         (Scopes::GYM, Scope::Gym),
         (Scopes::PLAY, Scope::Play),

@@ -17,7 +17,7 @@ const LOCK: &str = "ludex.lock";
 const APPLICATION: i64 = 0x4c55_4458;
 
 /// The steps from an empty file to the present schema; the file's `user_version` counts those done.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql")];
 
 /// How long to wait for another process's transaction.
 const BUSY: Duration = Duration::from_secs(10);
@@ -25,8 +25,8 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Connections for reading.
 const READERS: u32 = 4;
 
-/// Distinct statements kept prepared: one for each number of rows in an insert of acts, and all the others.
-const STATEMENTS: usize = super::writer::ROWS + 64;
+/// Distinct statements kept prepared: each of those for several rows in a handful of lengths, and all the others.
+const STATEMENTS: usize = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {

@@ -7,15 +7,20 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Row as _, Sqlite, SqlitePool};
 
 use super::rows::{
-    ActRow, EndRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SessionRow, TicketRow, TokenRow,
+    ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
+    TokenRow,
 };
 use super::{Store, StoreError};
 use crate::auth::TokenHash;
 
 /// The columns of a whole match.
-const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.agents, m.header, m.secret, m.started_ms, \
+const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \
                      m.restarts, m.released, m.ended_ms, m.reason, r.footer, r.record \
                      FROM matches m LEFT JOIN records r ON r.match = m.seq ";
+
+/// The seats and the logs of matches, by match.
+const SEATS: &str = "SELECT s.match, s.agent, s.session, s.\"join\" FROM matches m JOIN seats s ON s.match = m.seq ";
+const ACTS: &str = "SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ";
 
 impl Store {
     /// The matches that have no end, with their logs, oldest first.
@@ -23,11 +28,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or SQLite's, as for every read.
     pub async fn running(&self) -> Result<Vec<KeptMatch>, StoreError> {
-        let mut matches = QueryBuilder::new(MATCH);
-        matches.push("WHERE m.ended_ms IS NULL ORDER BY m.seq");
-        let acts = "SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq \
-                    WHERE m.ended_ms IS NULL ORDER BY a.match, a.n";
-        self.with_logs(matches, QueryBuilder::new(acts)).await
+        self.with_logs(|query| query.push("m.ended_ms IS NULL")).await
     }
 
     /// The matches that ended at or after a time, with their logs as far as they were not forgotten: what clients that
@@ -36,11 +37,7 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<KeptMatch>, StoreError> {
-        let mut matches = QueryBuilder::new(MATCH);
-        matches.push("WHERE m.ended_ms >= ").push_bind(ended_ms).push(" ORDER BY m.seq");
-        let mut acts = QueryBuilder::new("SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ");
-        acts.push("WHERE m.ended_ms >= ").push_bind(ended_ms).push(" ORDER BY a.match, a.n");
-        self.with_logs(matches, acts).await
+        self.with_logs(|query| query.push("m.ended_ms >= ").push_bind(ended_ms)).await
     }
 
     /// The matches that ended and are not released: ids and secrets, oldest first.
@@ -57,40 +54,40 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<KeptMatch>, StoreError> {
-        let mut matches = QueryBuilder::new(MATCH);
-        matches.push("WHERE m.id = ").push_bind(id.to_owned());
-        let mut acts = QueryBuilder::new("SELECT a.match, a.n, a.body FROM matches m JOIN acts a ON a.match = m.seq ");
-        acts.push("WHERE m.id = ").push_bind(id.to_owned()).push(" ORDER BY a.match, a.n");
-        Ok(self.with_logs(matches, acts).await?.pop())
+        Ok(self.with_logs(|query| query.push("m.id = ").push_bind(id.to_owned())).await?.pop())
     }
 
-    /// Matches and their logs as of one moment.
+    /// Matches with their seats and logs, as of one moment; `which` writes the condition.
     async fn with_logs(
         &self,
-        mut matches: QueryBuilder<Sqlite>,
-        mut acts: QueryBuilder<Sqlite>,
+        which: impl Fn(&mut QueryBuilder<Sqlite>) -> &mut QueryBuilder<Sqlite>,
     ) -> Result<Vec<KeptMatch>, StoreError> {
         let sql = |e| StoreError::sql(self.path(), e);
+        let query = |select: &str, order: &str| {
+            let mut query = QueryBuilder::new(select);
+            query.push("WHERE ");
+            which(&mut query);
+            query.push(order);
+            query
+        };
+        let mut matches = query(MATCH, " ORDER BY m.seq");
+        let mut seats = query(SEATS, " ORDER BY s.match, s.seat");
+        let mut acts = query(ACTS, " ORDER BY a.match, a.n");
         let mut snapshot = self.shared.readers.begin().await.map_err(sql)?;
         let rows = matches.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
+        let seats = seats.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
         let acts = acts.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
         snapshot.commit().await.map_err(sql)?;
-        let mut logs: HashMap<i64, Vec<ActRow>> = HashMap::new();
-        for row in acts {
-            let (seq, n, body) = self.get3(&row)?;
-            logs.entry(seq).or_default().push(ActRow { n: unsigned(n), body });
-        }
+        let mut seats = grouped(&seats, seat).map_err(sql)?;
+        let mut logs =
+            grouped(&acts, |row| Ok(ActRow { n: unsigned(row.try_get(1)?), body: row.try_get(2)? })).map_err(sql)?;
         let kept = |row: &SqliteRow| {
-            let mut kept = kept_match(row)?;
-            kept.acts = logs.remove(&row.try_get("seq")?).unwrap_or_default();
-            Ok(kept)
+            let seq = row.try_get("seq")?;
+            // A match without seats or without acts has no entry there.
+            let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), logs.remove(&seq).unwrap_or_default());
+            kept_match(row, seats, acts)
         };
         rows.iter().map(kept).collect::<Result<_, _>>().map_err(sql)
-    }
-
-    fn get3(&self, row: &SqliteRow) -> Result<(i64, i64, String), StoreError> {
-        let get = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
-        get().map_err(|e| StoreError::sql(self.path(), e))
     }
 
     /// Matches that fit, newest first, at most `limit`. For the next page, set [`MatchFilter::before`] to the last
@@ -138,9 +135,8 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
-        let mut query =
-            QueryBuilder::new("SELECT id, key_hash, agent, token, body, expires_ms FROM sessions WHERE id = ");
-        query.push_bind(id.to_owned());
+        let mut query = QueryBuilder::new(SESSION);
+        query.push(" WHERE id = ").push_bind(id.to_owned());
         Ok(self.all(query, session).await?.pop())
     }
 
@@ -149,7 +145,21 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
-        self.all(QueryBuilder::new("SELECT id, key_hash, agent, token, body, expires_ms FROM sessions"), session).await
+        self.all(QueryBuilder::new(SESSION), session).await
+    }
+
+    /// All joins in the order they were made, each with the number of matches that it had so far.
+    ///
+    /// # Errors
+    /// As [`running`](Self::running).
+    pub async fn joins(&self) -> Result<Vec<(JoinRow, u32)>, StoreError> {
+        let text = "SELECT j.id, j.session, j.body, (SELECT count(*) FROM seats s WHERE s.\"join\" = j.id) \
+                    FROM joins j ORDER BY j.n";
+        let row = |row: &SqliteRow| {
+            let join = JoinRow { id: row.try_get(0)?, session: row.try_get(1)?, body: row.try_get(2)? };
+            Ok((join, row.try_get(3)?))
+        };
+        self.all(QueryBuilder::new(text), row).await
     }
 
     /// A ticket as it was handed out.
@@ -256,7 +266,23 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &MatchFilter) {
     }
 }
 
-fn kept_match(row: &SqliteRow) -> Result<KeptMatch, sqlx::Error> {
+/// Rows by the match in their first column, in their order.
+fn grouped<T>(
+    rows: &[SqliteRow],
+    read: impl Fn(&SqliteRow) -> Result<T, sqlx::Error>,
+) -> Result<HashMap<i64, Vec<T>>, sqlx::Error> {
+    let mut groups: HashMap<i64, Vec<T>> = HashMap::new();
+    for row in rows {
+        groups.entry(row.try_get(0)?).or_default().push(read(row)?);
+    }
+    Ok(groups)
+}
+
+fn seat(row: &SqliteRow) -> Result<SeatRow, sqlx::Error> {
+    Ok(SeatRow { agent: row.try_get(1)?, session: row.try_get(2)?, join: row.try_get(3)? })
+}
+
+fn kept_match(row: &SqliteRow, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> Result<KeptMatch, sqlx::Error> {
     let ended_ms: Option<i64> = row.try_get("ended_ms")?;
     let end = match ended_ms {
         None => None,
@@ -274,13 +300,13 @@ fn kept_match(row: &SqliteRow) -> Result<KeptMatch, sqlx::Error> {
             string: row.try_get("string")?,
             rated: row.try_get("rated")?,
             run: row.try_get("run")?,
-            agents: list(row, "agents")?,
+            seats,
             header: row.try_get("header")?,
             secret: row.try_get("secret")?,
             started_ms: row.try_get("started_ms")?,
         },
         restarts: row.try_get("restarts")?,
-        acts: Vec::new(),
+        acts,
         end,
         released: row.try_get::<Option<i64>, _>("released")?.is_some(),
     })
@@ -302,13 +328,14 @@ fn match_line(row: &SqliteRow) -> Result<MatchLine, sqlx::Error> {
     })
 }
 
+const SESSION: &str = "SELECT id, key_hash, old_key, agent, body, expires_ms FROM sessions";
+
 fn session(row: &SqliteRow) -> Result<SessionRow, sqlx::Error> {
-    let token: Option<Vec<u8>> = row.try_get("token")?;
     Ok(SessionRow {
         id: row.try_get("id")?,
         key_hash: row.try_get("key_hash")?,
+        old_key: row.try_get("old_key")?,
         agent: row.try_get("agent")?,
-        token: token.map(hash).transpose()?,
         body: row.try_get("body")?,
         expires_ms: row.try_get("expires_ms")?,
     })

@@ -18,14 +18,31 @@ pub struct MatchRow {
     pub rated: bool,
     /// The run that the match belongs to, if any.
     pub run: Option<String>,
-    /// The agents' names, by seat.
-    pub agents: Vec<String>,
+    /// Who plays, by seat.
+    pub seats: Vec<SeatRow>,
     /// The record's public header.
     pub header: String,
-    /// What nobody may see before release: seed, salt, and all that a restart needs (token hashes, joins, queue).
+    /// What nobody may see before release: seed, salt, and what a restart needs beside the seats.
     pub secret: String,
     /// When it began.
     pub started_ms: i64,
+}
+
+/// A seat of a match.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SeatRow {
+    /// The agent's name.
+    pub agent: String,
+    /// The session that holds it; absent for an agent of the server's.
+    pub session: Option<String>,
+    /// The join that it came from.
+    pub join: Option<String>,
+}
+
+impl From<&str> for SeatRow {
+    fn from(agent: &str) -> Self {
+        SeatRow { agent: agent.to_owned(), ..SeatRow::default() }
+    }
 }
 
 /// One row of a match's log.
@@ -125,14 +142,25 @@ pub struct SessionRow {
     pub id: String,
     /// SHA-256 of the resume key, in hex.
     pub key_hash: String,
+    /// The hash of the key before, while the client may not know the new one.
+    pub old_key: Option<String>,
     /// The agent's name.
     pub agent: String,
-    /// The token that it was opened with, if any.
-    pub token: Option<TokenHash>,
-    /// Its joins and whatever else a resume needs, as JSON.
+    /// What else is known of the agent, as JSON.
     pub body: String,
     /// When it may be forgotten.
     pub expires_ms: i64,
+}
+
+/// A join of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinRow {
+    /// The join's id.
+    pub id: String,
+    /// The session that holds it.
+    pub session: String,
+    /// What was asked for, as JSON.
+    pub body: String,
 }
 
 /// A ticket: the right of one entrant to one join.
@@ -215,10 +243,26 @@ pub enum Write {
     },
     /// A session, new or changed.
     Session(SessionRow),
-    /// A session is over.
+    /// A session is over, and its joins with it.
     SessionGone {
         /// Its id.
         id: String,
+    },
+    /// A join, new or changed.
+    Join(JoinRow),
+    /// A join is over.
+    JoinGone {
+        /// Its id.
+        id: String,
+    },
+    /// All joins of a session, and its seats in these matches, belong to another session now.
+    Reclaimed {
+        /// The session that held them.
+        from: String,
+        /// The one that holds them now.
+        to: String,
+        /// Matches and seats.
+        seats: Vec<(String, u32)>,
     },
     /// A ticket, new or changed.
     Ticket(TicketRow),

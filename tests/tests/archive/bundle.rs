@@ -94,10 +94,12 @@ fn a_changed_bundle_is_named() {
     );
     files.remove("SHA256SUMS");
     packed(&at.path().join("none.tar.gz"), &files);
-    assert!(ludex(at.path(), &["verify", "none.tar.gz"]).fails().contains("no whole bundle: it has no SHA256SUMS"));
+    assert!(
+        ludex(at.path(), &["verify", "none.tar.gz"]).fails().contains("not a complete bundle: SHA256SUMS is missing")
+    );
     let whole = std::fs::read(at.path().join("one.tar.gz")).unwrap();
     std::fs::write(at.path().join("half.tar.gz"), &whole[..whole.len() / 2]).unwrap();
-    assert!(ludex(at.path(), &["verify", "half.tar.gz"]).fails().contains("half.tar.gz is no whole bundle"));
+    assert!(ludex(at.path(), &["verify", "half.tar.gz"]).fails().contains("half.tar.gz is not a complete bundle"));
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn records_must_be_those_of_the_settings() {
     change(at.path(), "run.json", |text| text.replace("\"open\": 11", "\"open\": 12"));
     let seeds = wrong(at.path(), "one");
     assert_eq!(seeds.len(), 12);
-    assert!(seeds.iter().all(|w| w.contains("and the run's seeds give")), "{seeds:?}");
+    assert!(seeds.iter().all(|w| w.contains("but the run's seeds give")), "{seeds:?}");
     change(at.path(), "run.json", |text| text.replace("\"open\": 12", "\"open\": 11").replace("model-a", "model-z"));
     assert!(
         wrong(at.path(), "one")
@@ -129,8 +131,8 @@ fn records_must_be_those_of_the_settings() {
         found.iter().any(|w| w.contains(&format!("episodes.jsonl:{line}: ")) && w.contains(what))
     };
     assert!(has(13, "the same episode as") && has(13, "the match is there twice"), "{found:?}");
-    assert!(has(3, "it is no match of one"), "{found:?}");
-    assert!(found.iter().any(|w| w.contains("a call of a match that is not there")), "{found:?}");
+    assert!(has(3, "it is not a match of one"), "{found:?}");
+    assert!(found.iter().any(|w| w.contains("a call of a match without a record")), "{found:?}");
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn calls_belong_to_matches() {
     let found = wrong(at.path(), "one");
     assert_eq!(found.len(), 4, "{found:?}");
     for said in
-        ["a call of a match that is not there", "a call of turn 99", "a call of seat 5", "the call is there twice"]
+        ["a call of a match without a record", "a call of turn 99", "a call of seat 5", "the call is in the file twice"]
     {
         assert!(found.iter().any(|w| w.contains("calls.jsonl:") && w.contains(said)), "{said}: {found:?}");
     }

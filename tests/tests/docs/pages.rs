@@ -25,7 +25,7 @@ pub fn all() -> Vec<(String, String)> {
 fn catalogue() -> String {
     let games: String = ludex_env::games().iter().map(|e| format!("    \"{}\": {},\n", e.id, e.rules)).collect();
     format!(
-        "\"\"\"The games and their rules versions when this file was written; a test fails if it is outdated.\n\n\
+        "\"\"\"The games and the versions of their rules; a test checks that this list is current.\n\n\
          Generated: tests/run --bless\n\"\"\"\n\nGAMES: dict[str, int] = {{\n{games}}}\n"
     )
 }

@@ -46,26 +46,7 @@ const EXCEPTIONS: &[Exception] = &[
     },
     Exception { member: "ludex-env", floor: "batch", rooms: "episode show", why: "not taken apart yet" },
     Exception { member: "ludex-env", floor: "check", rooms: "secrets walk", why: "not taken apart yet" },
-    Exception {
-        member: "ludex-agents",
-        floor: "",
-        rooms: "anchor bots engines human llm roster search solve spec",
-        why: "a spec is looked up in the static roster, and each entry of the roster is made from a spec",
-    },
-    Exception { member: "ludex-agents", floor: "", rooms: "process sandbox", why: "not taken apart yet" },
-    Exception {
-        member: "ludex-agents",
-        floor: "bots",
-        rooms: "bargaining negotiation sharing",
-        why: "not taken apart yet",
-    },
-    Exception {
-        member: "ludex-agents",
-        floor: "engines::botzone",
-        rooms: "ataxx chess codec fight_the_landlord go gomoku grid reversi texas_holdem tic_tac_toe",
-        why: "the static list of codecs names one for each game, and each codec uses the list's types",
-    },
-    Exception { member: "ludex-referee", floor: "", rooms: "metric scale", why: "not taken apart yet" },
+    Exception { member: "ludex-agents", floor: "", rooms: "search solve", why: "not taken apart yet" },
     Exception { member: "ludex-referee", floor: "suite", rooms: "plan verdict", why: "not taken apart yet" },
     Exception {
         member: "ludex-play",

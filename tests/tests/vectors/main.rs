@@ -14,6 +14,7 @@ use ludex_agents::solve::tree::{Counts, Tree};
 use ludex_env::erased::legal_list;
 use ludex_env::{DynState, GameRef, Given, Heard, Outcomes, Turn, Viewer, check, load, load_with};
 use ludex_protocol::spec::Dtype;
+use ludex_tests::data::{document, histories};
 use serde_json::{Map, Value};
 
 use cases::CASES;
@@ -63,8 +64,7 @@ fn folder() -> PathBuf {
 }
 
 fn read(name: &str) -> Value {
-    let file = std::fs::File::open(folder().join(format!("{name}.json.gz"))).unwrap();
-    serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap()
+    document(&format!("openspiel/{name}"))
 }
 
 /// A replay: the state, and how often every field was compared.
@@ -346,21 +346,6 @@ fn known(string: &str) -> Option<GameRef> {
     }
 }
 
-/// How many histories of `depth` moves there are.
-fn perft(s: &dyn DynState, depth: usize) -> u64 {
-    let Turn::Seat(seat) = s.turn() else { return 0 };
-    let legal = legal_list(s, seat);
-    if depth == 1 {
-        return legal.len() as u64;
-    }
-    let mut next = s.boxed();
-    legal.into_iter().fold(0, |sum, a| {
-        next.copy_from(s);
-        next.play_unchecked(a);
-        sum + perft(&*next, depth - 1)
-    })
-}
-
 #[test]
 fn histories_by_depth() {
     let most = check::scaled(1_000_000);
@@ -369,7 +354,7 @@ fn histories_by_depth() {
         for (k, count) in counts.as_array().unwrap().iter().enumerate() {
             let count = count.as_u64().unwrap();
             if count <= most {
-                assert_eq!(perft(&*game.start(), k + 1), count, "{string} at depth {}", k + 1);
+                assert_eq!(histories(&*game.start(), k + 1), count, "{string} at depth {}", k + 1);
             }
         }
     }

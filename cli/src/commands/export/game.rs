@@ -18,8 +18,8 @@ pub(super) fn texts(
     name: &str,
 ) -> anyhow::Result<Vec<String>> {
     let sgf_asked = format == Format::Sgf;
-    let stones = [go::ENTRY.id, gomoku::ENTRY.id, reversi::ENTRY.id];
-    let has_words = |game: &str| if sgf_asked { stones.contains(&game) } else { game == chess::ENTRY.id };
+    let stones = ["go", "gomoku", "reversi"];
+    let has_words = |game: &str| if sgf_asked { stones.contains(&game) } else { game == "chess" };
     let (good, refused) = records::verified(lines, which);
     records::warn(&refused);
     let (games, others): (Vec<_>, Vec<_>) = good.iter().partition(|v| has_words(&v.spec().game));
@@ -99,8 +99,8 @@ fn sgf(game: &Verified) -> anyhow::Result<String> {
     let params = Value::Object(record.header.params.clone());
     let (moves, id) = (moves(game), game.spec().game.as_str());
     Ok(match id {
-        _ if id == go::ENTRY.id => go::sgf(&serde_json::from_value(params)?, &moves, &properties),
-        _ if id == gomoku::ENTRY.id => gomoku::sgf(&serde_json::from_value(params)?, &moves, &properties),
+        _ if id == "go" => go::sgf(&serde_json::from_value(params)?, &moves, &properties),
+        _ if id == "gomoku" => gomoku::sgf(&serde_json::from_value(params)?, &moves, &properties),
         _ => reversi::sgf(&moves, &properties),
     })
 }

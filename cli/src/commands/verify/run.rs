@@ -1,4 +1,4 @@
-//! Verifying a run or a bundle of one: beside each record, what the run's settings say of it, and its calls.
+//! Verifying a run or its bundle: each record by itself and against the run's settings, and the calls.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use ludex_play::archive::{Archive, CALLS, Kept, Place};
 use ludex_play::bundle;
 use ludex_play::runs::play::AGAIN;
 
-/// A run, and what its sums say.
+/// A run, and what is wrong with its sums.
 pub(super) struct Read {
     pub(super) run: Archive,
     sums: Vec<Refused>,
@@ -26,12 +26,12 @@ pub(super) struct Verdict {
     pub(super) refused: Vec<Refused>,
 }
 
-/// The run or bundle that is named; `None` where neither is.
+/// The run or bundle that is named; `None` if neither is.
 pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     if let Some(file) = from.only_file().filter(|file| bundle::is_bundle(file)) {
         let files = bundle::read(file)?;
         let (sums, summed) = (bundle::check(file, &files), files.contains_key(bundle::SUMS));
-        anyhow::ensure!(summed, "{} is no whole bundle: it has no {}", file.display(), bundle::SUMS);
+        anyhow::ensure!(summed, "{} is not a complete bundle: {} is missing", file.display(), bundle::SUMS);
         return Ok(Some(Read { run: Archive::of_files(file, files)?, sums, summed }));
     }
     let Some(run) = from.run()? else { return Ok(None) };
@@ -40,7 +40,7 @@ pub(super) fn read(from: &records::From) -> anyhow::Result<Option<Read>> {
     Ok(Some(Read { sums: bundle::check(&run.place, &files), summed: !files.is_empty(), run }))
 }
 
-/// What is no fault and still worth saying.
+/// Prints what is worth knowing but not a fault.
 pub(super) fn notes(found: &Read) -> io::Result<()> {
     let (run, mut out) = (&found.run, io::stdout().lock());
     let calls = run.calls.values().map(Vec::len).sum();
@@ -64,7 +64,7 @@ pub(super) fn notes(found: &Read) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks everything; what is wrong is named by file, line and episode.
+/// Checks everything. Each fault is named by file, line and episode.
 pub(super) fn verify(found: &Read) -> Verdict {
     let run = &found.run;
     let mut refused = [found.sums.clone(), run.refused.clone()].concat();
@@ -74,7 +74,7 @@ pub(super) fn verify(found: &Read) -> Verdict {
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
     let mut twice = Twice::default();
     for item in &run.found {
-        // What is no record was named before.
+        // Lines that are not records were reported before.
         let Ok(record) = item.parts.clone().record() else { continue };
         let mut wrong = of_settings(run, &record);
         wrong.extend(twice.take(run, &record));
@@ -93,11 +93,11 @@ fn fault(found: &Found, record: &Record, message: String) -> Refused {
     Refused { source: found.source.clone(), episode: Some(record.header.episode.clone()), message }
 }
 
-/// What in a record is not as the settings have it.
+/// What in a record differs from the settings.
 fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
     let Some(place) = Place::parse(&about.run, &record.header.episode) else {
-        return vec![format!("it is no match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
+        return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
     };
     let mut wrong = Vec::new();
     if record.footer.run.as_deref() != Some(&about.run) {
@@ -107,15 +107,15 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     let seed = about.seeds_of(&place.part).of(place.index).to_string();
     match named {
         None => wrong.push("it does not tell its seed".to_owned()),
-        Some(named) if named != seed => wrong.push(format!("its seed is {named}, and the run's seeds give {seed}")),
+        Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
         Some(_) => {}
     }
     if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {
             Some(hash) if *hash != record.header.hash => {
-                wrong.push(format!("its rules have hash {}, the run's {hash}", record.header.hash));
+                wrong.push(format!("its rules have hash {}, those of the run {hash}", record.header.hash));
             }
-            None if !about.games.is_empty() => wrong.push(format!("{} is no game of the run", game.spec().string)),
+            None if !about.games.is_empty() => wrong.push(format!("{} is not a game of the run", game.spec().string)),
             _ => {}
         }
     }
@@ -123,13 +123,13 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     wrong
 }
 
-/// Who should have sat there: those of the pairing, each on a seat or more. On which is the suite's business.
+/// Checks who sat there: the agents of the pairing, each on at least one seat. The suite decides on which.
 fn seating(run: &Archive, place: &Place, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
     let who: Option<Vec<&str>> =
         place.pairing.split('-').map(|k| agents.get(k.parse::<usize>().ok()?).map(|a| a.name.as_str())).collect();
     let Some(mut who) = who else {
-        return Some(format!("pairing {} names agents that the run has not", place.pairing));
+        return Some(format!("pairing {} names agents that are not in the run", place.pairing));
     };
     let mut sat: Vec<&str> = record.header.seats.iter().map(|s| s.name.as_str()).collect();
     who.sort_unstable();
@@ -137,7 +137,7 @@ fn seating(run: &Archive, place: &Place, record: &Record) -> Option<String> {
     who.dedup();
     sat.sort_unstable();
     sat.dedup();
-    (who != sat).then(|| format!("{} sat there, and the pairing is of {}", sat.join(", "), who.join(", ")))
+    (who != sat).then(|| format!("{} sat there, but the pairing is of {}", sat.join(", "), who.join(", ")))
 }
 
 /// Matches that are there twice.
@@ -166,17 +166,17 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
     for (episode, calls) in &run.calls {
         let mut last: Option<&Kept> = None;
         for kept in calls {
-            // A match that was interrupted may have come to another position when it was played again: then the model was asked
-            // another question in the same place.
+            // A match that was interrupted may have reached another position when it was played again. Then the model
+            // was asked another question at the same place.
             let twice = last.is_some_and(|last| {
                 (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
             });
             let message = match records.get(episode) {
-                _ if twice => Some("the call is there twice".to_owned()),
+                _ if twice => Some("the call is in the file twice".to_owned()),
                 Some(record) => of_record(kept, record),
-                // While a run goes on, matches with calls are still to end.
+                // Until a run is done, matches that have calls may still be played.
                 None if run.done() || Place::parse(&run.about.run, episode).is_none() => {
-                    Some("a call of a match that is not there".to_owned())
+                    Some("a call of a match without a record".to_owned())
                 }
                 None => None,
             };
@@ -191,13 +191,13 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
     wrong
 }
 
-/// Why a call cannot be of a match.
+/// Why a call cannot belong to a match.
 fn of_record(kept: &Kept, record: &Record) -> Option<String> {
     if kept.seat >= record.header.seats.len() {
-        return Some(format!("a call of seat {}, which the match has not", kept.seat));
+        return Some(format!("a call of seat {}, which the match does not have", kept.seat));
     }
     let own = record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
     let turns = own.filter(|m| m.seat as usize == kept.seat).map(|m| m.turn + 1).max().unwrap_or_default();
     // The match may have ended while the seat was asked.
-    (kept.key.turn > turns).then(|| format!("a call of turn {}, and seat {} had {turns}", kept.key.turn, kept.seat))
+    (kept.key.turn > turns).then(|| format!("a call of turn {}, but seat {} had {turns}", kept.key.turn, kept.seat))
 }

@@ -1,9 +1,10 @@
 //! Move counts by two generators, and positions of every rare rule.
 
 use super::*;
-use crate::erased::{DynState, Given};
+use crate::erased::DynState;
 use crate::game::Heard;
 use crate::registry::load;
+use ludex_protocol::Move;
 
 /// A board as a list, without a bit or a table: 0 empty, 1 `x`, 2 `o`.
 #[derive(Clone, Copy)]
@@ -109,7 +110,7 @@ fn games_agree_with_a_plain_board() {
             moves.sort_by_key(
                 |m| if clone(m) { (0, 0, m[2] * 7 + m[3]) } else { (1, m[0] * 7 + m[1], m[2] * 7 + m[3]) },
             );
-            let legal = crate::erased::legal_list(&*s, seat);
+            let legal = s.legal_list(seat);
             let named = |&a: &Action| s.view(Viewer::Public).action_text(seat, a);
             let names: Vec<String> = legal.iter().map(named).collect();
             let square = |r: usize, c: usize| format!("{}{}", char::from(b'a' + c as u8), 7 - r);
@@ -140,7 +141,7 @@ fn position(board: [&str; 7], plies: u32, preset: &str) -> Box<dyn DynState> {
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
         let Turn::Seat(seat) = s.turn() else { panic!("over before {text}") };
-        let Ok(Heard::Action(a)) = s.read(seat, &Given::Text(text.into())) else { panic!("{text}") };
+        let Ok(Heard::Action(a)) = s.read(seat, &Move::Text(text.into())) else { panic!("{text}") };
         s.play(seat, a).unwrap();
     }
 }
@@ -232,12 +233,12 @@ fn moves_have_several_names() {
     let game = load("ataxx").unwrap();
     let s = game.start();
     for text in ["b6", "a7b6", "A7-B6", "(A,7) -> (B,6)", " a7 b6 ", "8"] {
-        assert_eq!(s.read(0, &Given::Text(text.into())), Ok(Heard::Action(8)), "{text}");
+        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(Heard::Action(8)), "{text}");
     }
-    assert_eq!(s.read(0, &Given::Text("a7c7".into())), Ok(Heard::Action(49)));
+    assert_eq!(s.read(0, &Move::Text("a7c7".into())), Ok(Heard::Action(49)));
     assert_eq!(s.view(Viewer::Public).action_text(0, 528), "g1e1");
     for text in ["a7", "b6a7", "b7b6", "a7d7", "h1", "a0", "0000", "08", "a7b6c5", ""] {
-        assert!(s.read(0, &Given::Text(text.into())).is_err(), "{text}");
+        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     for (a, why) in
         [(0, "a7 is taken"), (24, "x has no piece beside d4"), (JUMP_ID[24][26].into(), "x has no piece on d4")]

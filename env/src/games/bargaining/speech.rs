@@ -1,9 +1,10 @@
 //! Moves as people write them: in short, as documents, and in words.
 
+use ludex_protocol::error::Issue;
 use serde_json::{Map, Value, json};
 
 use super::{AGREE, Bargaining, State, Three};
-use crate::game::{Action, Game, Heard, Issue, Seat};
+use crate::game::{Action, Game, Heard, Seat};
 
 /// The most characters of what is said with a move.
 const MOST_WORDS: usize = 1_000;
@@ -25,7 +26,7 @@ pub(super) fn schema() -> Value {
 }
 
 fn issue(path: &str, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Vec<Issue> {
-    vec![Issue { path: path.into(), got: got.clone(), allowed: allowed.into(), message: message.into() }]
+    vec![Issue { path: path.into(), got: Some(got.clone()), allowed: Some(allowed.into()), message: message.into() }]
 }
 
 fn words(text: &str) -> Vec<String> {

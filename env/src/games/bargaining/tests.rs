@@ -1,6 +1,6 @@
 use super::*;
-use crate::erased::Given;
 use crate::{DynState, GameRef, load};
+use ludex_protocol::Move;
 
 fn table(text: &str) -> GameRef {
     load(text).unwrap()
@@ -14,7 +14,7 @@ fn given(more: &str) -> Box<dyn DynState> {
 
 fn play(s: &mut dyn DynState, text: &str) {
     let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move") };
-    match s.read(seat, &Given::Text(text.into())).unwrap() {
+    match s.read(seat, &Move::Text(text.into())).unwrap() {
         Heard::Action(a) => s.play(seat, a).unwrap(),
         Heard::Said(said) => s.play_said(seat, &said).unwrap(),
     }
@@ -80,9 +80,9 @@ fn refusals_say_why() {
     assert_eq!(why(&mut *s, AGREE), "there is no offer yet to agree to");
     let more = why(&mut *s, 2);
     assert_eq!(more, "Book: 2, Hat: 0, Basketball: 0 is more than the pool, Book: 1, Hat: 1, Basketball: 3");
-    assert!(s.read(0, &Given::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
+    assert!(s.read(0, &Move::Text("player_0: 1 books 1 hats 1 basketballs".into())).is_err());
     for text in ["2 0 0", "1 1", "8 0 0", "Offer: Book: 1, Book: 0, Hat: 1", ""] {
-        assert!(s.read(0, &Given::Text(text.into())).is_err(), "{text}");
+        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
     }
 }
 
@@ -93,10 +93,10 @@ fn words_go_with_moves() {
     assert_eq!(s.view(Viewer::Public).value()["words"], json!([{ "turn": 0, "text": "I like hats." }]));
     assert_eq!(s.view(Viewer::Public).value()["offers"], json!([[1, 1, 2]]));
     // A name that is not the speaker's is no more than words; without words it is an action.
-    assert_eq!(s.read(1, &Given::Text("0 hats 0 balls 3 apples".into())), Ok(Heard::Action(64 + 21)));
+    assert_eq!(s.read(1, &Move::Text("0 hats 0 balls 3 apples".into())), Ok(Heard::Action(64 + 21)));
     let said = json!({ "offer": [0, 1, 3], "say": " Or so? " });
     let canonical = json!({ "offer": [0, 1, 3], "say": "Or so?" });
-    assert_eq!(s.read(1, &Given::Proposal(said)), Ok(Heard::Said(canonical.clone())));
+    assert_eq!(s.read(1, &Move::Document(said)), Ok(Heard::Said(canonical.clone())));
     let seen = s.seen_said(Viewer::Public, 1, &canonical);
     assert_eq!(seen.text.as_deref(), Some("says: Or so?\nOffer: Hat: 0, Ball: 1, Apple: 3"));
     s.play_said(1, &canonical).unwrap();
@@ -109,7 +109,7 @@ fn words_go_with_moves() {
 #[test]
 fn documents_are_checked() {
     let s = given(",preset=llmarena");
-    let path = |said: Value| s.read(0, &Given::Proposal(said)).err().unwrap().issues[0].path.clone();
+    let path = |said: Value| s.read(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
     assert_eq!(path(json!({ "offer": [1, 1], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [1, 1, 4], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [9, 9, 9] })), "/offer");
@@ -119,9 +119,9 @@ fn documents_are_checked() {
     assert_eq!(path(json!({ "offer": [0, 0, 0], "say": 7 })), "/say");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "say": "x".repeat(1_001) })), "/say");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "words": "x" })), "/words");
-    assert_eq!(s.read(0, &Given::Proposal(json!({ "offer": [1, 0, 0] }))), Ok(Heard::Action(1)));
+    assert_eq!(s.read(0, &Move::Document(json!({ "offer": [1, 0, 0] }))), Ok(Heard::Action(1)));
     let silent = given("");
-    assert!(silent.read(0, &Given::Proposal(json!({ "offer": [1, 0, 0] }))).is_err());
+    assert!(silent.read(0, &Move::Document(json!({ "offer": [1, 0, 0] }))).is_err());
 }
 
 #[test]

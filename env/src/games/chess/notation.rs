@@ -21,7 +21,7 @@ pub(super) fn fen(pos: &Chess) -> String {
 /// # Errors
 /// What is wrong with it, in one sentence.
 pub(super) fn position(fen: &str) -> Result<Chess, String> {
-    let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is no FEN: {e}"))?;
+    let fen: Fen = fen.trim().parse().map_err(|e| format!("{fen:?} is not a FEN: {e}"))?;
     fen.into_position(CastlingMode::Standard).map_err(|e| format!("no legal position: {}", flaws(e.kinds())))
 }
 

@@ -172,13 +172,13 @@ fn presets_and_parameters() {
     let botzone = load("chess(preset=botzone,fen=7k/8/8/8/8/8/8/K4R2 w - - 48 30)").unwrap();
     let mut s = botzone.start();
     for (seat, text, over) in [(1, "Rg1", false), (0, "Kh7", true)] {
-        let a = s.view(Viewer::Seat(seat)).parse(seat, &crate::erased::legal_list(&*s, seat), text).unwrap();
+        let a = s.view(Viewer::Seat(seat)).parse(seat, &s.legal_list(seat), text).unwrap();
         s.play(seat, a).unwrap();
         assert_eq!(s.turn() == Turn::Over, over);
     }
     for (text, name, words) in [
         ("chess(chess960=true)", "chess960", "false"),
-        ("chess(fen=xyz)", "fen", "no FEN"),
+        ("chess(fen=xyz)", "fen", "not a FEN"),
         ("chess(fen=8/8/8/8/8/8/8/K7 w - - 0 1)", "fen", "a king is missing"),
         ("chess(fen=k7/8/8/8/8/8/8/K6P w - - 0 1)", "fen", "a pawn stands on the first or last rank"),
         ("chess(fen=7k/5Q2/6K1/8/8/8/8/8 b - - 0 1)", "fen", "stalemate"),

@@ -20,10 +20,10 @@ impl FightTheLandlord {
         if !text.starts_with('[') {
             return cards::read(text);
         }
-        let list: Vec<u8> = serde_json::from_str(text).map_err(|e| format!("{text:?} is no list of cards: {e}"))?;
+        let list: Vec<u8> = serde_json::from_str(text).map_err(|e| format!("{text:?} is not a list of cards: {e}"))?;
         let set = cards::set(&list);
         if set.count_ones() as usize != list.len() {
-            return Err(format!("{text:?} is no list of cards: they are numbers from 0 to 53, each at most once"));
+            return Err(format!("{text:?} is not a list of cards: they are numbers from 0 to 53, each at most once"));
         }
         Ok(cards::counts(set))
     }
@@ -53,7 +53,7 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
         ));
     };
     if let Some(odd) = fields.keys().find(|k| !["hand", "previous", "rules"].contains(&k.as_str())) {
-        return Err(format!("{odd:?} is no part of a question: there are \"hand\", \"previous\" and \"rules\""));
+        return Err(format!("{odd:?} is not a part of a question: there are \"hand\", \"previous\" and \"rules\""));
     }
     let rules = match question.get("rules") {
         Some(rules) => serde_json::from_value(rules.clone())
@@ -87,7 +87,7 @@ pub fn answer(game: &FightTheLandlord, question: &Value) -> Result<Value, String
         // Where the same cards make two plays, the name tells which.
         let by_name = game.plays.named(previous).find(|&a| game.name(a).eq_ignore_ascii_case(named));
         let found = by_name.or_else(|| game.plays.named(previous).next()).and_then(|a| game.plays.get(a));
-        Some(found.ok_or_else(|| format!("\"previous\": {named} is no combination"))?)
+        Some(found.ok_or_else(|| format!("\"previous\": {named} is not a combination"))?)
     };
     let mut found: Vec<Action> = Vec::new();
     game.plays.find(any(hand), top, &mut found);

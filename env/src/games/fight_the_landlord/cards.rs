@@ -114,13 +114,13 @@ pub fn cards_text(cards: Cards, names: &[&str; RANKS]) -> String {
 /// Reads ranks in any order and case: `33344`, `3 3 3 + 4 4`, `10` for `T`, jokers `B` and `R` or OpenSpiel's names.
 ///
 /// # Errors
-/// A sign that is no rank, or more cards of a rank than there are.
+/// A sign that is not a rank, or more cards of a rank than there are.
 pub fn read(text: &str) -> Result<Counts, String> {
     let plain = text.to_ascii_uppercase().replace(LONG[13], SHORT[13]).replace(LONG[14], SHORT[14]).replace("10", "T");
     let mut counts = 0;
     for sign in plain.chars().filter(|c| !matches!(c, ' ' | ',' | '+' | '-')) {
         let Some(rank) = SHORT.iter().position(|name| name.starts_with(sign)) else {
-            return Err(format!("{sign:?} is no rank: ranks are 3456789TJQKA2, the jokers B and R"));
+            return Err(format!("{sign:?} is not a rank: ranks are 3456789TJQKA2, the jokers B and R"));
         };
         counts += of_rank(rank, 1);
         if count(counts, rank) > most(rank) {

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cards::{card, read, set};
 use super::*;
-use crate::erased::{DynState, Given, legal_list};
+use crate::erased::DynState;
 use crate::registry::load;
+use ludex_protocol::Move;
 
 fn rules(rules: Rules) -> FightTheLandlord {
     FightTheLandlord::new(Params { rules }).unwrap()
@@ -168,7 +169,7 @@ fn dealt(text: &str) -> Box<dyn DynState> {
     }
     let names = if auction { &LONG } else { &SHORT };
     for number in order(HANDS) {
-        let a = s.read_outcome(&Given::Text(format!("Deal {}", cards::card_text(number, names)))).unwrap();
+        let a = s.read_outcome(&Move::Text(format!("Deal {}", cards::card_text(number, names)))).unwrap();
         s.play_chance(a).unwrap();
     }
     s
@@ -179,7 +180,7 @@ const HANDS: [&str; SEATS] = ["33334444555566667", "7778888999TTTJJJ9", "TJQQQQK
 fn play(s: &mut dyn DynState, moves: &str) {
     for text in moves.split_whitespace() {
         let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
-        match s.read(seat, &Given::Text(text.to_owned())) {
+        match s.read(seat, &Move::Text(text.to_owned())) {
             Ok(crate::Heard::Action(a)) => s.play(seat, a).unwrap(),
             other => panic!("{text}: {other:?}"),
         }
@@ -188,7 +189,7 @@ fn play(s: &mut dyn DynState, moves: &str) {
 
 fn refusal(s: &dyn DynState, text: &str) -> String {
     let Turn::Seat(seat) = s.turn() else { panic!("nobody is to move before {text}") };
-    s.read(seat, &Given::Text(text.to_owned())).err().unwrap().message
+    s.read(seat, &Move::Text(text.to_owned())).err().unwrap().message
 }
 
 /// p0 plays everything out, and nobody says a word.
@@ -218,7 +219,7 @@ fn stakes() {
         assert_eq!(s.turn(), Turn::Over);
         s.returns()
     };
-    // The rocket, and the farmers played nothing. A shuttle is no bomb.
+    // The rocket, and the farmers played nothing. A shuttle is not a bomb.
     assert_eq!(returns(ALONE), [16.0, -8.0, -8.0]);
     // Two bombs, and the landlord played only the lead.
     assert_eq!(returns(AFTER_ONE), [-32.0, 16.0, 16.0]);
@@ -241,8 +242,8 @@ fn bidding_goes_round_once() {
     assert_eq!(landlord("3"), (Some(0), Some(3), Turn::Seat(0)));
     let mut s = dealt("fight_the_landlord(preset=botzone2)");
     play(&mut *s, "2");
-    assert_eq!(legal_list(&*s, 1), [0, 3]);
-    assert_eq!(refusal(&*s, "1"), "\"1\" is no bid here: a bid is 3, or a pass");
+    assert_eq!(s.legal_list(1), [0, 3]);
+    assert_eq!(refusal(&*s, "1"), "\"1\" is not a bid here: a bid is 3, or a pass");
 }
 
 #[test]
@@ -251,7 +252,7 @@ fn an_auction_goes_on_until_two_pass() {
     // Card 1 of the deal lies face up, so p1 bids first.
     assert_eq!(s.turn(), Turn::Seat(1));
     play(&mut *s, "pass 1 pass 2 pass");
-    assert_eq!((s.turn(), legal_list(&*s, 0)), (Turn::Seat(0), vec![0, 3]));
+    assert_eq!((s.turn(), s.legal_list(0)), (Turn::Seat(0), vec![0, 3]));
     let mut nobody = dealt("dou_dizhu");
     play(&mut *nobody, "pass pass pass");
     assert_eq!((nobody.turn(), nobody.returns()), (Turn::Over, vec![0.0; 3]));
@@ -265,14 +266,14 @@ fn refusals_say_what_is_wrong() {
     let mut s = dealt("fight_the_landlord");
     assert_eq!(refusal(&*s, "pass"), "who leads a trick must play, not pass");
     assert_eq!(refusal(&*s, "[]"), "who leads a trick must play, not pass");
-    assert_eq!(refusal(&*s, "345"), "345 is no combination");
+    assert_eq!(refusal(&*s, "345"), "345 is not a combination");
     assert_eq!(refusal(&*s, "88"), "\"88\": there is no 8 in the hand");
     assert_eq!(refusal(&*s, "77"), "\"77\": the hand has 1 of rank 7, not 2");
     assert_eq!(refusal(&*s, "33333"), "5 cards of rank 3: there is no more than 4");
-    assert_eq!(refusal(&*s, "3x"), "'X' is no rank: ranks are 3456789TJQKA2, the jokers B and R");
+    assert_eq!(refusal(&*s, "3x"), "'X' is not a rank: ranks are 3456789TJQKA2, the jokers B and R");
     assert_eq!(
         refusal(&*s, "[0, 0]"),
-        "\"[0, 0]\" is no list of cards: they are numbers from 0 to 53, each at most once"
+        "\"[0, 0]\" is not a list of cards: they are numbers from 0 to 53, each at most once"
     );
     assert_eq!(s.play(0, 2).err().unwrap().message, "the bidding is over");
     assert_eq!(s.play(0, 55 + 4).err().unwrap().message, "77: the hand has 1 of rank 7, not 2");
@@ -310,11 +311,11 @@ fn questions_are_answered_or_named() {
     assert!(flaw(json!({ "previous": "" })).contains("\"hand\" is missing"));
     assert!(flaw(json!({ "hand": 7 })).contains("not 7"));
     assert!(flaw(json!({ "hand": "" })).contains("has no cards"));
-    assert!(flaw(json!({ "hand": "34x" })).contains("'X' is no rank"));
+    assert!(flaw(json!({ "hand": "34x" })).contains("'X' is not a rank"));
     assert!(flaw(json!({ "hand": "33333" })).contains("5 cards of rank 3"));
     assert!(flaw(json!({ "hand": "333", "previous": "33" })).contains("have 5 of rank 3"));
-    assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is no combination"));
-    assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("\"previus\" is no part"));
+    assert!(flaw(json!({ "hand": "3", "previous": "45" })).contains("45 is not a combination"));
+    assert!(flaw(json!({ "hand": "3", "previus": "45" })).contains("\"previus\" is not a part"));
     assert!(flaw(json!({ "hand": "3", "rules": "rlcard" })).contains("not \"rlcard\""));
 }
 

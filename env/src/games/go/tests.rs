@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use super::view::read_point;
 use super::*;
-use crate::erased::{DynState, GameRef, Given, legal_list};
+use crate::erased::DynState;
+use crate::loaded::GameRef;
 use crate::registry::load;
+use ludex_protocol::Move;
 
 /// A board as a list: 0 empty, 1 Black, 2 White.
 #[derive(Clone)]
@@ -119,7 +121,7 @@ fn compare(string: &str, games: usize) -> usize {
                 .chain([(size * size) as u32])
                 .collect();
             assert_eq!(s.turn(), Turn::Seat(seat), "{at}");
-            assert_eq!(legal_list(&*s, seat), open, "{at}");
+            assert_eq!(s.legal_list(seat), open, "{at}");
             assert!(open.iter().all(|&a| s.is_legal(seat, a)), "{at}");
             let stones = open.len() - 1;
             let k = if stones == 0 || rng.below(30) == 0 { stones } else { rng.below(stones) };
@@ -177,7 +179,7 @@ fn play(game: &GameRef, moves: &str) -> Box<dyn DynState> {
     let mut s = game.start();
     for name in moves.split_whitespace() {
         let Turn::Seat(seat) = s.turn() else { panic!("over before {name}") };
-        let a = s.read(seat, &Given::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let a = s.read(seat, &Move::Text(name.to_owned())).unwrap_or_else(|e| panic!("{name}: {e}"));
         let crate::game::Heard::Action(a) = a else { panic!("{name}") };
         s.play(seat, a).unwrap();
     }
@@ -229,7 +231,7 @@ fn repetition_is_a_draw_or_forbidden_or_lost() {
     assert_eq!(end(&*on_2x2("loses", moves)), ("repetition".into(), vec![-1.0, 1.0]));
     let s = on_2x2("forbidden", "a1 b1 a2 b2 a1 a2");
     assert!(refusal(&*s, 0).contains("earlier position"));
-    assert_eq!(legal_list(&*s, 0), [4], "nothing is left but to pass");
+    assert_eq!(s.legal_list(0), [4], "nothing is left but to pass");
 }
 
 #[test]
@@ -307,10 +309,10 @@ fn points_have_several_names() {
     let game = load("go(board_size=9)").unwrap();
     let s = game.start();
     for (text, a) in [("j1", 8), ("J9", 80), ("B a2", 9), ("black a2", 9), (" 9 ", 9), ("pass", 81), ("b PASS", 81)] {
-        assert_eq!(s.read(0, &Given::Text(text.into())), Ok(crate::game::Heard::Action(a)), "{text}");
+        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(crate::game::Heard::Action(a)), "{text}");
     }
     for text in ["i1", "k1", "a10", "a0", "W a2", "B", "B a2 a3", "82", ""] {
-        assert!(s.read(0, &Given::Text(text.into())).is_err(), "{text}");
+        assert!(s.read(0, &Move::Text(text.into())).is_err(), "{text}");
     }
     assert_eq!(s.view(Viewer::Public).action_text(1, 81), "W PASS");
 }

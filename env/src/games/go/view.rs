@@ -36,7 +36,7 @@ const SHORT: [&str; 2] = ["B", "W"];
 /// The letters of the columns: there is no `i`.
 const LETTERS: &str = "abcdefghjklmnopqrst";
 
-/// `d4`, or `pass` for what is no point.
+/// `d4`, or `pass` for what is not a point.
 pub(super) fn point_name(size: usize, a: Action) -> String {
     let (row, column) = (a as usize / size, a as usize % size);
     if row < size { format!("{}{}", char::from(LETTERS.as_bytes()[column]), row + 1) } else { "pass".to_owned() }

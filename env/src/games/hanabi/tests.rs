@@ -1,5 +1,4 @@
 use super::*;
-use crate::erased::legal_list;
 use crate::{GameRef, load};
 
 fn table(text: &str) -> GameRef {
@@ -229,5 +228,5 @@ fn a_seer_sees_all() {
     let hands = |who| s.view(who).value()["hands"].clone();
     assert_eq!(hands(Viewer::Seat(0)), hands(Viewer::Public));
     assert!(hands(Viewer::Public)[0][0]["card"].is_string());
-    assert!(!legal_list(&*s, 0).is_empty());
+    assert!(!s.legal_list(0).is_empty());
 }

@@ -17,8 +17,9 @@ const KEYS: [&str; 4] = ["board", "hands", "samples", "seed"];
 /// # Errors
 /// Every flaw, by name.
 pub(super) fn answer(question: &Value) -> Result<Value, String> {
-    let q =
-        question.as_object().ok_or("the question is no object: {\"board\": \"...\", \"hands\": [\"...\", \"...\"]}")?;
+    let q = question
+        .as_object()
+        .ok_or("the question is not an object: {\"board\": \"...\", \"hands\": [\"...\", \"...\"]}")?;
     if let Some(key) = q.keys().find(|k| !KEYS.contains(&k.as_str())) {
         return Err(format!("there is no field {key:?}; there are: {}", KEYS.join(", ")));
     }
@@ -30,7 +31,7 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
         return Err(format!("board: {} cards, not more than {BOARD}", board.len()));
     }
     let list = q.get("hands").ok_or("hands are missing: a list of texts such as \"Kh Kc\"")?;
-    let list = list.as_array().ok_or_else(|| format!("hands: {list} is no list of texts such as \"Kh Kc\""))?;
+    let list = list.as_array().ok_or_else(|| format!("hands: {list} is not a list of texts such as \"Kh Kc\""))?;
     if list.is_empty() || list.len() > HANDS {
         return Err(format!("hands: {} of them, not 1 to {HANDS}", list.len()));
     }
@@ -71,7 +72,7 @@ pub(super) fn answer(question: &Value) -> Result<Value, String> {
 
 /// Cards as a text, or as a list of texts.
 fn read(at: &str, v: &Value) -> Result<Vec<Card>, String> {
-    let wrong = || format!("{at}: {v} is no text of cards such as \"Tc 9h\"");
+    let wrong = || format!("{at}: {v} is not a text of cards such as \"Tc 9h\"");
     let text = match v {
         Value::String(text) => text.clone(),
         Value::Array(list) => {
@@ -86,6 +87,6 @@ fn number(q: &Map<String, Value>, name: &str, low: u64, high: u64) -> Result<Opt
     let Some(v) = q.get(name) else { return Ok(None) };
     match v.as_u64() {
         Some(n) if (low..=high).contains(&n) => Ok(Some(n)),
-        _ => Err(format!("{name}: {v} is no whole number from {low} to {high}")),
+        _ => Err(format!("{name}: {v} is not a whole number from {low} to {high}")),
     }
 }

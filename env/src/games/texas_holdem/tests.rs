@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::erased::legal_list;
-use crate::{DynState, GameRef, Given};
+use crate::{DynState, GameRef};
+use ludex_protocol::Move;
 
 fn game(params: &str) -> GameRef {
     let name = format!("texas_holdem({params})");
@@ -22,12 +22,12 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
                 let any = outcomes.items()[0].0;
                 let seats = s.outcome_text(any).starts_with("First");
                 let card = if seats { None } else { cards.next() };
-                let a = card.map_or(any, |c| s.read_outcome(&Given::Text(format!("Deal {c}"))).unwrap());
+                let a = card.map_or(any, |c| s.read_outcome(&Move::Text(format!("Deal {c}"))).unwrap());
                 s.play_chance(a).unwrap();
             }
             Turn::Seat(seat) => {
                 let Some(text) = moves.next() else { return s };
-                let a = s.read(seat, &Given::Text((*text).to_owned())).unwrap_or_else(|e| panic!("{text}: {e}"));
+                let a = s.read(seat, &Move::Text((*text).to_owned())).unwrap_or_else(|e| panic!("{text}: {e}"));
                 let crate::Heard::Action(a) = a else { unreachable!() };
                 s.play(seat, a).unwrap();
             }
@@ -38,7 +38,7 @@ fn played(params: &str, cards: &str, moves: &[&str]) -> Box<dyn DynState> {
 
 fn refused(s: &dyn DynState, text: &str) -> String {
     let Turn::Seat(seat) = s.turn() else { panic!("nobody moves") };
-    s.read(seat, &Given::Text(text.to_owned())).unwrap_err().message
+    s.read(seat, &Move::Text(text.to_owned())).unwrap_err().message
 }
 
 fn view(s: &dyn DynState, seat: Seat) -> Value {
@@ -113,16 +113,16 @@ fn raises_have_bounds_in_words() {
     assert!(refused(&*s, "dance").contains("Fold, Call"));
     let s = played("preset=hunl_fullgame", "", &["all in"]);
     assert!(refused(&*s, "Bet20000").contains("does not go beyond"), "{}", refused(&*s, "Bet20000"));
-    assert_eq!(legal_list(&*s, 0), [0, 1]);
+    assert_eq!(s.legal_list(0), [0, 1]);
     let s = played("", "", &["Call"]);
     assert!(refused(&*s, "Fold").contains("no bet to call"));
     let s = played("blind=100 50,stack=250 250", "", &[]);
     assert!(refused(&*s, "pot").contains("the stack is 250"), "{}", refused(&*s, "pot"));
     // A raise by the pot that takes the whole stack is the all-in.
     let s = played("blind=100 50,stack=300 300", "", &[]);
-    assert_eq!(legal_list(&*s, 1), [0, 1, 2]);
+    assert_eq!(s.legal_list(1), [0, 1, 2]);
     assert!(refused(&*s, "3").contains("Bet is all-in"));
-    assert_eq!(s.read(1, &Given::Text("all in".into())), Ok(crate::Heard::Action(2)));
+    assert_eq!(s.read(1, &Move::Text("all in".into())), Ok(crate::Heard::Action(2)));
     // The same by ids, through a checked play.
     let mut s = played("preset=hunl_fullgame", "", &[]);
     assert!(s.play(1, 199).unwrap_err().message.contains("at least 200"));
@@ -133,7 +133,7 @@ fn names_have_many_spellings() {
     let id = |params: &str, text: &str| {
         let s = played(params, "", &[]);
         let Turn::Seat(seat) = s.turn() else { unreachable!() };
-        match s.read(seat, &Given::Text(text.to_owned())) {
+        match s.read(seat, &Move::Text(text.to_owned())) {
             Ok(crate::Heard::Action(a)) => Some(a),
             _ => None,
         }
@@ -182,7 +182,7 @@ fn the_low_straight_counts() {
 #[test]
 fn limits_raise_by_rounds() {
     let s = played("preset=limit", "", &["Bet", "Bet", "Bet"]);
-    assert_eq!(legal_list(&*s, 0), [0, 1]);
+    assert_eq!(s.legal_list(0), [0, 1]);
     assert_eq!(view(&*s, 0)["spent"], json!([30, 40]));
     assert!(refused(&*s, "Bet").contains("all of its raises"));
     let s = played("preset=limit", "", &["Call", "Call", "Call", "Call", "Bet"]);
@@ -193,16 +193,16 @@ fn limits_raise_by_rounds() {
 fn rlcard_counts_the_pot_without_a_call() {
     let s = played("preset=llmarena", "", &[]);
     // 3 chips in the pot: half is 1, which with the blind of 1 does not go beyond 2.
-    assert_eq!(legal_list(&*s, 0), [0, 1, 3, 4]);
+    assert_eq!(s.legal_list(0), [0, 1, 3, 4]);
     let s = played("preset=llmarena", "", &["RaiseFullPot"]);
     assert_eq!(view(&*s, 0)["spent"], json!([4, 2]));
     let s = played("preset=llmarena", "", &["RaiseFullPot", "RaiseHalfPot"]);
     assert_eq!(view(&*s, 0)["spent"], json!([4, 5]));
     let s = played("preset=llmarena", "", &["AllIn"]);
-    assert_eq!(legal_list(&*s, 1), [0, 1]);
+    assert_eq!(s.legal_list(1), [0, 1]);
     // Folding is legal though a check is free.
     let s = played("preset=llmarena", "", &["Call"]);
-    assert_eq!(legal_list(&*s, 1), [0, 1, 2, 3, 4]);
+    assert_eq!(s.legal_list(1), [0, 1, 2, 3, 4]);
     assert_eq!(s.default_action(1), FOLD);
     let s = played("preset=llmarena", "", &["Call", "Fold"]);
     assert_eq!(s.returns(), [2.0, -2.0]);
@@ -224,7 +224,7 @@ fn botzone_raises_double_what_was_put_in() {
     assert_eq!(bounds(&["0", "0", "100"]), json!([200, 19_899]));
     assert_eq!(bounds(&["-2"]), Value::Null);
     let s = played("preset=botzone", "", &["-2"]);
-    assert_eq!(legal_list(&*s, 1), [0, 2]);
+    assert_eq!(s.legal_list(1), [0, 2]);
     let why = refused(&*s, "0");
     assert!(why.contains("all-in"), "{why}");
     let s = played("preset=botzone", "", &[]);
@@ -300,18 +300,18 @@ fn flaws_of_questions_are_named() {
     let why = |q: Value| game("").analyze(&q).unwrap_err();
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
-        (json!([]), "no object"),
+        (json!([]), "not an object"),
         (json!({ "board": "Tc" }), "hands are missing"),
-        (hands(json!("Kh Kc")), "no list"),
+        (hands(json!("Kh Kc")), "not a list"),
         (hands(json!([])), "0 of them"),
         (hands(json!(["Kh"])), "hands/0: 1 cards"),
         (hands(json!(["Kh Kc", "2c 3c 4c"])), "hands/1: 3 cards"),
-        (hands(json!(["Kh Kc", 7])), "hands/1: 7 is no text"),
+        (hands(json!(["Kh Kc", 7])), "hands/1: 7 is not a text"),
         (hands(json!(["Kh Kc", "Kh 2c"])), "Kh is there twice"),
         (hands(json!(["Tc Kc"])), "Tc is there twice"),
-        (hands(json!(["Xc Kc"])), "\"Xc\" is no card"),
+        (hands(json!(["Xc Kc"])), "\"Xc\" is not a card"),
         (json!({ "board": "2c 3c 4c 5c 6c 7c", "hands": ["Kh Kc"] }), "board: 6 cards"),
-        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is no text"),
+        (json!({ "board": 5, "hands": ["Kh Kc"] }), "board: 5 is not a text"),
         (json!({ "boards": "", "hands": ["Kh Kc"] }), "no field \"boards\""),
         (json!({ "hands": ["Kh Kc"], "samples": 0 }), "samples: 0"),
         (json!({ "hands": ["Kh Kc"], "seed": "x" }), "seed: \"x\""),

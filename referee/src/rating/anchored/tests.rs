@@ -133,7 +133,7 @@ fn the_same_seed_gives_the_same_interval() {
 
 #[test]
 fn pairs_are_resampled_whole() {
-    // Whoever moves first wins: every pair is 1 : 1, so that resampling pairs changes nothing but the prior's part.
+    // The player that moves first wins: every pair is 1 : 1, so that resampling pairs changes nothing but the prior's part.
     let mut games = Vec::new();
     for k in 0..100 {
         games.push(Played { pair: Some(k), ..Played::two(0, 1, 1.0) });

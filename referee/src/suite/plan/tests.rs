@@ -63,7 +63,7 @@ fn a_level_of_which_nothing_counts_is_unknown() {
     for schedule in ["climb", "bisect"] {
         let plan = plan(&LADDER.replace("SCHEDULE", schedule), 1.0);
         let (done, _) = play(&plan, |_, _, _, _| Done::Discarded);
-        assert!(matches!(plan.parts[0].climb(0, &done), super::super::verdict::Climb::Unknown(_)));
+        assert!(matches!(plan.parts[0].climb(0, &done), Climb::Unknown(_)));
         assert_eq!(level(&plan.parts[0], 0, &done), None);
     }
 }

@@ -166,7 +166,7 @@ impl Table {
         let given = match given {
             Move::Id(id) => Given::Id(*id),
             Move::Text(text) => Given::Text(text.clone()),
-            Move::Document(document) => Given::Proposal(document.clone()),
+            Move::Document(document) => Given::Document(document.clone()),
         };
         match self.state.read(self.seat, &given) {
             Ok(Heard::Action(action)) => Ok(action),

@@ -1,9 +1,8 @@
 //! The gym plane: environments that one session owns.
 //!
 //! They belong to the session's task: no lock, no hop. A call that is expected to take longer than two milliseconds goes to the
-//! compute pool with its handle; requests to that handle wait meanwhile, everything else goes on.
+//! compute pool with its handle; requests to that handle wait meanwhile, all others are answered.
 
-mod columns;
 mod handle;
 mod open;
 mod records;
@@ -35,7 +34,7 @@ const GUESS_NS: f64 = 500.0;
 const GUESS_REPLAY_NS: f64 = 20_000.0;
 /// The same where the server's agents answer.
 const GUESS_AGENTS_NS: f64 = 1e7;
-/// A task of so many times fewer environments than another says nothing about that one: most of its time is not theirs.
+/// Measurements from batches this much smaller than the largest are ignored: fixed overhead dominates them.
 const FEW: usize = 8;
 
 /// What the gym plane needs of its server.

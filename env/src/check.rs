@@ -9,8 +9,10 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::draw::Stream;
-use crate::erased::{DynState, GameRef, Given};
+use crate::erased::DynState;
 use crate::game::Seat;
+use crate::loaded::GameRef;
+use ludex_protocol::Move;
 
 mod batches;
 mod laws;
@@ -23,7 +25,7 @@ mod walk;
 type Fault = String;
 
 /// Makes proposals for games that take them: what `seat`, which is to move, might say. `None`: an action id instead.
-pub type Proposer<'a> = &'a dyn Fn(&dyn DynState, Seat, &mut Stream) -> Option<Given>;
+pub type Proposer<'a> = &'a dyn Fn(&dyn DynState, Seat, &mut Stream) -> Option<Move>;
 
 /// Checks `game` with one random episode per seed, and its batches with the first seed.
 ///

@@ -18,7 +18,7 @@ pub const RANKS: &str = "23456789TJQKA";
 /// Letters of the suits.
 pub const SUITS: &str = "cdhs";
 
-/// The name of a card, e.g. `Th`; `?` for what is none.
+/// The name of a card, e.g. `Th`; `?` for a number that is not a card.
 pub fn name(card: Card) -> String {
     let letters = (RANKS.chars().nth(usize::from(card / 4)), SUITS.chars().nth(usize::from(card % 4)));
     match letters {
@@ -48,7 +48,7 @@ pub fn card(name: &str) -> Option<Card> {
 /// The cards of a text: names between blanks or commas, or without anything between them (`Tc9h`).
 ///
 /// # Errors
-/// The part that is no card.
+/// The part that is not a card.
 pub fn cards(text: &str) -> Result<Vec<Card>, String> {
     let mut all = Vec::new();
     for part in text.split([' ', ',', '\t']).filter(|p| !p.is_empty()) {
@@ -59,8 +59,9 @@ pub fn cards(text: &str) -> Result<Vec<Card>, String> {
                 for pair in letters.chunks(2) {
                     let pair: String = pair.iter().collect();
                     all.push(
-                        card(&pair)
-                            .ok_or_else(|| format!("{pair:?} is no card: a rank of {RANKS}, then a suit of {SUITS}"))?,
+                        card(&pair).ok_or_else(|| {
+                            format!("{pair:?} is not a card: a rank of {RANKS}, then a suit of {SUITS}")
+                        })?,
                     );
                 }
             }

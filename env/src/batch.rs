@@ -1,71 +1,31 @@
 //! Many environments of one game, stepped together.
 //!
 //! [`DynBatch`] is what hosts hold; inside, the rows are typed, so a step makes no virtual call and, once its buffers
-//! have grown, no allocation. Rows of the answer go to [`Columns`], which the host reuses or takes.
+//! have grown, no allocation. The answer is the protocol's [`Batch`], which the host sends as it is and hands in again.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use ludex_protocol::spec::{Spec, TensorSpec, Utility};
+pub use ludex_protocol::client::{Autoreset, ChanceBy, GymView, MaskForm, Observer, OnIllegal, Rotate};
+use ludex_protocol::record::RecordEvent;
+use ludex_protocol::spec::{Spec, Utility};
+use ludex_protocol::{Batch, ErrorCode, Refusal};
 
-use crate::columns::{Columns, MaskForm};
-use crate::erased::{DynState, Given};
+use crate::erased::DynState;
 use crate::game::Seat;
 use crate::policy::Policy;
+use ludex_protocol::Move;
 
+mod answer;
 mod check;
 mod episode;
 mod show;
 mod snapshot;
 mod step;
 
-pub(crate) use episode::Batch;
-
-/// What happens to a finished environment (the three modes of Gymnasium).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Autoreset {
-    /// The next step resets it and ignores its action.
-    #[default]
-    NextStep,
-    /// It is reset in the same step; the ended episode's last view goes to [`Columns::last`].
-    SameStep,
-    /// The client resets it.
-    Disabled,
-}
-
-/// Who plays which seat, episode by episode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rotate {
-    /// Always as listed.
-    #[default]
-    None,
-    /// In episode e, seat k is played by entry (k + e) mod P.
-    Cycle,
-    /// As `Cycle`, with a shift drawn from the episode's key for the purpose `rotate`.
-    Random,
-}
-
-/// Whose view a row shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Observer {
-    /// The client's only seat, else the seat to move.
-    #[default]
-    Acting,
-    /// Every seat.
-    All,
-}
-
-/// What an illegal action does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnIllegal {
-    /// The whole call is refused, nothing moves.
-    #[default]
-    Refuse,
-    /// The offender's episode ends with its least return.
-    Lose,
-}
+pub(crate) use episode::Envs;
 
 /// Layout of observation arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,21 +35,6 @@ pub enum Layout {
     Ludex,
     /// OpenSpiel's: f32.
     OpenSpiel,
-}
-
-/// Which views a batch's rows carry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ViewSet {
-    /// The observation array.
-    pub tensor: bool,
-    /// The perfect-recall array.
-    pub info: bool,
-    /// The structured view.
-    pub structure: bool,
-    /// The view in words.
-    pub text: bool,
-    /// The returns so far.
-    pub returns: bool,
 }
 
 /// A seat's player: `None` is the client.
@@ -104,67 +49,26 @@ pub struct BatchConfig {
     pub seats: Vec<Player>,
     /// Seat rotation.
     pub rotate: Rotate,
-    /// Whether the client injects chance outcomes.
-    pub client_chance: bool,
+    /// Who decides chance.
+    pub chance: ChanceBy,
     /// What happens to finished environments.
     pub autoreset: Autoreset,
-    /// Which views.
-    pub views: ViewSet,
+    /// Which views; absent: the observation array, where the game has one.
+    pub views: Option<Vec<GymView>>,
     /// Layout of the observation array.
     pub layout: Layout,
-    /// Form of the legal actions.
-    pub mask: MaskForm,
+    /// Form of the legal actions; absent: bytes up to 512 actions, else ids.
+    pub mask: Option<MaskForm>,
     /// Whose view.
     pub observer: Observer,
     /// What illegal actions do.
     pub on_illegal: OnIllegal,
     /// Truncates episodes after this many moves of seats.
     pub max_steps: Option<u32>,
-    /// Whether episodes that end are told whole ([`Columns::ended`]).
+    /// Whether episodes that end are kept for [`DynBatch::take_episodes`].
     pub record: bool,
     /// Seed of the first episodes when the first reset brings none; environment i has this + i.
     pub seed: u64,
-}
-
-/// What kind of refusal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BatchCode {
-    /// A list has the wrong length.
-    BadShape,
-    /// A setting or index does not exist here.
-    BadField,
-    /// An action is not legal.
-    IllegalAction,
-    /// The environment is finished or was never reset.
-    EnvOver,
-    /// A snapshot does not replay.
-    BadSnapshot,
-    /// A bound was hit.
-    Limit,
-}
-
-/// A refused call; nothing has moved.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{message}")]
-pub struct BatchError {
-    /// What kind.
-    pub code: BatchCode,
-    /// The field at fault.
-    pub path: &'static str,
-    /// Position in that field.
-    pub at: Option<usize>,
-    /// What was given.
-    pub got: Value,
-    /// What is allowed.
-    pub allowed: Value,
-    /// One sentence.
-    pub message: String,
-}
-
-impl BatchError {
-    fn new(code: BatchCode, path: &'static str, message: impl Into<String>) -> Self {
-        BatchError { code, path, at: None, got: Value::Null, allowed: Value::Null, message: message.into() }
-    }
 }
 
 /// The actions of a step.
@@ -173,13 +77,13 @@ pub enum Actions<'a> {
     /// Ids; -1 = none.
     Ids(&'a [i32]),
     /// Ids, text or proposals; `None` = none.
-    Given(&'a [Option<Given>]),
+    Moves(&'a [Option<Move>]),
 }
 
 /// Seeds of a reset.
 #[derive(Clone, Debug, Default)]
 pub enum Seeds {
-    /// The series goes on.
+    /// Each environment continues with its next episode.
     #[default]
     Continue,
     /// Environment i gets this + i.
@@ -211,12 +115,37 @@ pub struct Snapshot {
     pub h: Vec<(i32, Value)>,
 }
 
+/// An episode that ended, whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    /// Index of its environment.
+    pub env: u32,
+    /// Its number, as the chance key has it.
+    pub number: u64,
+    /// The seed, if all chance came from it: not where the client plays chance, nor in a restored episode or one that was
+    /// given another seed on the way.
+    pub seed: Option<u64>,
+    /// Rotation: seat k was played by entry (k + shift) mod P.
+    pub shift: u32,
+    /// What happened, as records tell it.
+    pub events: Vec<RecordEvent>,
+    /// Returns, one per seat.
+    pub returns: Vec<f64>,
+    /// Whether the step limit ended it.
+    pub truncated: bool,
+    /// The seat whose illegal move ended it.
+    pub at_fault: Option<Seat>,
+}
+
 /// A batch without its type.
+///
+/// `reset`, `step` and `restore` write their answer over `out` and reuse its memory. They leave `out.env` and `out.envs`,
+/// which are the host's, as they are.
 pub trait DynBatch: Send {
     /// The game's spec.
     fn spec(&self) -> &Spec;
-    /// Name and shape of the observation array in the batch's layout, if the game has one.
-    fn observation(&self) -> Option<(String, TensorSpec)>;
+    /// About how many bytes one environment takes in an answer.
+    fn row_bytes(&self) -> usize;
     /// How many environments.
     fn count(&self) -> usize;
     /// Entries per row of [`Actions`]: 1, or the number of seats.
@@ -227,40 +156,41 @@ pub trait DynBatch: Send {
     ///
     /// # Errors
     /// A list of the wrong length, or one that leaves the client another number of seats.
-    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), BatchError>;
+    fn set_seats(&mut self, seats: Vec<Player>) -> Result<(), Refusal>;
     /// Starts episodes in `rows` (all, if `None`).
     ///
     /// # Errors
     /// An index out of range, seeds of the wrong number, or 1,000 episodes in a row that end before the client acts.
-    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Columns) -> Result<(), BatchError>;
+    fn reset(&mut self, rows: Option<&[u32]>, seeds: &Seeds, out: &mut Batch) -> Result<(), Refusal>;
     /// Steps `rows` (all, if `None`).
     ///
     /// # Errors
     /// One bad entry refuses the whole call and nothing moves.
-    fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Columns) -> Result<(), BatchError>;
+    fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Batch) -> Result<(), Refusal>;
+    /// The episodes that ended in the last call, whole, with [`BatchConfig::record`]; each is given once.
+    fn take_episodes(&mut self) -> Vec<Episode>;
     /// The state of environment `i`, if it exists and was reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
     /// Copies of `rows` as a new batch: the same random streams, or fresh ones with `seed`.
     ///
     /// # Errors
     /// An index out of range.
-    fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, BatchError>;
+    fn fork(&self, rows: Option<&[u32]>, seed: Option<u64>) -> Result<Box<dyn DynBatch>, Refusal>;
     /// Snapshots of `rows`; `seats` is what the host calls its players.
     ///
     /// # Errors
     /// An index out of range, or an environment that was never reset.
-    fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, BatchError>;
+    fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
     /// Replays snapshots into `rows` with checked moves.
     ///
     /// # Errors
     /// A snapshot of other rules, or one that does not replay; nothing changes then.
-    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Columns) -> Result<(), BatchError>;
+    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Batch) -> Result<(), Refusal>;
 }
 
-fn check_seats(seats: &[Player], players: usize) -> Result<(), BatchError> {
+fn check_seats(seats: &[Player], players: usize) -> Result<(), Refusal> {
     let wrong = |message: String| {
-        let e = BatchError::new(BatchCode::BadShape, "seats", message);
-        Err(BatchError { got: seats.len().into(), allowed: players.into(), ..e })
+        Err(Refusal::new(ErrorCode::BadShape, message).path("seats").got(seats.len()).allowed(players))
     };
     if !seats.is_empty() && seats.len() != players {
         return wrong(format!("{} seats were given, the game has {players}", seats.len()));

@@ -1,14 +1,22 @@
 //! The way to one connection.
 
 use ludex_protocol::Id;
-use ludex_protocol::error::close;
+use ludex_protocol::error::{Close, close};
 use ludex_protocol::server::ServerMessage;
 use tokio::sync::mpsc;
 
-use crate::session::Out;
+/// What a connection is to send, or to do, at the wish of others.
+#[derive(Clone, Debug)]
+pub enum Out {
+    /// A message; a reply with the `id` of its request. Boxed: the mailbox of a connection that does nothing holds room
+    /// for many.
+    Message(Option<Id>, Box<ServerMessage>),
+    /// Close the connection.
+    Close(Close),
+}
 
-/// The sending end of a connection's mailbox. Bounded: whoever finds it full lets go of it, and the connection, whose
-/// client does not read, closes itself.
+/// The sending end of a connection's mailbox. It is bounded: a sender that finds it full lets go of it, and the
+/// connection, whose client does not read, closes itself.
 #[derive(Clone, Debug)]
 pub struct Mailbox(pub mpsc::Sender<Out>);
 
@@ -40,7 +48,7 @@ impl Mailbox {
     /// # Errors
     /// There is no room, or nobody.
     pub fn event(&self, message: ServerMessage) -> Result<(), Undelivered> {
-        self.put(Out::Message(None, message))
+        self.put(Out::Message(None, Box::new(message)))
     }
 
     fn put(&self, out: Out) -> Result<(), Undelivered> {
@@ -52,7 +60,7 @@ impl Mailbox {
 
     /// Answers a request. A client that does not read loses its answer with its connection, and asks again.
     pub fn reply(&self, re: Id, message: impl Into<ServerMessage>) {
-        let _ = self.post(Out::Message(Some(re), message.into()));
+        let _ = self.post(Out::Message(Some(re), Box::new(message.into())));
     }
 
     /// Whether the box is more than half empty: a reader who fell behind has caught up.

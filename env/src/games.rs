@@ -1,0 +1,49 @@
+//! The games: a module and an entry each. A game's rules, page and tests are in its own files.
+
+use crate::registry::Entry;
+
+pub mod ataxx;
+pub mod bargaining;
+pub mod breakthrough;
+pub mod chess;
+pub mod connect_four;
+pub mod fight_the_landlord;
+pub mod first_sealed_auction;
+pub mod go;
+pub mod gomoku;
+pub mod hanabi;
+pub mod iterated_prisoners_dilemma;
+pub mod kuhn_poker;
+pub mod leduc_poker;
+pub mod liars_dice;
+pub mod negotiation;
+pub mod nim;
+pub mod pig;
+pub mod reversi;
+pub mod texas_holdem;
+pub mod tic_tac_toe;
+
+/// The games of this crate, in documented order.
+pub(crate) const GAMES: &[Entry] = &[
+    Entry::of::<tic_tac_toe::TicTacToe>(),
+    Entry::of::<connect_four::ConnectFour>(),
+    Entry::of::<nim::Nim>(),
+    Entry::of::<breakthrough::Breakthrough>(),
+    Entry::of::<gomoku::Gomoku>(),
+    Entry::of::<reversi::Reversi>(),
+    Entry::of::<ataxx::Ataxx>(),
+    // Boards to 11x11 have two words per set of points, the others six.
+    Entry::of_either::<go::Go<2>, go::Go<6>>(),
+    Entry::of::<chess::Chess>(),
+    Entry::of::<pig::Pig>(),
+    Entry::of::<kuhn_poker::KuhnPoker>(),
+    Entry::of::<leduc_poker::LeducPoker>(),
+    Entry::of::<texas_holdem::TexasHoldem>(),
+    Entry::of::<liars_dice::LiarsDice>(),
+    Entry::of::<fight_the_landlord::FightTheLandlord>(),
+    Entry::of::<hanabi::Hanabi>(),
+    Entry::of::<first_sealed_auction::FirstSealedAuction>(),
+    Entry::of::<negotiation::Negotiation>(),
+    Entry::of::<bargaining::Bargaining>(),
+    Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
+];

@@ -1,0 +1,95 @@
+//! Records: made while an episode is played ([`History`]), and played again ([`steps`]).
+//!
+//! Hosts push events as they happen. Code that shows, checks or prompts from a record walks over its steps. Only this
+//! module knows how events and positions belong together.
+
+use ludex_protocol::record::{ChanceRecord, Footer, Header, Record, RecordEvent};
+use ludex_protocol::spec::Spec;
+use serde_json::Value;
+
+use crate::batch::forfeit;
+use crate::game::Action;
+
+mod digest;
+mod outcome;
+mod steps;
+
+pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, seed_commit};
+pub use outcome::{is_forfeit, outcomes};
+pub use steps::{Step, Steps, Stop, given, position, steps};
+
+/// A record in the making. Its digest is chained event by event.
+#[derive(Clone, Debug)]
+pub struct History {
+    header: Header,
+    events: Vec<RecordEvent>,
+    chain: Chain,
+}
+
+impl History {
+    /// A record without events.
+    ///
+    /// # Errors
+    /// A parameter without a canonical form.
+    pub fn begin(header: Header) -> Result<Self, NotCanonical> {
+        let chain = Chain::new(&header)?;
+        Ok(History { header, events: Vec::new(), chain })
+    }
+
+    /// What is known at the start.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The events so far.
+    pub fn events(&self) -> &[RecordEvent] {
+        &self.events
+    }
+
+    /// Appends an event. The parts of a joint move come in the order of seats, each but the last with `more`.
+    ///
+    /// # Errors
+    /// An event without a canonical form (a note may hold any number); the record is as it was.
+    pub fn push(&mut self, event: RecordEvent) -> Result<(), NotCanonical> {
+        self.chain.push(&event)?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Appends a chance outcome.
+    ///
+    /// # Errors
+    /// Never in practice: an id has a canonical form.
+    pub fn push_chance(&mut self, outcome: Action) -> Result<(), NotCanonical> {
+        self.push(RecordEvent::Chance(ChanceRecord { action: Some(outcome) }))
+    }
+
+    /// The record of an episode that ends here with these sums of rewards. The caller gives a footer with what only it
+    /// knows: reason, seat at fault, time, run, pair, seed and salt. Returns after a forfeit, outcome and digest are
+    /// filled in here. A footer without a reason gets no outcome.
+    ///
+    /// # Errors
+    /// A return that is not finite.
+    pub fn end(self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<Record, NotCanonical> {
+        let History { header, events, mut chain } = self;
+        let mut footer = footer;
+        let at_fault = footer.at_fault.map(|seat| seat as usize);
+        // 0 added makes -0 plain 0, as which it is read back from a record.
+        footer.returns = returns.iter().map(|r| r + 0.0).collect();
+        if let Some(seat) = at_fault {
+            forfeit(spec, seat, &mut footer.returns);
+        }
+        footer.outcome =
+            footer.reason.map(|reason| outcomes(spec, &footer.returns, reason, at_fault)).unwrap_or_default();
+        let mut covered = serde_json::to_value(&footer).map_err(|e| NotCanonical::new(&e))?;
+        if let Value::Object(members) = &mut covered {
+            members.retain(|name, _| !OUTSIDE.contains(&name.as_str()));
+        }
+        chain.push(&covered)?;
+        footer.digest = Some(chain.hex());
+        Ok(Record { header, events, footer })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! The digest that chains an episode's events, and the commitment to its seed (`docs/protocol.md`, seeds and episode
+//! records).
+
+use ludex_protocol::record::Parts;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// Members of the footer that the digest does not cover: what is released later, and what a host may add.
+pub const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
+
+/// A value without a canonical form: a number beyond the range of a double.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("no canonical JSON: {0}")]
+pub struct NotCanonical(String);
+
+impl NotCanonical {
+    pub(super) fn new(e: &serde_json::Error) -> Self {
+        NotCanonical(e.to_string())
+    }
+}
+
+/// The canonical JSON text of a value (RFC 8785).
+///
+/// # Errors
+/// A number beyond the range of a double.
+pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
+    serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical::new(&e))
+}
+
+/// A SHA-256 chain over the parts of an episode. A host makes it while the episode is played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain([u8; 32]);
+
+impl Chain {
+    /// The chain of the header alone.
+    ///
+    /// # Errors
+    /// A value without a canonical form.
+    pub fn new(header: &impl Serialize) -> Result<Self, NotCanonical> {
+        Ok(Chain::of_canonical(&canonical(header)?))
+    }
+
+    /// The chain of a header that is canonical JSON already.
+    pub fn of_canonical(header: &[u8]) -> Self {
+        Chain(Sha256::digest(header).into())
+    }
+
+    /// Appends an event, or at the end the footer (without `seed`, `salt`, `digest`, `run` and `pair`).
+    ///
+    /// # Errors
+    /// A value without a canonical form; the chain is as it was.
+    pub fn push(&mut self, part: &impl Serialize) -> Result<(), NotCanonical> {
+        self.push_canonical(&canonical(part)?);
+        Ok(())
+    }
+
+    /// Appends a part that is canonical JSON already.
+    pub fn push_canonical(&mut self, part: &[u8]) {
+        self.0 = Sha256::new().chain_update(self.0).chain_update(part).finalize().into();
+    }
+
+    /// The digest so far, in lower-case hex.
+    pub fn hex(&self) -> String {
+        hex::encode(self.0)
+    }
+}
+
+/// The digest of a whole record, which its `digest` must equal. It covers members that this version does not know.
+///
+/// # Errors
+/// A value without a canonical form.
+pub fn digest(parts: &Parts) -> Result<String, NotCanonical> {
+    let mut chain = Chain::new(&Value::Object(parts.header.clone()))?;
+    for event in &parts.events {
+        chain.push(event)?;
+    }
+    let mut footer = parts.footer.clone();
+    footer.retain(|name, _| !OUTSIDE.contains(&name.as_str()));
+    chain.push(&Value::Object(footer))?;
+    Ok(chain.hex())
+}
+
+/// The commitment to a seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
+pub fn seed_commit(salt: &[u8; 16], seed: u64) -> String {
+    hex::encode(Sha256::new().chain_update(salt).chain_update(seed.to_string()).finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn golden() -> Value {
+        json!({
+            "ludex": 1, "episode": "m_1", "game": "kuhn_poker", "params": {"players": 2},
+            "events": [
+                {"kind": "chance", "action": 1},
+                {"kind": "chance", "action": 0},
+                {"kind": "move", "seat": 0, "turn": 0, "action": 0, "ms": 3},
+                {"kind": "move", "seat": 1, "turn": 0, "action": 0, "ms": 5},
+            ],
+            "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished",
+            "seed": "42", "salt": "00", "run": "r", "pair": "p", "digest": "to be replaced",
+        })
+    }
+
+    fn of(record: &Value) -> String {
+        digest(&Parts::from_map(record.as_object().unwrap().clone()).unwrap()).unwrap()
+    }
+
+    const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
+
+    #[test]
+    fn golden_chain() {
+        let record = golden();
+        assert_eq!(of(&record), GOLDEN);
+        let mut chain =
+            Chain::new(&json!({"ludex": 1, "episode": "m_1", "game": "kuhn_poker", "params": {"players": 2}})).unwrap();
+        for event in record["events"].as_array().unwrap() {
+            chain.push(event).unwrap();
+        }
+        chain.push(&json!({"returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished"})).unwrap();
+        assert_eq!(chain.hex(), GOLDEN);
+    }
+
+    #[test]
+    fn a_number_is_its_value_not_its_spelling() {
+        let text = golden().to_string().replace("[1,-1]", "[1.0,-1e0]");
+        let record: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(of(&record), GOLDEN);
+    }
+
+    #[test]
+    fn every_covered_part_counts_and_no_other() {
+        for (path, covered) in [
+            ("/game", true),
+            ("/events/1/action", true),
+            ("/events/3/ms", true),
+            ("/reason", true),
+            ("/seed", false),
+            ("/salt", false),
+            ("/run", false),
+            ("/pair", false),
+        ] {
+            let mut record = golden();
+            *record.pointer_mut(path).unwrap() = json!(77);
+            let same = of(&record) == GOLDEN;
+            assert_eq!(same, !covered, "{path}");
+        }
+        let mut record = golden();
+        record["events"].as_array_mut().unwrap().swap(2, 3);
+        assert_ne!(of(&record), GOLDEN);
+    }
+
+    #[test]
+    fn golden_commit() {
+        let salt: [u8; 16] = std::array::from_fn(|i| i as u8);
+        assert_eq!(seed_commit(&salt, 42), "e5f022734f83dcfebe0e0d0a8eb1ebf9c2b42e50c04bf5a59c8de0e1d2c654cb");
+    }
+}

@@ -1,0 +1,82 @@
+//! Games without their types.
+
+use std::sync::Arc;
+
+use ludex_protocol::Refusal;
+use ludex_protocol::spec::Spec;
+use serde_json::Value;
+
+use crate::batch::{BatchConfig, DynBatch, Envs};
+use crate::erased::{DynState, DynView};
+use crate::game::{Game, Unit};
+use crate::typed::{Loaded, held, seeing};
+
+/// A game with its parameters fixed.
+pub trait DynGame: Send + Sync {
+    /// Everything it tells about itself (without the rules page).
+    fn spec(&self) -> &Spec;
+    /// Its page: rules, actions, observation table, presets, version history (Markdown).
+    fn page(&self) -> &'static str;
+    /// The id as a static string, as seeds need it.
+    fn id(&self) -> &'static str;
+    /// What two agents of the ladder are compared by.
+    fn unit(&self) -> Unit;
+    /// The first position.
+    fn start(&self) -> Box<dyn DynState>;
+    /// A view from its serde form, as a remote agent receives it.
+    ///
+    /// # Errors
+    /// What does not fit, in serde's words.
+    fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String>;
+    /// The answer to a question about the rules, as [`Game::analyze`] gives it.
+    ///
+    /// # Errors
+    /// What is wrong with the question.
+    fn analyze(&self, question: &Value) -> Result<Value, String>;
+    /// A batch of environments.
+    ///
+    /// # Errors
+    /// Settings that do not fit the game.
+    fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal>;
+}
+
+/// A shared game.
+pub type GameRef = Arc<dyn DynGame>;
+
+/// The erased form of a typed game.
+pub(crate) struct Shared<G: Game>(pub(crate) Arc<Loaded<G>>);
+
+impl<G: Game> DynGame for Shared<G> {
+    fn spec(&self) -> &Spec {
+        &self.0.spec
+    }
+
+    fn page(&self) -> &'static str {
+        G::PAGE
+    }
+
+    fn id(&self) -> &'static str {
+        G::ID
+    }
+
+    fn unit(&self) -> Unit {
+        G::UNIT
+    }
+
+    fn start(&self) -> Box<dyn DynState> {
+        held(&self.0, self.0.game.start())
+    }
+
+    fn read_view(&self, value: &Value) -> Result<Box<dyn DynView>, String> {
+        let view = serde_json::from_value(value.clone()).map_err(|e| e.to_string())?;
+        Ok(seeing(&self.0, view))
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, String> {
+        self.0.game.analyze(question)
+    }
+
+    fn batch(&self, config: BatchConfig) -> Result<Box<dyn DynBatch>, Refusal> {
+        Ok(Box::new(Envs::new(self.0.clone(), config)?))
+    }
+}

@@ -1,0 +1,362 @@
+//! The states and views of any typed game as objects.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use ludex_protocol::spec::{Spec, TensorSpec};
+use ludex_protocol::{ErrorCode, Move, Refusal};
+use serde_json::Value;
+
+use crate::draw::Stream;
+use crate::erased::{DynState, DynView};
+use crate::game::{Action, Game, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+
+/// A game and its spec, shared by its states and views.
+pub(crate) struct Loaded<G: Game> {
+    pub(crate) game: G,
+    pub(crate) spec: Spec,
+}
+
+struct Held<G: Game> {
+    of: Arc<Loaded<G>>,
+    state: G::State,
+}
+
+struct Seeing<G: Game> {
+    of: Arc<Loaded<G>>,
+    view: G::View,
+}
+
+/// A view of `of` as an object.
+pub(crate) fn seeing<G: Game>(of: &Arc<Loaded<G>>, view: G::View) -> Box<dyn DynView> {
+    Box::new(Seeing { of: of.clone(), view })
+}
+
+/// A state of `of` as an object, for hosts that keep typed states.
+pub(crate) fn held<G: Game>(of: &Arc<Loaded<G>>, state: G::State) -> Box<dyn DynState> {
+    Box::new(Held { of: of.clone(), state })
+}
+
+/// A move that is refused.
+fn refused(why: impl Into<String>) -> Refusal {
+    Refusal::new(ErrorCode::IllegalAction, why)
+}
+
+impl<G: Game> Held<G> {
+    fn game(&self) -> &G {
+        &self.of.game
+    }
+
+    fn illegal(&self, seat: Seat, a: Action) -> Refusal {
+        let spec = &self.of.spec;
+        if a >= spec.actions {
+            return refused(format!("{a} is not an action of {} (0..{})", G::ID, spec.actions));
+        }
+        refused(self.game().why_not(&self.state, seat, a))
+    }
+
+    fn acts(&self, seat: Seat) -> Result<(), Refusal> {
+        if self.turn().seats().has(seat) {
+            return Ok(());
+        }
+        Err(refused(match self.turn() {
+            Turn::Over => "the episode is over".to_owned(),
+            Turn::Chance => "chance is to move".to_owned(),
+            Turn::Seat(p) => format!("seat {p} is to move, not seat {seat}"),
+            Turn::Together(_) => format!("seat {seat} does not act in this joint move"),
+        }))
+    }
+}
+
+impl<G: Game> DynState for Held<G> {
+    fn spec(&self) -> &Spec {
+        &self.of.spec
+    }
+
+    fn turn(&self) -> Turn {
+        self.game().turn(&self.state)
+    }
+
+    fn legal(&self, seat: Seat, out: &mut Vec<Action>) {
+        self.game().legal(&self.state, seat, out);
+    }
+
+    fn is_legal(&self, seat: Seat, a: Action) -> bool {
+        self.game().is_legal(&self.state, seat, a)
+    }
+
+    fn mask(&self, seat: Seat, out: &mut [u8]) {
+        self.game().mask(&self.state, seat, out);
+    }
+
+    fn chance(&self, out: &mut Outcomes) {
+        out.clear();
+        if self.turn() == Turn::Chance {
+            self.game().chance(&self.state, out);
+        }
+    }
+
+    fn play(&mut self, seat: Seat, a: Action) -> Result<(), Refusal> {
+        self.acts(seat)?;
+        if let Turn::Together(_) = self.turn() {
+            return Err(refused("the seats move together here: a joint action is needed"));
+        }
+        if !self.is_legal(seat, a) {
+            return Err(self.illegal(seat, a));
+        }
+        self.play_unchecked(a);
+        Ok(())
+    }
+
+    fn play_chance(&mut self, a: Action) -> Result<(), Refusal> {
+        let mut outcomes = Outcomes::new();
+        self.chance(&mut outcomes);
+        if self.turn() != Turn::Chance {
+            return Err(refused("chance is not to move"));
+        }
+        if !outcomes.items().iter().any(|&(o, _)| o == a) {
+            return Err(refused(format!("{a} is not an outcome of this chance node")));
+        }
+        self.play_unchecked(a);
+        Ok(())
+    }
+
+    fn play_together(&mut self, joint: &[Option<Action>]) -> Result<(), Refusal> {
+        let Turn::Together(acting) = self.turn() else {
+            return Err(refused("no joint move is due"));
+        };
+        let players = self.of.spec.players as usize;
+        if joint.len() != players {
+            return Err(refused(format!("a joint move has {players} entries, not {}", joint.len())));
+        }
+        let mut ids = [0; 16];
+        for (seat, a) in joint.iter().enumerate() {
+            match (acting.has(seat), a) {
+                (true, Some(a)) if self.is_legal(seat, *a) => ids[seat] = *a,
+                (true, Some(a)) => return Err(self.illegal(seat, *a)),
+                (true, None) => return Err(refused(format!("seat {seat}'s action is missing"))),
+                (false, Some(_)) => return Err(refused(format!("seat {seat} does not act"))),
+                (false, None) => {}
+            }
+        }
+        self.play_together_unchecked(&ids[..players]);
+        Ok(())
+    }
+
+    fn play_unchecked(&mut self, a: Action) {
+        self.of.game.play_unchecked(&mut self.state, a);
+    }
+
+    fn play_together_unchecked(&mut self, joint: &[Action]) {
+        self.of.game.play_together_unchecked(&mut self.state, joint);
+    }
+
+    fn read(&self, seat: Seat, given: &Move) -> Result<Heard, Refusal> {
+        self.acts(seat)?;
+        let said = match given {
+            Move::Id(id) => {
+                return match Action::try_from(*id) {
+                    Ok(a) if self.is_legal(seat, a) => Ok(Heard::Action(a)),
+                    Ok(a) => Err(self.illegal(seat, a)),
+                    Err(_) => Err(refused(format!("{id} is not an action of {} (0..{})", G::ID, self.of.spec.actions))),
+                };
+            }
+            Move::Text(text) => {
+                let view = self.game().view(&self.state, Viewer::Seat(seat));
+                let mut legal = Vec::new();
+                self.legal(seat, &mut legal);
+                if let Some(a) = self.game().parse(&view, seat, &legal, text) {
+                    return Ok(Heard::Action(a));
+                }
+                if self.of.spec.proposals.is_none() {
+                    return Err(refused(self.game().why_not_text(&self.state, seat, text)));
+                }
+                Value::from(text.as_str())
+            }
+            Move::Document(value) => value.clone(),
+        };
+        let heard = self.game().hear(&self.state, seat, &said).map_err(|issues| {
+            let first = issues.first().map_or("refused", |issue| issue.message.as_str());
+            refused(first).issues(issues)
+        })?;
+        match heard {
+            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
+            Heard::Said(_) if matches!(self.turn(), Turn::Together(_)) => {
+                Err(refused("the seats move together here, by action ids"))
+            }
+            heard => Ok(heard),
+        }
+    }
+
+    fn read_outcome(&self, given: &Move) -> Result<Action, Refusal> {
+        let mut outcomes = Outcomes::new();
+        self.chance(&mut outcomes);
+        if self.turn() != Turn::Chance {
+            return Err(refused("chance is not to move"));
+        }
+        let named = |a: Action| match given {
+            Move::Id(id) => *id == i64::from(a),
+            Move::Text(text) => self.outcome_text(a).eq_ignore_ascii_case(text.trim()),
+            Move::Document(_) => false,
+        };
+        let found = outcomes.items().iter().map(|o| o.0).find(|&a| named(a));
+        found.ok_or_else(|| refused("no such outcome at this chance node"))
+    }
+
+    fn play_said(&mut self, seat: Seat, said: &Value) -> Result<(), Refusal> {
+        match self.read(seat, &Move::Document(said.clone()))? {
+            Heard::Action(a) => self.play(seat, a),
+            Heard::Said(canonical) => {
+                self.of.game.play_said(&mut self.state, seat, &canonical);
+                Ok(())
+            }
+        }
+    }
+
+    fn returns(&self) -> Vec<f64> {
+        let mut out = vec![0.0; self.of.spec.players as usize];
+        self.returns_into(&mut out);
+        out
+    }
+
+    fn returns_into(&self, out: &mut [f64]) {
+        self.game().returns(&self.state, out);
+    }
+
+    fn view(&self, who: Viewer) -> Box<dyn DynView> {
+        seeing(&self.of, self.game().view(&self.state, who))
+    }
+
+    fn tensor(&self, who: Viewer, out: &mut [u8]) {
+        self.game().tensor(&self.state, who, out);
+    }
+
+    fn info(&self, who: Viewer, out: &mut [u8]) {
+        self.game().info(&self.state, who, out);
+    }
+
+    fn openspiel_tensor(&self, seat: Seat, out: &mut [f32]) {
+        self.game().openspiel_tensor(&self.state, seat, out);
+    }
+
+    fn openspiel_spec(&self) -> Option<TensorSpec> {
+        self.game().facts().openspiel
+    }
+
+    fn seen(&self, who: Viewer, by: Mover, a: Action) -> Seen {
+        self.game().seen(&self.state, who, by, a)
+    }
+
+    fn seen_said(&self, who: Viewer, seat: Seat, said: &Value) -> Seen {
+        self.game().seen_said(&self.state, who, seat, said)
+    }
+
+    fn reveals(&self, who: Viewer) -> Vec<(String, Value)> {
+        self.game().reveals(&self.state, who)
+    }
+
+    fn outcome_text(&self, a: Action) -> String {
+        self.game().outcome_text(&self.state, a)
+    }
+
+    fn phase(&self) -> Option<&'static str> {
+        self.game().phase(&self.state)
+    }
+
+    fn default_action(&self, seat: Seat) -> Action {
+        self.game().default_action(&self.state, seat)
+    }
+
+    fn evaluate(&self, seat: Seat) -> Option<f64> {
+        self.game().evaluate(&self.state, seat)
+    }
+
+    fn promising(&self, seat: Seat, out: &mut Vec<Action>) -> usize {
+        self.game().promising(&self.state, seat, out)
+    }
+
+    fn noisy(&self, seat: Seat, out: &mut Vec<Action>) -> bool {
+        self.game().noisy(&self.state, seat, out)
+    }
+
+    fn hash(&self) -> Option<u64> {
+        self.game().hash(&self.state)
+    }
+
+    fn random_action(&self, seat: Seat, rng: &mut Stream) -> Action {
+        self.game().random_action(&self.state, seat, rng)
+    }
+
+    fn rollout(&mut self, rng: &mut Stream, limit: usize) -> usize {
+        let game = &self.of.game;
+        let s = &mut self.state;
+        let mut outcomes = Outcomes::new();
+        for played in 0..limit {
+            match game.turn(s) {
+                Turn::Over => return played,
+                Turn::Seat(seat) => game.play_unchecked(s, game.random_action(s, seat, rng)),
+                Turn::Chance => {
+                    outcomes.clear();
+                    game.chance(s, &mut outcomes);
+                    let a = rng.pick(&outcomes).unwrap_or(0);
+                    game.play_unchecked(s, a);
+                }
+                Turn::Together(set) => {
+                    let mut joint = [0; 16];
+                    for seat in set.iter() {
+                        joint[seat] = game.random_action(s, seat, rng);
+                    }
+                    game.play_together_unchecked(s, &joint[..self.of.spec.players as usize]);
+                }
+            }
+        }
+        limit
+    }
+
+    fn boxed(&self) -> Box<dyn DynState> {
+        held(&self.of, self.state.clone())
+    }
+
+    fn copy_from(&mut self, other: &dyn DynState) {
+        let other: &Held<G> = other.as_any().downcast_ref().expect("a state of the same game");
+        self.state.clone_from(&other.state);
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<G: Game> DynView for Seeing<G> {
+    fn spec(&self) -> &Spec {
+        &self.of.spec
+    }
+
+    fn value(&self) -> Value {
+        serde_json::to_value(&self.view).unwrap_or(Value::Null)
+    }
+
+    fn text(&self) -> String {
+        self.of.game.text(&self.view)
+    }
+
+    fn action_text(&self, seat: Seat, a: Action) -> String {
+        self.of.game.action_text(&self.view, seat, a)
+    }
+
+    fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        self.of.game.parse(&self.view, seat, legal, text)
+    }
+
+    fn world(&self, rng: &mut Stream) -> Box<dyn DynState> {
+        held(&self.of, self.of.game.world(&self.view, rng))
+    }
+
+    fn boxed(&self) -> Box<dyn DynView> {
+        seeing(&self.of, self.view.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.view
+    }
+}

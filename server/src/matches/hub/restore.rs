@@ -1,0 +1,204 @@
+//! Matches and sessions come back after a restart.
+
+use std::sync::Arc;
+
+use ludex_agents::Agent;
+use ludex_env::GameRef;
+use ludex_play::machine::Match;
+use ludex_play::machine::terms::{Kept, KeptAct, Setup};
+use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
+
+use super::{Hub, Occupant, Secret};
+use crate::sessions::{About, Session};
+use crate::store::{KeptMatch, SessionRow, StoreError, Write};
+
+impl Hub {
+    /// Brings running matches and sessions back. To be called once, before connections are taken.
+    ///
+    /// # Errors
+    /// The store's. A match that cannot be brought back is ended as `infra_error` and named in the log.
+    pub async fn restore(self: &Arc<Self>) -> Result<usize, StoreError> {
+        for row in self.store.sessions().await? {
+            let id = row.id.clone();
+            if let Err(error) = self.restore_session(row) {
+                tracing::warn!(session = %id, %error, "a session could not be brought back");
+            }
+        }
+        for (row, played) in self.store.joins().await? {
+            let Some(session) = self.sessions.get(&row.session) else { continue };
+            if let Err(error) = self.rejoin(&session, row, played) {
+                tracing::warn!(session = %session.id, %error, "a join could not be brought back");
+            }
+        }
+        for (id, secret) in self.store.unreleased().await? {
+            if let Some(pair) = serde_json::from_str::<Secret>(&secret).ok().and_then(|s| s.pair) {
+                self.lobby.lock().pairs.was_over(&pair, &id);
+            }
+        }
+        let mut back = 0;
+        for kept in self.store.running().await? {
+            let id = kept.row.id.clone();
+            match self.revive(kept).await {
+                Ok(()) => back += 1,
+                Err(why) => {
+                    tracing::error!(match_id = %id, %why, "a match could not be brought back");
+                    self.abandon(&id, &why).await?;
+                }
+            }
+        }
+        let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
+        for kept in self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await? {
+            let id = kept.row.id.clone();
+            if let Err(why) = self.recall(kept) {
+                tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
+            }
+        }
+        let done = self.lobby.lock().remove_done();
+        self.joins_gone(done).await;
+        Ok(back)
+    }
+
+    fn restore_session(self: &Arc<Self>, row: SessionRow) -> serde_json::Result<()> {
+        let about = About { agent: row.agent, ..serde_json::from_str(&row.body)? };
+        let session = self.sessions.restore(row.id, about, Some(row.key_hash), row.old_key);
+        let number = self.sessions.wait_of(&session);
+        self.wait_for(session, number);
+        Ok(())
+    }
+
+    /// A session that the store has lost, for the seat that it held: only `reclaim` finds it.
+    fn lost_session(self: &Arc<Self>, id: &str, agent: &str, owner: Option<String>) -> Arc<Session> {
+        let about = About { agent: agent.to_owned(), version: None, kind: AgentKind::Bot, owner };
+        let session = self.sessions.restore(id.to_owned(), about, None, None);
+        let number = self.sessions.wait_of(&session);
+        self.wait_for(session.clone(), number);
+        session
+    }
+
+    async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+        let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
+        let rows = rows_of(&kept)?;
+        let count = rows.len() as u64;
+        let occupants = self.occupants_of(&setup, &secret, &kept)?;
+        if let Some(pair) = &setup.pair {
+            self.lobby.lock().pairs.begun(pair, &kept.row.id);
+        }
+        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().goes_on(join));
+        let restarts = setup.restarts;
+        let (machine, asks) = Match::restore(setup, rows, self.now())?;
+        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
+        self.counts(1);
+        self.launch(machine, occupants, count, asks);
+        Ok(())
+    }
+
+    /// A match that ended shortly before the restart: its end is told to the sessions that come back.
+    fn recall(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+        let known =
+            kept.row.seats.iter().filter_map(|s| s.session.as_deref()).any(|id| self.sessions.get(id).is_some());
+        let Some(end) = kept.end.as_ref().filter(|_| known) else { return Ok(()) };
+        let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
+        let occupants = self.occupants_of(&setup, &secret, &kept)?;
+        let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
+        let machine = Match::recall(setup, rows_of(&kept)?, record, self.now())?;
+        let handle = self.launch(machine, occupants, 0, Vec::new());
+        if kept.released {
+            handle.release();
+        }
+        Ok(())
+    }
+
+    /// Who plays the seats of a match from before a restart.
+    fn occupants_of(
+        self: &Arc<Self>,
+        setup: &Setup,
+        secret: &Secret,
+        kept: &KeptMatch,
+    ) -> Result<Vec<Occupant>, String> {
+        let mut occupants = Vec::new();
+        for (k, seat) in kept.row.seats.iter().enumerate() {
+            let record = setup.header.seats.get(k).ok_or("it has more players than seats")?;
+            let owner = secret.seats.get(k).and_then(|seat| seat.owner.clone());
+            occupants.push(match &seat.session {
+                Some(id) => {
+                    let session = self.sessions.get(id);
+                    Occupant::Client(session.unwrap_or_else(|| self.lost_session(id, &record.name, owner)))
+                }
+                None => {
+                    let spec = record.spec.as_deref().unwrap_or(&record.name);
+                    let (agent, spec) = self.trusted(spec, &setup.game)?;
+                    Occupant::Agent { agent, spec, pace: Arc::default() }
+                }
+            });
+        }
+        Ok(occupants)
+    }
+
+    /// An agent that was already seated before the restart: no limit applies to it again.
+    fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
+        let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
+        let agent = ludex_agents::build(spec, game).map_err(|e| e.to_string())?;
+        Ok((agent, text.to_owned()))
+    }
+
+    pub(super) fn setup_of(&self, kept: &KeptMatch, restarts: u32) -> Result<(Setup, Secret), String> {
+        let header: Header = serde_json::from_str(&kept.row.header).map_err(|e| e.to_string())?;
+        let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
+        let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
+        if game.spec().hash != header.hash {
+            return Err(format!("its rules are {}, this server's are {}", header.hash, game.spec().hash));
+        }
+        let mut salt = [0; 16];
+        hex::decode_to_slice(&secret.salt, &mut salt).map_err(|e| e.to_string())?;
+        let setup = Setup {
+            game,
+            seats: secret.seats.iter().map(|s| s.setup.clone()).collect(),
+            skip_forced: secret.skip_forced,
+            seed: secret.seed.parse().map_err(|_| "its seed is not a number".to_owned())?,
+            salt,
+            release: secret.release,
+            grace_ms: self.config.limits.grace_ms,
+            run: secret.run.clone(),
+            pair: secret.pair.clone(),
+            restarts,
+            header,
+        };
+        Ok((setup, secret))
+    }
+}
+
+/// The log of a match. That of an unrated match which is over was not kept to its end: its record says the same.
+pub(super) fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
+    match &kept.end {
+        Some(end) if !kept.row.rated => {
+            let record: Record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
+            let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
+            Ok(rows_of_record(&record, secret.skip_forced))
+        }
+        _ => kept.acts.iter().map(|a| serde_json::from_str(&a.body).map_err(|e| e.to_string())).collect(),
+    }
+}
+
+/// The moves of a record as a log. Moves that the machine makes by itself (`skip_forced`) are in no log; refusals are
+/// left out, since nobody can answer them any more.
+fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<Kept> {
+    let moves = record.events.iter().filter_map(|event| match event {
+        RecordEvent::Move(m) if m.action.is_some() || m.said.is_some() => Some(m),
+        _ => None,
+    });
+    let made = moves.filter(|m| !(skip_forced && m.forced && m.tries.is_empty()));
+    let act = |m: &ludex_protocol::record::MoveRecord| {
+        Kept::Act(KeptAct {
+            seat: m.seat as usize,
+            turn: m.turn,
+            attempt: m.tries.len() as u32,
+            action: m.action,
+            said: m.said.clone(),
+            ms: m.ms,
+            notes: m.notes.clone(),
+            forced: m.forced,
+            bank_ms: 0,
+        })
+    };
+    made.map(act).collect()
+}

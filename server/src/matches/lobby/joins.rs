@@ -1,0 +1,315 @@
+//! Joins come and go; what the lobby decides is done.
+
+use std::sync::Arc;
+
+use ludex_env::GameRef;
+use ludex_protocol::client::{Join, MatchView};
+use ludex_protocol::error::{ErrorCode, Refusal, shortened};
+use ludex_protocol::server::{HeldJoin, Joined, ServerMessage};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::queue::Kind;
+use super::{Next, PlannedMatch, PlannedSeat, Waiting};
+use crate::matches::hub::{Hub, fresh_id, unkept};
+use crate::opponents::Opponent;
+use crate::sessions::Session;
+use crate::store::{JoinRow, TicketRow, Unkept, Write, text};
+
+/// A join as it is kept. What is left of it follows from the matches that it had, which the store knows too.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptJoin {
+    #[serde(skip)]
+    pub(super) id: String,
+    pub(super) request: Join,
+    /// Matches in all; absent = until `leave`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    count: Option<u32>,
+    /// The request that asked for it: said again after a crash, it is this join.
+    #[serde(default)]
+    re: i64,
+}
+
+/// What a ticket says about its join.
+#[derive(Default, Serialize, Deserialize)]
+struct TicketBody {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    game: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slots: Option<u32>,
+}
+
+impl Hub {
+    /// Answers a `join`, then seats whom it can.
+    pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
+        let entered = self.enter(session, re, request).await;
+        let Some(mailbox) = session.mailbox() else { return };
+        match entered {
+            Ok(id) => {
+                mailbox.reply(re, ServerMessage::Joined(Joined { join: id.clone() }));
+                {
+                    let mut lobby = self.lobby.lock();
+                    if let Some(w) = lobby.joins.get_mut(&id) {
+                        w.ready = true;
+                    }
+                    lobby.call(&id);
+                }
+                self.seat();
+            }
+            Err(e) => mailbox.reply(re, *e),
+        }
+    }
+
+    async fn enter(&self, session: &Arc<Session>, re: i64, mut request: Join) -> Result<String, Box<Refusal>> {
+        // A request that was carried out is repeated only where its answer was lost in a crash.
+        if let Some(w) = self.lobby.lock().of_session(&session.id).find(|w| w.kept.re == re) {
+            return Ok(w.kept.id.clone());
+        }
+        if self.draining() {
+            let message = "the server takes no new joins: it is about to stop";
+            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
+        }
+        let (mut id, mut count) = (fresh_id('j')?, (request.count > 0).then_some(request.count));
+        if let Some(ticket) = request.ticket.clone() {
+            let row = self.store.ticket(&ticket).await.map_err(|e| unkept(&e))?;
+            let row = row.filter(|row| row.agent == session.name()).ok_or_else(|| {
+                let e = Refusal::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
+                Box::new(e.path("ticket"))
+            })?;
+            let wish: TicketBody = serde_json::from_str(&row.body).map_err(|e| unkept(&e))?;
+            id = self.store.show_ticket(&ticket, &id).await.map_err(|e| unkept(&e))?;
+            request.game = wish.game.unwrap_or(request.game);
+            request.slots = wish.slots.unwrap_or(request.slots);
+            (request.count, count) = (0, None);
+        }
+        let kept = KeptJoin { id: id.clone(), request, count, re };
+        let row = kept.row(&session.id).map_err(|e| unkept(&e))?;
+        let again = {
+            let mut lobby = self.lobby.lock();
+            let known = lobby.joins.get_mut(&id).map(|w| w.kept.re = re).is_some();
+            if known {
+                // A ticket that is shown again: the same join, for the session that shows it.
+                lobby.give(&id, session);
+            }
+            known
+        };
+        if !again {
+            self.wait(session, kept, 0)?;
+        }
+        // A client that was told of a join has it after a crash.
+        if let Err(error) = self.store.write(vec![Write::Join(row)]).await {
+            if !again {
+                self.lobby.lock().remove(&id);
+            }
+            return Err(unkept(&error));
+        }
+        Ok(id)
+    }
+
+    /// A join from before a restart, which had so many matches by then.
+    ///
+    /// # Errors
+    /// Why it is no longer possible.
+    pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
+        let kept: KeptJoin = serde_json::from_str(&row.body)?;
+        self.wait(session, KeptJoin { id: row.id.clone(), ..kept }, played).map_err(|e| anyhow::anyhow!(e.message))?;
+        if let Some(w) = self.lobby.lock().joins.get_mut(&row.id) {
+            w.ready = true;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, session: &Arc<Session>, kept: KeptJoin, played: u32) -> Result<(), Box<Refusal>> {
+        let r = &kept.request;
+        let game = crate::catalogue::load(&r.game, &r.params)?;
+        self.possible(session, r, &game)?;
+        let waiting = Waiting {
+            session: session.clone(),
+            kind: Kind::of(&game.spec().string, r),
+            arrival: 0,
+            against: self.against(r, &game)?,
+            left: kept.count.map(|count| count.saturating_sub(played)),
+            played,
+            running: 0,
+            told: false,
+            ready: false,
+            due: false,
+            kept,
+            game,
+        };
+        self.lobby.lock().insert(waiting);
+        Ok(())
+    }
+
+    /// Whether the game and this server can give what a join asks for.
+    fn possible(&self, session: &Session, r: &Join, game: &GameRef) -> Result<(), Box<Refusal>> {
+        let (spec, most) = (game.spec(), self.config.limits.matches);
+        let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
+        let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
+        let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
+            bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)
+        } else if r.slots == 0 || r.slots > most {
+            let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
+            e.allowed(format!("1 to {most}"))
+        } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
+            let e = bad("layout", format!("{} has no layout {:?}", spec.game, shortened(layout)));
+            e.allowed(json!(spec.views.layouts))
+        } else if lacks(MatchView::Tensor, spec.views.tensor.is_some())
+            || lacks(MatchView::Info, spec.views.info.is_some())
+        {
+            bad("views", format!("{} lacks a view that was asked for", spec.game))
+        } else if session.running() + r.slots as usize > most as usize {
+            Refusal::new(ErrorCode::Limit, "this session plays as many matches as it may").allowed(most)
+        } else {
+            return Ok(());
+        };
+        Err(Box::new(refusal))
+    }
+
+    fn against(&self, r: &Join, game: &GameRef) -> Result<Vec<Opponent>, Box<Refusal>> {
+        let Some(specs) = r.against.as_ref().filter(|_| r.ticket.is_none()) else { return Ok(Vec::new()) };
+        let others = game.spec().players as usize - 1;
+        if specs.len() != others && specs.len() != 1 {
+            let e = Refusal::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
+            return Err(Box::new(e.path("against").got(specs.len()).allowed(others)));
+        }
+        let seat = |k: usize| {
+            let text = specs.get(k).unwrap_or(&specs[0]);
+            let seated = self.config.opponents.seat(text, game, r.rated);
+            seated.map_err(|e| Box::new(e.path("against").at(k.min(specs.len() - 1))))
+        };
+        (0..others).map(seat).collect()
+    }
+
+    /// No new matches for a join; false if the session has no such join.
+    pub(in crate::matches) async fn leave(&self, session: &Session, join: &str) -> bool {
+        {
+            let mut lobby = self.lobby.lock();
+            let Some(w) = lobby.joins.get_mut(join).filter(|w| w.session.id == session.id) else { return false };
+            w.left = Some(0);
+            if w.running == 0 { lobby.remove(join) } else { lobby.unqueue(join) }
+        }
+        self.joins_gone(vec![join.to_owned()]).await;
+        true
+    }
+
+    /// These joins are over. Behind: a crash may bring one back that has no match to come.
+    pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
+        if ids.is_empty() {
+            return;
+        }
+        let writes = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
+        if let Err(error) = self.store.write_behind(writes).await {
+            tracing::error!(%error, "the end of a join could not be kept");
+        }
+    }
+
+    /// The joins of a session, for `welcome`.
+    pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<HeldJoin> {
+        let held = |w: &Waiting| HeldJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
+        self.lobby.lock().of_session(session).map(held).collect()
+    }
+
+    /// Whether a session has joins.
+    pub(in crate::matches) fn has_joins(&self, session: &str) -> bool {
+        self.lobby.lock().by_session.contains_key(session)
+    }
+
+    /// Gives the joins of one session to another.
+    pub(in crate::matches) fn move_joins(&self, from: &str, to: &Arc<Session>) {
+        let mut lobby = self.lobby.lock();
+        for id in lobby.by_session.remove(from).unwrap_or_default() {
+            lobby.give(&id, to);
+        }
+    }
+
+    /// Ends the joins of a session that is gone.
+    pub(in crate::matches) fn drop_joins(&self, session: &str) {
+        let mut lobby = self.lobby.lock();
+        for id in lobby.by_session.remove(session).unwrap_or_default() {
+            lobby.remove(&id);
+        }
+    }
+
+    /// Does what the lobby decides. Each match begins in a task of its own: it is kept before it begins, and a
+    /// connection that waited for many would not hear its client meanwhile, whose clocks run.
+    pub(in crate::matches) fn seat(self: &Arc<Self>) {
+        while !self.draining() {
+            let next = self.lobby.lock().next(self.now());
+            match next {
+                None => return,
+                Some(Next::Waits(session, queued)) => {
+                    if let Some(mailbox) = session.mailbox() {
+                        let _ = mailbox.event(ServerMessage::Queued(queued));
+                    }
+                }
+                Some(Next::Begins(plan, begun)) => {
+                    let hub = self.clone();
+                    hub.counts(1);
+                    tokio::spawn(async move {
+                        if let Err(error) = hub.begin(*plan).await {
+                            tracing::error!(%error, "a match could not begin");
+                            hub.counts(-1);
+                            hub.lobby.lock().take_back(begun);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// Adds matches to play as soon as the holders of their tickets have joined.
+    ///
+    /// # Errors
+    /// A game or agent that does not exist, before anything is planned; the store's.
+    pub async fn plan(
+        self: &Arc<Self>,
+        run: &str,
+        tickets: &[(String, String)],
+        matches: Vec<PlannedMatch>,
+    ) -> anyhow::Result<()> {
+        for m in &matches {
+            let game = ludex_env::load(&m.game)?;
+            anyhow::ensure!(m.seats.len() == game.spec().players as usize, "{} has another number of seats", m.game);
+            for seat in &m.seats {
+                if let PlannedSeat::Agent(spec) = seat {
+                    ludex_agents::build(spec, &game)?;
+                }
+            }
+        }
+        let row = |(ticket, agent): &(String, String)| {
+            let of = matches.iter().find(|m| m.seats.contains(&PlannedSeat::Ticket(ticket.clone())));
+            let body = text(&TicketBody { game: of.map(|m| m.game.clone()), slots: None })?;
+            let (ticket, agent, run) = (ticket.clone(), agent.clone(), Some(run.to_owned()));
+            Ok(Write::Ticket(TicketRow { ticket, agent, run, body, join: None }))
+        };
+        let rows: Result<Vec<Write>, Unkept> = tickets.iter().map(row).collect();
+        self.store.write(rows?).await?;
+        {
+            let mut lobby = self.lobby.lock();
+            for m in matches {
+                if let Some(pair) = &m.pair {
+                    lobby.pairs.planned(pair);
+                }
+                lobby.plan.add(m);
+            }
+            // A client may hold its ticket already.
+            for id in lobby.by_ticket.values().cloned().collect::<Vec<_>>() {
+                lobby.call(&id);
+            }
+        }
+        self.seat();
+        Ok(())
+    }
+
+    /// Planned matches that have not begun.
+    pub fn planned(&self) -> usize {
+        self.lobby.lock().plan.len()
+    }
+}
+
+impl KeptJoin {
+    fn row(&self, session: &str) -> Result<JoinRow, Unkept> {
+        Ok(JoinRow { id: self.id.clone(), session: session.to_owned(), body: text(self)? })
+    }
+}

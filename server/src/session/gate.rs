@@ -1,0 +1,202 @@
+//! What a frame is: decodes it, admits its request (rate, window, replay of answered ids), and says whether the request
+//! is allowed (scopes, limits, and whether the server takes anything new).
+
+use std::sync::Arc;
+
+use ludex_protocol::client::Ack;
+use ludex_protocol::error::{Close, close};
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::replies::{Admitted, Frame, Replies};
+use crate::auth::Scopes;
+use crate::limits::{self, Bucket};
+use crate::shared::Shared;
+
+/// Frames in a row that are no messages, after which the connection is closed.
+const GARBAGE: u32 = 100;
+
+/// What is to be done about a frame.
+pub(super) enum Passed {
+    /// Carry the request out. The word is its type.
+    Request(Id, &'static str, ClientMessage),
+    /// The client has seen frames of a match.
+    Seen(Ack),
+    /// The request was answered already: send this.
+    Again(Frame),
+    /// The request is not allowed: answer it so.
+    Forbidden(Id, &'static str, Box<Refusal>),
+    /// The request is not carried out now and may come again: say why, and keep nothing.
+    Refused(Option<Id>, Box<Refusal>),
+    /// Nothing.
+    Nothing,
+    /// Close the connection.
+    Close(Close),
+}
+
+/// The gate of one connection.
+pub(super) struct Gate {
+    /// What the client may do.
+    pub scopes: Scopes,
+    /// The allowance of its address, if it has one.
+    bucket: Option<Arc<Bucket>>,
+    /// Frames in a row that are no messages.
+    garbage: u32,
+    /// Requests in a row above the rate.
+    limited: u32,
+    /// Whether the client has sent a message.
+    pub heard: bool,
+}
+
+impl Gate {
+    pub fn new(scopes: Scopes, bucket: Option<Arc<Bucket>>) -> Self {
+        Gate { scopes, bucket, garbage: 0, limited: 0, heard: false }
+    }
+
+    /// What is to be done about a frame.
+    pub fn pass(&mut self, message: &Message, encoding: Encoding, replies: &mut Replies, shared: &Shared) -> Passed {
+        let bytes = match message {
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) | Message::Close(_) => return Passed::Nothing,
+            Message::Text(_) | Message::Binary(_) => payload(message, encoding),
+        };
+        let Some(bytes) = bytes else { return Passed::Close(close::UNSUPPORTED) };
+        let (id, message) = match self.decode(bytes, encoding, shared) {
+            Ok(read) => read,
+            Err(passed) => return *passed,
+        };
+        if let Some(wait) = self.bucket.as_ref().and_then(|bucket| bucket.take()) {
+            return self.too_fast(id, wait, replies, shared);
+        }
+        self.limited = 0;
+        match (id, message) {
+            // An `ack` gets no reply, with an id neither.
+            (_, ClientMessage::Ack(ack)) if self.may(Scopes::PLAY) => Passed::Seen(ack),
+            (_, ClientMessage::Pong(_) | ClientMessage::Ack(_)) | (None, _) => Passed::Nothing,
+            (Some(id), message) => self.admit(id, message, replies, shared),
+        }
+    }
+
+    fn decode(
+        &mut self,
+        bytes: &[u8],
+        encoding: Encoding,
+        shared: &Shared,
+    ) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
+        let most = shared.limits.message_bytes;
+        let read = encoding.decode_client(bytes, shared.limits.depth);
+        if bytes.len() as u64 > most {
+            let id = read.map_or_else(|rejected| rejected.id, |(id, _)| id);
+            let error = Refusal::new(ErrorCode::TooLarge, format!("a message has at most {most} bytes"));
+            return Err(Box::new(Passed::Refused(id, Box::new(error.got(bytes.len()).allowed(most)))));
+        }
+        let read = read.map_err(|rejected| {
+            self.garbage += u32::from(rejected.id.is_none());
+            Box::new(match self.garbage > GARBAGE {
+                true => Passed::Close(close::PROTOCOL),
+                false => Passed::Refused(rejected.id, rejected.error),
+            })
+        })?;
+        (self.garbage, self.heard) = (0, true);
+        Ok(read)
+    }
+
+    fn too_fast(&mut self, id: Option<Id>, wait: u32, replies: &mut Replies, shared: &Shared) -> Passed {
+        self.limited += 1;
+        if self.limited > shared.limits.window {
+            return Passed::Close(close::RATE);
+        }
+        let Some(id) = id else { return Passed::Nothing };
+        replies.postpone(id);
+        let message = format!("more than {} requests a second; go on in {wait} ms", shared.limits.requests_per_s);
+        Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
+    }
+
+    fn admit(&self, id: Id, message: ClientMessage, replies: &mut Replies, shared: &Shared) -> Passed {
+        let (kind, window) = (kind(&message), shared.limits.window as usize);
+        if replies.unanswered() >= window && replies.is_new(id) {
+            replies.postpone(id);
+            let message = format!("{window} requests wait for their replies: read some first");
+            return Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::WindowFull, message).allowed(window)));
+        }
+        match replies.admit(id, kind) {
+            Admitted::New => {}
+            Admitted::Flying => return Passed::Nothing,
+            Admitted::Answered(frame) => return Passed::Again(frame),
+            Admitted::Conflict => {
+                let message = format!("id {id} was used before: ids rise, and a request is repeated as it was");
+                let error = Refusal::new(ErrorCode::Conflict, message).path("id").got(id);
+                return Passed::Refused(Some(id), Box::new(error));
+            }
+        }
+        shared.metrics.request(kind);
+        match self.allowed(&message, shared) {
+            Ok(()) => Passed::Request(id, kind, message),
+            Err(error) => Passed::Forbidden(id, kind, error),
+        }
+    }
+
+    /// Whether a scope is granted; admin may do everything.
+    fn may(&self, scope: Scopes) -> bool {
+        self.scopes.has(scope) || self.scopes.has(Scopes::ADMIN)
+    }
+
+    /// Whether the message is within scopes and limits, and welcome at this time.
+    fn allowed(&self, message: &ClientMessage, shared: &Shared) -> Result<(), Box<Refusal>> {
+        use ClientMessage as M;
+        let scope = match message {
+            M::Open(_) | M::Reset(_) | M::Step(_) | M::View(_) | M::Clone(_) => Some((Scopes::GYM, "gym")),
+            M::Snapshot(_) | M::Restore(_) | M::Close(_) => Some((Scopes::GYM, "gym")),
+            M::Join(_) | M::Leave(_) | M::Act(_) | M::Resign(_) => Some((Scopes::PLAY, "play")),
+            M::Spectate(_) | M::Unspectate(_) => Some((Scopes::SPECTATE, "spectate")),
+            _ => None,
+        };
+        if let Some((scope, name)) = scope
+            && !self.may(scope)
+        {
+            let message = format!("this needs the scope {name:?}, which your token does not grant");
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).allowed(name)));
+        }
+        if matches!(message, M::Open(_) | M::Clone(_) | M::Join(_)) && shared.is_draining() {
+            let message = "the server goes down and takes nothing new; come back after the restart";
+            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
+        }
+        limits::check(message, &shared.limits)
+    }
+}
+
+/// The bytes of a frame of the right kind.
+pub(super) fn payload(message: &Message, encoding: Encoding) -> Option<&[u8]> {
+    match (message, encoding) {
+        (Message::Text(text), Encoding::Json) => Some(text.as_bytes()),
+        (Message::Binary(bytes), Encoding::MsgPack) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// The `type` of a message.
+pub(super) fn kind(message: &ClientMessage) -> &'static str {
+    use ClientMessage as M;
+    match message {
+        M::Hello(_) => "hello",
+        M::Ping(_) => "ping",
+        M::Pong(_) => "pong",
+        M::ListGames(_) => "list_games",
+        M::Describe(_) => "describe",
+        M::Open(_) => "open",
+        M::Reset(_) => "reset",
+        M::Step(_) => "step",
+        M::View(_) => "view",
+        M::Clone(_) => "clone",
+        M::Snapshot(_) => "snapshot",
+        M::Restore(_) => "restore",
+        M::Close(_) => "close",
+        M::Join(_) => "join",
+        M::Leave(_) => "leave",
+        M::Act(_) => "act",
+        M::Resign(_) => "resign",
+        M::ListMatches(_) => "list_matches",
+        M::Spectate(_) => "spectate",
+        M::Unspectate(_) => "unspectate",
+        M::Ack(_) => "ack",
+    }
+}

@@ -1,0 +1,35 @@
+//! What tests against other programs share: their data, and counting histories.
+
+use std::fs::File;
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use ludex_env::erased::legal_list;
+use ludex_env::{DynState, Turn};
+use serde_json::Value;
+
+/// The document in `tests/data/<name>.json.gz`.
+///
+/// # Panics
+/// If it is missing or damaged.
+pub fn document(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/{name}.json.gz"));
+    let file = File::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_reader(GzDecoder::new(file)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// How many histories of `depth` moves (at least 1) there are, in a game in turns without chance.
+pub fn histories(state: &dyn DynState, depth: usize) -> u64 {
+    let Turn::Seat(seat) = state.turn() else { return 0 };
+    let legal = legal_list(state, seat);
+    if depth == 1 {
+        return legal.len() as u64;
+    }
+    let mut next = state.boxed();
+    let count = |action| {
+        next.copy_from(state);
+        next.play_unchecked(action);
+        histories(&*next, depth - 1)
+    };
+    legal.into_iter().map(count).sum()
+}
