@@ -1,7 +1,8 @@
 //! Arguments of agents: their definitions and their values.
 
-use ludex_protocol::Refusal;
 use std::fmt;
+
+use ludex_protocol::Refusal;
 
 use crate::refusal::bad_value;
 

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef, Given};
-use ludex_protocol::Move;
-use ludex_protocol::Refusal;
+use ludex_protocol::{Move, Refusal};
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;

@@ -19,8 +19,7 @@
 //! - The same game, agents and seed give the same moves, on any number of threads.
 #![forbid(unsafe_code)]
 
-pub mod archive;
-pub mod bundle;
+mod files;
 pub mod ladder;
 pub mod local;
 pub mod machine;

@@ -3,10 +3,15 @@
 //! A run is a folder. What is in its files is done; whoever opens it again goes on from there. Nothing is decided by what
 //! is in memory, so a run may be killed at any moment.
 
+pub mod archive;
+pub mod bundle;
+pub mod describe;
+pub mod episode;
 pub mod estimate;
 pub mod evaluation;
 pub mod event;
 pub mod folder;
+pub mod lines;
 pub mod play;
 pub mod settings;
 pub mod summary;

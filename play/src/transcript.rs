@@ -2,13 +2,17 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use ludex_agents::llm::{Call, Message, Role};
+use ludex_env::history::given;
 use ludex_env::{DynState, Given, Mover, Seat, Turn, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
 
-use crate::archive::{Archive, Call, Kept, Message, Place};
-use crate::stepping::{Stepped, Stepper, given, move_text};
+use crate::runs::archive::Archive;
+use crate::runs::episode::MatchPlace;
+use crate::runs::lines::CallLine;
+use crate::stepping::{Stepped, Stepper, move_text};
 use crate::words;
 
 /// A match, decision by decision.
@@ -140,8 +144,8 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         teller.decide_all(steps.state(), left);
     }
     teller.unanswered(steps.state());
-    let place = Place::parse(&run.about.run, &record.header.episode).map(|place| {
-        let again = if place.rematch { ", played again after a failure" } else { "" };
+    let place = run.place_of(&record.header.episode).map(|MatchPlace { place, rematch }| {
+        let again = if rematch { ", played again after a failure" } else { "" };
         format!("{}, seed {}, seating {}{again}", place.part, place.index, place.turn)
     });
     let name = |seat: usize| teller.who(seat);
@@ -160,9 +164,9 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
     })
 }
 
-fn sums(calls: &[Kept], decisions: &[Decision]) -> Sums {
+fn sums(calls: &[CallLine], decisions: &[Decision]) -> Sums {
     let mut sums = Sums { calls: calls.len(), ..Sums::default() };
-    for Kept { call, .. } in calls {
+    for CallLine { call, .. } in calls {
         sums.input += call.tokens.input;
         sums.output += call.tokens.out;
         sums.ms += call.ms;
@@ -181,7 +185,7 @@ struct Teller<'a> {
     spec: &'a Spec,
     shown: &'a [Seat],
     /// By seat and turn.
-    calls: BTreeMap<(Seat, u32), Vec<&'a Kept>>,
+    calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
     ply: u32,
     /// What each seat, and last the public, has seen since its news were taken.
     heard: Vec<Vec<String>>,
@@ -191,7 +195,7 @@ struct Teller<'a> {
 }
 
 impl<'a> Teller<'a> {
-    fn new(record: &'a Record, spec: &'a Spec, shown: &'a [Seat], all: &'a [Kept]) -> Self {
+    fn new(record: &'a Record, spec: &'a Spec, shown: &'a [Seat], all: &'a [CallLine]) -> Self {
         let mut calls: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for kept in all.iter().filter(|kept| shown.contains(&kept.seat)) {
             calls.entry((kept.seat, kept.key.turn)).or_default().push(kept);
@@ -331,7 +335,7 @@ impl<'a> Teller<'a> {
     fn call(&mut self, call: &'a Call) -> ShownCall {
         let mut again = false;
         let mut new = |m: &&'a Message| {
-            let first = m.role != "system" || self.systems.insert(&m.content);
+            let first = m.role != Role::System || self.systems.insert(&m.content);
             again |= !first;
             first
         };

@@ -8,7 +8,7 @@ use std::io::BufReader;
 use std::time::Instant;
 
 use ludex_referee::read::{raw_lines, read_file};
-use ludex_referee::scale::Options;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, Verifier, rate};
 
 fn main() -> std::io::Result<()> {
@@ -35,7 +35,7 @@ fn main() -> std::io::Result<()> {
     let verified = start.elapsed().as_secs_f64();
     println!("{} verified, {refused} refused: {:.0} records/s", results.len(), results.len() as f64 / verified);
     let start = Instant::now();
-    for scale in rate(&results, &Options { unrated: true, ..Options::default() }) {
+    for scale in rate(&results, &RatingOptions { unrated: true, ..RatingOptions::default() }) {
         for agent in &scale.agents {
             println!("{} {:?} {:?} {:?}", agent.name, agent.rating, agent.low, agent.high);
         }

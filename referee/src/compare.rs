@@ -64,7 +64,7 @@ pub struct McNemar {
 
 /// The comparison over some pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// Game string, or `all`.
     pub game: String,
     /// Pairs.
@@ -96,9 +96,9 @@ pub struct Difference {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// By game, in the order of names.
-    pub games: Vec<Row>,
+    pub games: Vec<ComparisonRow>,
     /// Over all pairs.
-    pub all: Row,
+    pub all: ComparisonRow,
     /// How many matches of the first and of the second have no partner and are left out.
     pub unpaired: [usize; 2],
     /// These matches by part, game and opponents: how many of the first, and of the second.
@@ -164,13 +164,13 @@ fn label(side: &Side) -> String {
     format!("{}: {} against {}", side.part, side.game, others.join(", "))
 }
 
-fn row(game: &str, pairs: &[(&Side, &Side)], payoffs: bool) -> Row {
+fn row(game: &str, pairs: &[(&Side, &Side)], payoffs: bool) -> ComparisonRow {
     let block = |a: &Side| (a.part.clone(), a.game.clone(), a.seed);
     let blocks: BTreeSet<_> = pairs.iter().map(|(a, _)| block(a)).collect();
     let scored: Vec<_> = pairs.iter().filter_map(|(a, b)| Some((*a, a.score?, b.score?))).collect();
     let mean = |which: fn(&(&Side, f64, f64)) -> f64| scored.iter().map(which).sum::<f64>() / scored.len() as f64;
     let payoff: Vec<_> = pairs.iter().map(|(a, b)| (block(a), a.payoff - b.payoff)).collect();
-    Row {
+    ComparisonRow {
         game: game.to_owned(),
         pairs: pairs.len(),
         blocks: blocks.len(),

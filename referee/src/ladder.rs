@@ -15,7 +15,7 @@ use ludex_protocol::spec::Anchor;
 use crate::moments::Moments;
 use crate::rating::anchored::{Anchored, anchored};
 use crate::rating::table::{Interval, Tally};
-use crate::rating::{Played, gain, points};
+use crate::rating::{PlayedGame, gain, points};
 use crate::schedule::Planned;
 
 /// The least and the most that a level should score against the level below.
@@ -167,7 +167,12 @@ impl Ladder {
                 for (planned, scores) in self.plan(k, u as u64).into_iter().zip(unit) {
                     blocks += usize::from(planned.turn == 0);
                     let seats = planned.seats;
-                    games.push(Played { seats, scores: scores.clone(), pair: Some(blocks), ..Played::default() });
+                    games.push(PlayedGame {
+                        seats,
+                        scores: scores.clone(),
+                        pair: Some(blocks),
+                        ..PlayedGame::default()
+                    });
                 }
             }
         }

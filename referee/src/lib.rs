@@ -5,7 +5,7 @@
 //! ```
 //! use std::{fs::File, io::BufReader};
 //!
-//! use ludex_referee::{Verifier, rate, read::raw_lines, scale::Options};
+//! use ludex_referee::{Verifier, rate, read::raw_lines, scale::RatingOptions};
 //!
 //! let file = "examples/tic_tac_toe.jsonl";
 //! let lines = raw_lines(file, BufReader::new(File::open(file)?));
@@ -17,7 +17,7 @@
 //! assert_eq!((results.len(), refused.len()), (10, 0));
 //!
 //! // These matches were played without a server, so they are unrated unless we ask for them.
-//! let scales = rate(&results, &Options { unrated: true, ..Options::default() });
+//! let scales = rate(&results, &RatingOptions { unrated: true, ..RatingOptions::default() });
 //! let best = &scales[0].agents[0];
 //! assert_eq!(best.name, "alphabeta depth=9");
 //! println!("{}: {:?}, 95 % {:?} to {:?}", scales[0].name, best.rating, best.low, best.high);

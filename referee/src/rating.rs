@@ -1,6 +1,6 @@
 //! Ratings from plain results: sequential Elo, TrueSkill, and the batch rating to quote.
 //!
-//! This module does not know games or records: a [`Played`] says who sat where and how well each seat did.
+//! This module does not know games or records: a [`PlayedGame`] says who sat where and how well each seat did.
 //! `docs/ratings.md` explains the formulas, and which rating to quote.
 
 pub mod anchored;
@@ -10,7 +10,7 @@ pub mod trueskill;
 
 /// The result of one game. Lists of results are in the order of play.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Played {
+pub struct PlayedGame {
     /// The player (an index from 0) on each seat.
     pub seats: Vec<usize>,
     /// How well each seat did; only the order counts, equal scores are a draw.
@@ -35,10 +35,10 @@ pub struct Duel {
     pub score: f64,
 }
 
-impl Played {
+impl PlayedGame {
     /// A game of two.
     pub fn two(a: usize, b: usize, score_of_a: f64) -> Self {
-        Played { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..Played::default() }
+        PlayedGame { seats: vec![a, b], scores: vec![score_of_a, 1.0 - score_of_a], ..PlayedGame::default() }
     }
 
     /// Every comparison of two seats: one in a game of two, `n (n - 1) / 2` in a free-for-all of `n`.
@@ -89,7 +89,7 @@ pub(crate) fn points(gain: f64) -> f64 {
 }
 
 /// The number of players: one more than the largest index that the games name.
-pub fn players(games: &[Played]) -> usize {
+pub fn players(games: &[PlayedGame]) -> usize {
     games.iter().flat_map(|g| &g.seats).map(|&p| p + 1).max().unwrap_or(0)
 }
 
@@ -99,28 +99,33 @@ mod tests {
 
     #[test]
     fn a_free_for_all_is_every_pair_of_seats() {
-        let game = Played { seats: vec![4, 5, 6], scores: vec![2.0, 7.0, 2.0], ..Played::default() };
+        let game = PlayedGame { seats: vec![4, 5, 6], scores: vec![2.0, 7.0, 2.0], ..PlayedGame::default() };
         let duels: Vec<_> = game.duels().iter().map(|d| (d.a, d.b, d.score)).collect();
         assert_eq!(duels, [(4, 5, 0.0), (4, 6, 0.5), (5, 6, 1.0)]);
     }
 
     #[test]
     fn nothing_and_minus_nothing_are_a_draw() {
-        let game = Played { seats: vec![0, 1], scores: vec![0.0, -0.0], ..Played::default() };
+        let game = PlayedGame { seats: vec![0, 1], scores: vec![0.0, -0.0], ..PlayedGame::default() };
         assert_eq!(game.duels(), [Duel { a: 0, b: 1, score: 0.5 }]);
     }
 
     #[test]
     fn allies_and_mirrors_are_not_compared() {
-        let game =
-            Played { seats: vec![0, 1, 0], scores: vec![1.0, 1.0, -1.0], teams: vec![0, 0, 1], ..Played::default() };
+        let game = PlayedGame {
+            seats: vec![0, 1, 0],
+            scores: vec![1.0, 1.0, -1.0],
+            teams: vec![0, 0, 1],
+            ..PlayedGame::default()
+        };
         assert_eq!(game.duels(), [Duel { a: 1, b: 0, score: 1.0 }]);
     }
 
     #[test]
     fn a_forfeit_is_a_loss_against_each_and_says_nothing_of_the_others() {
         // The offender's score is the highest here: the fault decides all the same.
-        let game = Played { seats: vec![0, 1, 2], scores: vec![9.0, 5.0, 1.0], forfeit: Some(0), ..Played::default() };
+        let game =
+            PlayedGame { seats: vec![0, 1, 2], scores: vec![9.0, 5.0, 1.0], forfeit: Some(0), ..PlayedGame::default() };
         assert_eq!(game.duels(), [Duel { a: 0, b: 1, score: 0.0 }, Duel { a: 0, b: 2, score: 0.0 }]);
     }
 }

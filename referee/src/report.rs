@@ -13,12 +13,12 @@ use sha2::{Digest, Sha256};
 
 use crate::read::{Lines, Refused};
 use crate::result::GameResult;
-use crate::scale::{Options, Scale, keys, labels, rate};
+use crate::scale::{RatingOptions, Scale, keys, labels, rate};
 use crate::verify::Verifier;
 
 /// Where a report comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct About {
+pub struct ReportAbout {
     /// Heading.
     pub title: String,
     /// The command that makes it again.
@@ -33,11 +33,11 @@ pub struct About {
 pub struct Report {
     /// Heading, command, secret.
     #[serde(flatten)]
-    pub about: About,
+    pub about: ReportAbout,
     /// The program that made it, e.g. `ludex/0.1.0`.
     pub program: String,
     /// How the ratings were made.
-    pub options: Options,
+    pub options: RatingOptions,
     /// Verified records.
     pub records: usize,
     /// SHA-256 over their digests, sorted, one per line: names this set of records.
@@ -84,7 +84,12 @@ impl Report {
     /// Rates the records and gathers what a report shows. Refused records are only listed.
     ///
     /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
-    pub fn build<G: AsRef<GameResult>>(games: &[G], refused: Vec<Refused>, options: Options, about: About) -> Report {
+    pub fn build<G: AsRef<GameResult>>(
+        games: &[G],
+        refused: Vec<Refused>,
+        options: RatingOptions,
+        about: ReportAbout,
+    ) -> Report {
         let scales = rate(games, &options);
         let games: Vec<&GameResult> = games.iter().map(AsRef::as_ref).collect();
         let mut digests: Vec<&str> = games.iter().map(|g| &*g.digest).collect();
@@ -106,7 +111,7 @@ impl Report {
     }
 
     /// Verifies what was read and builds the report from the true records; the others are listed as refused.
-    pub fn verify(lines: Lines, options: Options, about: About) -> Report {
+    pub fn verify(lines: Lines, options: RatingOptions, about: ReportAbout) -> Report {
         let (good, untrue) = Verifier::new().verify_all(&lines.found);
         Report::build(&good, [lines.refused, untrue].concat(), options, about)
     }
@@ -171,7 +176,7 @@ fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
     rows
 }
 
-fn discards(games: &[&GameResult], options: &Options) -> Vec<DiscardRow> {
+fn discards(games: &[&GameResult], options: &RatingOptions) -> Vec<DiscardRow> {
     let names = labels(games.iter().copied());
     let mut out: BTreeMap<&str, BTreeMap<String, u64>> = BTreeMap::new();
     for game in games {

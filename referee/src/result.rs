@@ -5,7 +5,7 @@ use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent}
 use ludex_protocol::spec::Spec;
 
 use crate::moments::Moments;
-use crate::rating::Played;
+use crate::rating::PlayedGame;
 
 /// The result of a verified record. Only [`Verifier`](crate::Verifier) makes one, inside of a
 /// [`Verified`](crate::Verified) record.
@@ -105,9 +105,9 @@ impl GameResult {
     }
 
     /// The plain result, as ratings take it: `players` names who sat on each seat, `pair` the block.
-    pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> Played {
+    pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
-        Played { seats: players, scores, teams: Vec::new(), forfeit: self.at_fault, pair }
+        PlayedGame { seats: players, scores, teams: Vec::new(), forfeit: self.at_fault, pair }
     }
 }
 

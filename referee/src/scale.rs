@@ -13,7 +13,7 @@ use ludex_protocol::spec::{Anchor, Utility};
 use serde::Serialize;
 
 use crate::metric::{METRICS, Measure, Sample};
-use crate::rating::Played;
+use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, anchored};
 use crate::rating::elo::{Elo, elo};
 use crate::rating::table::{Tally, crosstable, total};
@@ -22,7 +22,7 @@ use crate::result::GameResult;
 
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Options {
+pub struct RatingOptions {
     /// Agents whose rating is a constant, by name or spec; in Elo points. By default the anchors that the server
     /// played, with the ratings of the game's ladder ([`ladder`]), and `random` with 0.
     pub fixed: Option<BTreeMap<String, f64>>,
@@ -38,14 +38,14 @@ pub struct Options {
     pub unrated: bool,
 }
 
-impl Default for Options {
+impl Default for RatingOptions {
     fn default() -> Self {
         let Elo { start, k } = Elo::default();
-        Options { fixed: None, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
+        RatingOptions { fixed: None, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
     }
 }
 
-impl Options {
+impl RatingOptions {
     /// Why an episode does not count, if it does not.
     pub fn discards(&self, game: &impl AsRef<GameResult>) -> Option<String> {
         let game = game.as_ref();
@@ -158,9 +158,9 @@ pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTr
     all
 }
 
-/// Rates all records that count ([`Options::discards`]): one scale for each game string and rules hash, ascending.
+/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string and rules hash, ascending.
 /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
-pub fn rate(games: &[impl AsRef<GameResult>], options: &Options) -> Vec<Scale> {
+pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
     let mut groups: BTreeMap<(&str, &str), Vec<&GameResult>> = BTreeMap::new();
     for game in games.iter().map(AsRef::as_ref).filter(|g| options.discards(g).is_none()) {
@@ -169,14 +169,14 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &Options) -> Vec<Scale> {
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
-fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &Options) -> Scale {
+fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &RatingOptions) -> Scale {
     games.sort_by_key(|g| (g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
     let agents: Vec<AgentKey> = games.iter().flat_map(|g| keys(g)).collect::<BTreeSet<_>>().into_iter().collect();
     let index: HashMap<&AgentKey, usize> = agents.iter().enumerate().map(|(k, a)| (a, k)).collect();
     let mut pairs = HashMap::new();
     // What each agent played, in the order of the games and seats.
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); agents.len()];
-    let mut all: Vec<Played> = Vec::with_capacity(games.len());
+    let mut all: Vec<PlayedGame> = Vec::with_capacity(games.len());
     for &game in &games {
         let next = pairs.len();
         let pair = game.pair.as_deref().map(|p| *pairs.entry((game.run.as_deref(), p)).or_insert(next));
@@ -195,8 +195,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     // resamples of its interval.
     let mut by_name: Vec<usize> = (0..games.len()).collect();
     by_name.sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
-    let unordered: Vec<Played> = by_name.into_iter().map(|k| all[k].clone()).collect();
-    let contested: &[Played] = if spec.utility == Utility::Identical { &[] } else { &unordered };
+    let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| all[k].clone()).collect();
+    let contested: &[PlayedGame] = if spec.utility == Utility::Identical { &[] } else { &unordered };
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
     let ratings = anchored(agents.len(), contested, &settings);
     let elos = elo(agents.len(), contested, Elo { start: options.elo_start, k: options.elo_k });
@@ -249,9 +249,10 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     }
 }
 
-fn seat_rows(spec: &Spec, games: &[Played]) -> Vec<SeatRow> {
+fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatRow> {
     let seats = spec.players as usize;
-    let by_seat: Vec<Played> = games.iter().map(|g| Played { seats: (0..seats).collect(), ..g.clone() }).collect();
+    let by_seat: Vec<PlayedGame> =
+        games.iter().map(|g| PlayedGame { seats: (0..seats).collect(), ..g.clone() }).collect();
     let table = crosstable(seats, &by_seat);
     let row = |(seat, name): (usize, &String)| SeatRow { seat: name.clone(), tally: total(&table[seat]) };
     spec.seats.iter().enumerate().map(row).collect()
@@ -295,7 +296,7 @@ fn constants(
 }
 
 /// `game@rules/digest`: the digest of the ladder, or of the constants that were given instead.
-fn name(spec: &Spec, options: &Options) -> String {
+fn name(spec: &Spec, options: &RatingOptions) -> String {
     let Some(given) = &options.fixed else {
         return ladder::scale(&spec.string, spec.rules, &spec.anchors);
     };

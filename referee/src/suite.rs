@@ -8,7 +8,7 @@ pub mod verdict;
 
 use std::collections::BTreeSet;
 
-use ludex_env::GameRef;
+use ludex_env::{GameRef, Games};
 use ludex_protocol::record::IllegalPolicy;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -246,7 +246,7 @@ impl Suite {
     ///
     /// # Errors
     /// The text is not a suite (with the line), or a game, a table or a metric does not exist (with the part).
-    pub fn parse(text: &str) -> Result<Suite, SuiteError> {
+    pub fn parse(text: &str, games: &Games) -> Result<Suite, SuiteError> {
         let suite: Suite = toml::from_str(text).map_err(|e| SuiteError(e.to_string().trim_end().to_owned()))?;
         if !is_word(&suite.name) {
             return Err(SuiteError(format!("name = {:?}: a word of small letters, digits, _ and -", suite.name)));
@@ -261,7 +261,7 @@ impl Suite {
                 let why = "a word of small letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
-            part.check().map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
+            part.check(games).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
         }
         Ok(suite)
     }
@@ -278,8 +278,8 @@ impl Suite {
 }
 
 impl Part {
-    fn check(&self) -> Result<(), String> {
-        let game = self.load()?;
+    fn check(&self, games: &Games) -> Result<(), String> {
+        let game = self.load(games)?;
         let seats = game.spec().players as usize;
         match (self.schedule, self.opponents.is_empty()) {
             (Schedule::Against, true) => return Err("schedule against needs opponents".into()),
@@ -323,9 +323,9 @@ impl Part {
     /// The game.
     ///
     /// # Errors
-    /// As [`ludex_env::load`].
-    pub fn load(&self) -> Result<GameRef, String> {
-        ludex_env::load(&self.game).map_err(|e| e.to_string())
+    /// As [`Games::load`].
+    pub fn load(&self, games: &Games) -> Result<GameRef, String> {
+        games.load(&self.game).map_err(|e| e.to_string())
     }
 
     /// Who sits where in the matches of a block: `true` is the candidate.

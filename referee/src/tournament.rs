@@ -3,7 +3,7 @@
 //! The results are the only state. To continue after an interruption, ask again. Anybody who has the results can check
 //! that the right matches were played.
 //!
-//! Matches are played in [`Block`]s on one seed, as everywhere ([`crate::schedule`]). A pairing plays whole blocks, in
+//! Matches are played in [`TournamentBlock`]s on one seed, as everywhere ([`crate::schedule`]). A pairing plays whole blocks, in
 //! which each entrant plays on every seat; only a [`Format::RoundRobin`] of two seats plays single matches. Formats:
 //!
 //! - **round robin**: every pair meets in one match. The first seat is drawn so that each entrant has each seat equally
@@ -16,7 +16,7 @@
 //!   challenges the entrant above it. If it gets more points, it takes that place and challenges the next; otherwise it
 //!   stays.
 //!
-//! An entrant is out if its own failures ended [`Settings::strikes`] matches, or if it was left out from the start.
+//! An entrant is out if its own failures ended [`TournamentSettings::strikes`] matches, or if it was left out from the start.
 //! Round robins and ladders continue as if it had never entered: none of its matches counts for anybody, not even those
 //! that were played. So an entrant that met it early has no advantage over one that would have met it late. In a swiss
 //! the matches that were played count, because the pairings of later rounds follow from them; entrants that are out are
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use ludex_env::Stream;
 use serde::{Deserialize, Serialize};
 
-use crate::rating::Played;
+use crate::rating::PlayedGame;
 use crate::schedule::{PlanError, rotations, round_robin};
 
 pub use standings::Standing;
@@ -76,7 +76,7 @@ impl Format {
 
 /// What makes a tournament.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct TournamentSettings {
     /// How many entrants take part; they are named by index, from 0.
     pub entrants: usize,
     /// Seats of the game.
@@ -93,7 +93,7 @@ pub struct Settings {
 
 /// Matches on one seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct TournamentBlock {
     /// The entrants that meet, in the order of their first meeting.
     pub pairing: Vec<usize>,
     /// The number of the seed; no two blocks of a tournament share it.
@@ -102,46 +102,46 @@ pub struct Block {
     pub tables: Vec<Vec<usize>>,
 }
 
-impl Block {
+impl TournamentBlock {
     /// A block in which every entrant of the pairing plays on every seat.
     fn whole(pairing: Vec<usize>, index: u64) -> Self {
         let tables = rotations(&pairing, index).map(|planned| planned.seats).collect();
-        Block { pairing, index, tables }
+        TournamentBlock { pairing, index, tables }
     }
 }
 
 /// The result of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Finished {
+pub struct FinishedBlock {
     /// The block's pairing.
     pub pairing: Vec<usize>,
     /// The block's number.
     pub index: u64,
     /// Its matches, with entrants as players. A match that was discarded is missing.
-    pub matches: Vec<Played>,
+    pub matches: Vec<PlayedGame>,
     /// The entrants whose own failure ended a match, once for each such match.
     pub failed: Vec<usize>,
 }
 
-impl Finished {
+impl FinishedBlock {
     /// What an entrant got against the others: 1 for a win, 1/2 for a draw, for each other seat of each match.
     pub fn points(&self, entrant: usize) -> f64 {
-        let duels = self.matches.iter().flat_map(Played::duels);
+        let duels = self.matches.iter().flat_map(PlayedGame::duels);
         duels.map(|d| if d.a == entrant { d.score } else { f64::from(d.b == entrant) * (1.0 - d.score) }).sum()
     }
 }
 
 /// What has been played, and who was left out from the start.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Results {
+pub struct TournamentResults {
     /// By number and pairing.
-    finished: BTreeMap<(u64, Vec<usize>), Finished>,
+    finished: BTreeMap<(u64, Vec<usize>), FinishedBlock>,
     out: BTreeMap<usize, String>,
 }
 
-impl Results {
+impl TournamentResults {
     /// Adds a finished block.
-    pub fn add(&mut self, finished: Finished) {
+    pub fn add(&mut self, finished: FinishedBlock) {
         self.finished.insert((finished.index, finished.pairing.clone()), finished);
     }
 
@@ -151,7 +151,7 @@ impl Results {
     }
 
     /// The result of a block, if it is finished.
-    fn of(&self, block: &Block) -> Option<&Finished> {
+    fn of(&self, block: &TournamentBlock) -> Option<&FinishedBlock> {
         self.finished.get(&(block.index, block.pairing.clone()))
     }
 }
@@ -159,7 +159,7 @@ impl Results {
 /// A tournament with valid settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tournament {
-    settings: Settings,
+    settings: TournamentSettings,
     /// The number that was drawn for each entrant.
     drawn: Vec<usize>,
 }
@@ -170,8 +170,8 @@ impl Tournament {
     /// # Errors
     /// Invalid settings, with what would be valid: fewer entrants than seats, one seat, no block or round; a swiss or a
     /// ladder of a game that does not have two seats.
-    pub fn new(settings: Settings) -> Result<Self, PlanError> {
-        let Settings { entrants, seats, format, blocks, seed, .. } = settings;
+    pub fn new(settings: TournamentSettings) -> Result<Self, PlanError> {
+        let TournamentSettings { entrants, seats, format, blocks, seed, .. } = settings;
         let bad = |why: String| Err(PlanError::Bad(why));
         match format {
             _ if seats < 2 => {
@@ -192,17 +192,18 @@ impl Tournament {
     }
 
     /// Its settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &TournamentSettings {
         &self.settings
     }
 
     /// The blocks that can be played now, in order; their results do not depend on each other. If there are none, the
     /// tournament is over.
-    pub fn next(&self, results: &Results) -> Vec<Block> {
+    pub fn next(&self, results: &TournamentResults) -> Vec<TournamentBlock> {
         match self.settings.format {
             Format::RoundRobin | Format::DoubleRoundRobin => {
                 let out = self.out(results);
-                let due = |b: &Block| results.of(b).is_none() && !b.pairing.iter().any(|e| out.contains_key(e));
+                let due =
+                    |b: &TournamentBlock| results.of(b).is_none() && !b.pairing.iter().any(|e| out.contains_key(e));
                 self.everybody().into_iter().filter(due).collect()
             }
             Format::Swiss { rounds } => swiss::course(self, rounds, results).due,
@@ -212,7 +213,7 @@ impl Tournament {
 
     /// The largest number of blocks that may be played.
     pub fn blocks_at_most(&self) -> u64 {
-        let Settings { entrants, seats, format, blocks, .. } = self.settings;
+        let TournamentSettings { entrants, seats, format, blocks, .. } = self.settings;
         let n = entrants as u64;
         let meetings = match format {
             Format::RoundRobin | Format::DoubleRoundRobin => sets(n, seats as u64),
@@ -228,15 +229,15 @@ impl Tournament {
     }
 
     /// Who is out, and why.
-    pub fn out(&self, results: &Results) -> BTreeMap<usize, String> {
+    pub fn out(&self, results: &TournamentResults) -> BTreeMap<usize, String> {
         self.out_by(results, results.finished.values())
     }
 
     /// Who is out after these blocks.
     fn out_by<'a>(
         &self,
-        results: &Results,
-        finished: impl IntoIterator<Item = &'a Finished>,
+        results: &TournamentResults,
+        finished: impl IntoIterator<Item = &'a FinishedBlock>,
     ) -> BTreeMap<usize, String> {
         let mut out = results.out.clone();
         let strikes = self.settings.strikes;
@@ -256,12 +257,12 @@ impl Tournament {
     }
 
     /// All blocks of a round robin.
-    fn everybody(&self) -> Vec<Block> {
-        let Settings { entrants, seats, blocks, seed, .. } = self.settings;
+    fn everybody(&self) -> Vec<TournamentBlock> {
+        let TournamentSettings { entrants, seats, blocks, seed, .. } = self.settings;
         // `new` checked that these settings make a plan.
         let plan = round_robin(entrants, seats, blocks, seed).unwrap_or_default();
         let mut names: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-        let mut all: Vec<Block> = Vec::new();
+        let mut all: Vec<TournamentBlock> = Vec::new();
         for planned in plan {
             let (index, table) = (planned.pair, planned.seats);
             if let Some(block) = all.last_mut().filter(|block| block.index == index) {
@@ -271,7 +272,7 @@ impl Tournament {
             let mut set = table.clone();
             set.sort_unstable();
             let pairing = names.entry(set).or_insert_with(|| table.clone()).clone();
-            all.push(Block { pairing, index, tables: vec![table] });
+            all.push(TournamentBlock { pairing, index, tables: vec![table] });
         }
         if self.single() {
             let meetings = names.len() as u64;

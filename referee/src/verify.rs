@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
-use ludex_env::GameRef;
+use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Header, Outcome, Parts, Reason, Record};
 use ludex_protocol::spec::{Params, Spec};
 use rayon::prelude::*;
@@ -148,19 +148,25 @@ impl std::error::Error for Fault {}
 /// Plays records again. It keeps the games that it has loaded, so that a thousand records of one game load it once.
 #[derive(Default)]
 pub struct Verifier {
+    games: Games,
     /// By the game's name: the parameters, and the game with them.
-    games: RwLock<HashMap<String, Vec<(Params, GameRef)>>>,
+    loaded: RwLock<HashMap<String, Vec<(Params, GameRef)>>>,
 }
 
 impl Verifier {
-    /// A verifier that has not loaded any game yet.
+    /// A verifier for the built-in games.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// A verifier for these games.
+    pub fn of(games: Games) -> Self {
+        Verifier { games, ..Self::default() }
+    }
+
     /// Verifies one record.
     ///
-    /// The game, its parameters and the rules' hash must be those of this program; every move must be legal in its
+    /// The game, its parameters and the rules' hash must be those of this verifier's games; every move must be legal in its
     /// position, and every refused attempt illegal; where the seed is known, chance must be what the seed gives;
     /// returns, outcome and reason must follow from the events; the seed must be the one that was committed to; the
     /// digest must fit.
@@ -257,14 +263,16 @@ impl Verifier {
             games.iter().find(|(params, _)| *params == header.params).map(|(_, game)| Arc::clone(game))
         };
         // If a thread panicked while it held the lock, the map is still whole.
-        let games = self.games.read().unwrap_or_else(|broken| broken.into_inner());
+        let games = self.loaded.read().unwrap_or_else(|broken| broken.into_inner());
         if let Some(game) = games.get(&header.game).and_then(|games| known(games)) {
             return Ok(game);
         }
         drop(games);
-        let game = ludex_env::load_with(&header.game, &header.params)
+        let game = self
+            .games
+            .load_with(&header.game, &header.params)
             .map_err(|e| Fault::new(FaultKind::Game, e.to_string()))?;
-        let mut games = self.games.write().unwrap_or_else(|broken| broken.into_inner());
+        let mut games = self.loaded.write().unwrap_or_else(|broken| broken.into_inner());
         let games = games.entry(header.game.clone()).or_default();
         match known(games) {
             Some(game) => Ok(game),

@@ -4,130 +4,16 @@
 //! that a lookup takes tells nothing about any token. On loopback a server that was never given a token lets anybody
 //! in; everywhere else a token is required.
 
-use std::fmt;
-use std::str::FromStr;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ludex_protocol::is_agent_name;
-use rand::TryRng as _;
-use rand::rngs::SysRng;
-use sha2::{Digest, Sha256};
 
+pub use crate::random::random_bytes;
 use crate::store::{Store, StoreError, TokenRow, Write};
+pub use crate::token::{BadHash, BadScope, Scopes, TokenHash};
 
 /// Every token begins with this, so that people and secret scanners know it for what it is.
 const PREFIX: &str = "lx_";
-
-/// A set of scopes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Scopes(u8);
-
-impl Scopes {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-    /// Environments of one's own.
-    pub const GYM: Self = Self(1);
-    /// Seats in matches.
-    pub const PLAY: Self = Self(2);
-    /// Watching matches.
-    pub const SPECTATE: Self = Self(4);
-    /// Seeing what is hidden, and running the server.
-    pub const ADMIN: Self = Self(8);
-    /// What everybody may do on loopback: gym, play, spectate.
-    pub const OPEN: Self = Self(1 | 2 | 4);
-
-    const NAMES: [(Self, &'static str); 4] =
-        [(Self::GYM, "gym"), (Self::PLAY, "play"), (Self::SPECTATE, "spectate"), (Self::ADMIN, "admin")];
-
-    /// Both sets together.
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all of `other` is in this set.
-    pub const fn has(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// The names of the scopes, in the protocol's order.
-    pub fn names(self) -> Vec<&'static str> {
-        Self::NAMES.iter().filter(|(scope, _)| self.has(*scope)).map(|(_, name)| *name).collect()
-    }
-}
-
-impl fmt::Display for Scopes {
-    /// The names with commas between: `gym,play`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.names().join(","))
-    }
-}
-
-impl fmt::Debug for Scopes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Scopes({self})")
-    }
-}
-
-impl FromStr for Scopes {
-    type Err = AuthError;
-
-    /// Names with commas or spaces between.
-    ///
-    /// # Errors
-    /// [`AuthError::BadScope`] for a word that is no scope; an empty list is [`Scopes::NONE`].
-    fn from_str(text: &str) -> Result<Self, AuthError> {
-        text.split([',', ' ', ';']).filter(|word| !word.is_empty()).try_fold(Self::NONE, |set, word| {
-            Self::NAMES
-                .iter()
-                .find(|(_, name)| *name == word)
-                .map(|(scope, _)| set.with(*scope))
-                .ok_or_else(|| AuthError::BadScope { got: word.to_owned() })
-        })
-    }
-}
-
-/// SHA-256 of a token: all that is kept of it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TokenHash(pub [u8; 32]);
-
-impl TokenHash {
-    /// The hash of a token as its holder shows it.
-    pub fn of(token: &str) -> Self {
-        Self(Sha256::digest(token.as_bytes()).into())
-    }
-
-    /// A short name for lists and for revoking: the first 12 hex digits.
-    pub fn id(&self) -> String {
-        hex::encode(&self.0[..6])
-    }
-}
-
-impl fmt::Display for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
-    }
-}
-
-impl fmt::Debug for TokenHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TokenHash({self})")
-    }
-}
-
-impl FromStr for TokenHash {
-    type Err = AuthError;
-
-    /// 64 hex digits.
-    ///
-    /// # Errors
-    /// [`AuthError::BadHash`] for anything else.
-    fn from_str(text: &str) -> Result<Self, AuthError> {
-        let mut hash = [0; 32];
-        hex::decode_to_slice(text, &mut hash).map_err(|_| AuthError::BadHash)?;
-        Ok(Self(hash))
-    }
-}
 
 /// Why somebody may not come in, or a token cannot be made.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -136,7 +22,7 @@ pub enum AuthError {
     /// No token was shown where one is required.
     #[error("this server requires a token; ask its operator for one (ludex token add)")]
     Required,
-    /// The token is none of ours.
+    /// This server did not make the token.
     #[error("the token is unknown to this server")]
     Unknown,
     /// The token was revoked.
@@ -154,20 +40,17 @@ pub enum AuthError {
         allowed: Vec<String>,
     },
     /// A name that no agent can have.
-    #[error("{got:?} is no agent name: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)")]
+    #[error("{got:?} is not an agent name: 1 to 40 of A-Z a-z 0-9 . _ - (and * at the end for a prefix)")]
     BadName {
         /// What was given.
         got: String,
     },
-    /// A word that is no scope.
-    #[error("{got:?} is no scope; scopes are gym, play, spectate, admin")]
-    BadScope {
-        /// What was given.
-        got: String,
-    },
-    /// A text that is no hash.
-    #[error("a token hash is 64 hex digits")]
-    BadHash,
+    /// A word that is not a scope.
+    #[error(transparent)]
+    BadScope(#[from] BadScope),
+    /// A text that is not a hash.
+    #[error(transparent)]
+    BadHash(#[from] BadHash),
     /// A line of a list of tokens that cannot be used.
     #[error("line {line}: {message}")]
     BadLine {
@@ -215,7 +98,7 @@ impl Grant {
 
     /// Whether all of `scopes` is allowed.
     pub fn may(&self, scopes: Scopes) -> bool {
-        self.scopes.has(scopes)
+        self.scopes.contains(scopes)
     }
 
     /// The agent name to use when none is asked for: the first exact name of the token, if it has one.
@@ -310,8 +193,8 @@ pub async fn add(store: &Store, wanted: &[NewToken], now_ms: i64) -> Result<Vec<
     Ok(shown)
 }
 
-/// Revokes tokens: the one that `which` is (the token itself, or the first digits of its hash), else all of the owner
-/// `which`. Returns those that were revoked by this.
+/// Revokes tokens. `which` is a token itself or the first digits of its hash; otherwise it is an owner, whose tokens are
+/// all revoked. Returns those that were revoked by this.
 ///
 /// # Errors
 /// [`AuthError::Unknown`] when nothing fits, [`AuthError::Ambiguous`] when several hashes begin so, or the store's.
@@ -360,7 +243,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         let line = row.position().map_or(0, csv::Position::line);
         let owner = column(&row, "owner").ok_or_else(|| bad(line, "the owner is missing".to_owned()))?;
         let scopes = match column(&row, "scopes") {
-            Some(text) => text.parse().map_err(|e: AuthError| bad(line, e.to_string()))?,
+            Some(text) => text.parse().map_err(|e: BadScope| bad(line, e.to_string()))?,
             None => Scopes::OPEN,
         };
         let names: Vec<String> = match column(&row, "names") {
@@ -372,7 +255,8 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
         }
         let expires_ms = match column(&row, "expires") {
             Some(text) => {
-                let time: jiff::Timestamp = text.parse().map_err(|e| bad(line, format!("{text:?} is no time: {e}")))?;
+                let time: jiff::Timestamp =
+                    text.parse().map_err(|e| bad(line, format!("{text:?} is not a time: {e}")))?;
                 Some(time.as_millisecond())
             }
             None => None,
@@ -385,16 +269,6 @@ pub fn parse_csv(text: &str) -> Result<Vec<NewToken>, AuthError> {
 /// The names that a token of `owner` allows when nothing else is said: the owner's own, and `owner.*`.
 pub fn default_names(owner: &str) -> Vec<String> {
     vec![owner.to_owned(), format!("{owner}.*")]
-}
-
-/// `N` bytes from the system's generator.
-///
-/// # Errors
-/// The system's, when it has none.
-pub fn random_bytes<const N: usize>() -> std::io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    SysRng.try_fill_bytes(&mut bytes).map_err(std::io::Error::other)?;
-    Ok(bytes)
 }
 
 /// Whether `text` is an agent name, or the beginning of one and `*`.

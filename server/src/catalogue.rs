@@ -1,26 +1,22 @@
 //! The games that the server offers, in the protocol's words.
 
-use std::sync::OnceLock;
-
-use ludex_env::GameRef;
+use ludex_env::{Entry, GameRef, Games};
 use ludex_protocol::client::{Describe, GameFilter, ListGames};
-use ludex_protocol::server::{GameEntry, Games, SpecReply};
+use ludex_protocol::server::{self, GameEntry, SpecReply};
 use ludex_protocol::spec::Params;
 use ludex_protocol::{Refusal, ServerMessage};
 
-/// A game from its id or game string and parameters.
-///
-/// # Errors
-/// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
-pub fn load(game: &str, params: &Params) -> Result<GameRef, Box<Refusal>> {
-    ludex_env::load_with(game, params).map_err(|e| Box::new(e.into()))
+/// The games of one server.
+#[derive(Clone)]
+pub struct Catalogue {
+    games: Games,
+    entries: Vec<GameEntry>,
 }
 
-/// Every game with its default parameters.
-pub fn entries() -> &'static [GameEntry] {
-    static ENTRIES: OnceLock<Vec<GameEntry>> = OnceLock::new();
-    ENTRIES.get_or_init(|| {
-        let entry = |e: &ludex_env::Entry| {
+impl Catalogue {
+    /// Of these games.
+    pub fn new(games: Games) -> Self {
+        let entry = |e: &Entry| {
             let spec = e.load(&Params::new()).ok()?;
             let spec = spec.spec();
             Some(GameEntry {
@@ -34,14 +30,45 @@ pub fn entries() -> &'static [GameEntry] {
                 rules: e.rules,
             })
         };
-        ludex_env::games().iter().filter_map(entry).collect()
-    })
+        Catalogue { entries: games.iter().filter_map(entry).collect(), games }
+    }
+
+    /// A game from its id or game string and parameters.
+    ///
+    /// # Errors
+    /// `unknown_game` or `bad_params`, with what is allowed and the nearest name.
+    pub fn load(&self, game: &str, params: &Params) -> Result<GameRef, Box<Refusal>> {
+        self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
+    }
+
+    /// Every game with its default parameters.
+    pub fn entries(&self) -> &[GameEntry] {
+        &self.entries
+    }
+
+    /// The answer of `list_games`.
+    pub(crate) fn list(&self, request: &ListGames) -> ServerMessage {
+        let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
+        ServerMessage::Games(server::Games { games: self.entries.iter().filter(fits).cloned().collect() })
+    }
+
+    /// The answer of `describe`.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(crate) fn describe(&self, request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
+        let game = self.load(&request.game, &request.params)?;
+        let mut spec = game.spec().clone();
+        spec.text = request.rules_text.then(|| game.page().to_owned());
+        Ok(ServerMessage::Spec(Box::new(SpecReply { spec })))
+    }
 }
 
-/// The answer of `list_games`.
-pub fn list(request: &ListGames) -> ServerMessage {
-    let fits = |e: &&GameEntry| request.filter.as_ref().is_none_or(|f| matches(f, e));
-    ServerMessage::Games(Games { games: entries().iter().filter(fits).cloned().collect() })
+impl Default for Catalogue {
+    /// Of the built-in games.
+    fn default() -> Self {
+        Catalogue::new(Games::builtin())
+    }
 }
 
 fn matches(f: &GameFilter, e: &GameEntry) -> bool {
@@ -51,15 +78,4 @@ fn matches(f: &GameFilter, e: &GameEntry) -> bool {
         && f.dynamics.is_none_or(|d| d == e.dynamics)
         && f.players.is_none_or(|p| (e.players[0]..=e.players[1]).contains(&p))
         && text.is_none_or(|t| e.game.contains(&t) || e.title.to_lowercase().contains(&t))
-}
-
-/// The answer of `describe`.
-///
-/// # Errors
-/// As [`load`].
-pub fn describe(request: &Describe) -> Result<ServerMessage, Box<Refusal>> {
-    let game = load(&request.game, &request.params)?;
-    let mut spec = game.spec().clone();
-    spec.text = request.rules_text.then(|| game.page().to_owned());
-    Ok(ServerMessage::Spec(Box::new(SpecReply { spec })))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// Jobs that may wait or run for each thread of the pool. Whoever comes then waits in its own task.
+/// Jobs that may wait or run for each thread of the pool. When that many are there, a caller waits in its own task.
 const QUEUED_PER_THREAD: usize = 64;
 
 /// Jobs that may wait for something outside at the same time, each on a thread of its own.
@@ -40,8 +40,8 @@ impl Compute {
         })
     }
 
-    /// Runs `job` on the pool. The job goes on when the future is dropped; it is queued when the future is first
-    /// polled and there is room.
+    /// Runs `job` on the pool. The job is queued when the future is first polled and there is room; it
+    /// continues when the future is dropped.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ludex_env::Games;
 use ludex_protocol::Limits;
 
 use crate::opponents::Opponents;
 
 /// The settings of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Config {
     /// Where the store is.
     pub data: PathBuf,
@@ -18,7 +19,9 @@ pub struct Config {
     pub limits: Limits,
     /// Whether the rate limit holds for clients on this machine too.
     pub limit_loopback: bool,
-    /// Whom clients may seat.
+    /// The games that it offers.
+    pub games: Games,
+    /// Whom clients may seat, and which agents there are.
     pub opponents: Opponents,
     /// Certificate and key for TLS, PEM files.
     pub tls: Option<TlsFiles>,
@@ -45,6 +48,7 @@ impl Config {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: Limits::default(),
             limit_loopback: false,
+            games: Games::builtin(),
             opponents: Opponents::default(),
             tls: None,
             origins: Vec::new(),

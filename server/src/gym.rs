@@ -20,6 +20,7 @@ use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Limits, Refusal, ServerMessage};
 
 use crate::auth;
+use crate::catalogue::Catalogue;
 use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
 use crate::store::Write;
@@ -42,6 +43,8 @@ const FEW: usize = 8;
 pub struct Means {
     /// Where long work goes.
     pub compute: Compute,
+    /// The games that there are.
+    pub catalogue: Arc<Catalogue>,
     /// Whom clients may seat.
     pub opponents: Arc<Opponents>,
     /// What is allowed.
@@ -241,7 +244,10 @@ impl Gym {
         })?;
         let (env, means, client) = (self.last, &self.means, &self.client);
         let table = Table(means.opponents.clone());
-        let opened = caught("open", || open::open(env, open, &table, &means.limits, client, seed));
+        let opened = caught("open", || {
+            let game = means.catalogue.load(&open.game, &open.params)?;
+            open::open(env, game, open, &table, &means.limits, client, seed)
+        });
         let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
         let frame = frame(encoding, id, handle.opened());
         self.adopt(Born::Handle(Box::new(handle)));

@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
 use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,6 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::auth::{self, Scopes};
-use crate::catalogue;
 use crate::peer::Peer;
 use crate::session::{self, Wire};
 use crate::shared::Shared;
@@ -35,8 +35,12 @@ use crate::shared::Shared;
 /// Bytes of a request's head.
 const HEAD: usize = 16 << 10;
 
-/// Serves one connection: requests, then perhaps a WebSocket.
-pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>)
+/// The rest of a connection that became a WebSocket.
+pub(crate) type Socket = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Serves the requests of one connection. If the last one opened a WebSocket, that is returned, to be run as a task of
+/// its own: this one and all that HTTP needed are gone then.
+pub(crate) async fn serve<S>(io: S, peer: Peer, shared: Arc<Shared>) -> Option<Socket>
 where
     S: session::Io + Send + 'static,
 {
@@ -70,11 +74,8 @@ where
     if let Err(e) = served {
         tracing::debug!("{}: {e}", peer.ip);
     }
-    if let Some((upgraded, encoding, peer)) = opened.take() {
-        // On its own in memory: a connection that is not yet a session, or never becomes one, has no room for it, and
-        // the tasks that wait for this one do not hold its size two and four times.
-        Box::pin(socket::<S>(upgraded, encoding, peer, shared)).await;
-    }
+    let (upgraded, encoding, peer) = opened.take()?;
+    Some(Box::pin(socket::<S>(upgraded, encoding, peer, shared.clone())))
 }
 
 /// The WebSocket after the upgrade.
@@ -92,7 +93,7 @@ where
     };
     shared.metrics.connections.increment(1.0);
     let wire = Wire::new(parts.io.into_inner(), parts.read_buf.to_vec(), encoding, &shared.limits).await;
-    Box::pin(session::serve(wire, peer, shared.clone())).await;
+    session::serve(wire, peer, shared.clone()).await;
     shared.metrics.connections.decrement(1.0);
 }
 
@@ -237,8 +238,8 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     (kind, app.0.metrics.render()).into_response()
 }
 
-async fn games() -> Answer {
-    Json(serde_json::json!({ "games": catalogue::entries() })).into_response()
+async fn games(State((shared, _)): App) -> Answer {
+    Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
 }
 
 #[derive(Deserialize)]

@@ -15,12 +15,14 @@ pub mod matches;
 mod metrics;
 pub mod opponents;
 mod peer;
+mod random;
 mod ratings;
 mod session;
 pub mod sessions;
 mod shared;
 pub mod store;
 mod tls;
+pub mod token;
 
 pub use config::Config;
 pub use listen::{run, run_then};

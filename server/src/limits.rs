@@ -2,17 +2,22 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Weak};
 
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use governor::{Quota, RateLimiter};
 use ludex_protocol::Move;
 use ludex_protocol::client::Act;
 use ludex_protocol::record::Notes;
 use ludex_protocol::{ClientMessage, ErrorCode, Limits, Refusal};
+use parking_lot::Mutex;
 use serde_json::Value;
 
-/// The rate is an average over so many seconds.
-const BURST_SECONDS: f64 = 4.0;
+/// The rate is an average over this many seconds.
+const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 
 /// Addresses in the table before those without connections are swept out.
 const SWEEP: usize = 1024;
@@ -87,33 +92,24 @@ fn measure(path: &str, bytes: usize, most: usize) -> Result<(), Box<Refusal>> {
     Err(Box::new(Refusal::new(ErrorCode::TooLarge, message).path(path).got(bytes as u64).allowed(most as u64)))
 }
 
-/// The allowance of one address, shared by its connections.
+/// The allowance of one address, shared by its connections: as many requests at once as it gets in [`BURST_SECONDS`].
 #[derive(Debug)]
-pub struct Bucket {
-    per_s: f64,
-    left: Mutex<(f64, Instant)>,
+pub struct Bucket<C: Clock = DefaultClock> {
+    limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,
 }
 
-impl Bucket {
-    fn new(per_s: u32) -> Self {
-        let per_s = f64::from(per_s);
-        Bucket { per_s, left: Mutex::new((per_s * BURST_SECONDS, Instant::now())) }
+impl<C: Clock> Bucket<C> {
+    fn new(per_s: u32, clock: C) -> Self {
+        let per_s = NonZeroU32::new(per_s).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::per_second(per_s).allow_burst(per_s.saturating_mul(BURST_SECONDS));
+        Bucket { limiter: RateLimiter::direct_with_clock(quota, clock) }
     }
 
     /// Takes one request off; when there is none left, the milliseconds until there is.
     pub fn take(&self) -> Option<u32> {
-        self.take_at(Instant::now())
-    }
-
-    fn take_at(&self, now: Instant) -> Option<u32> {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        let earned = now.saturating_duration_since(left.1).as_secs_f64() * self.per_s;
-        *left = ((left.0 + earned).min(self.per_s * BURST_SECONDS), now);
-        if left.0 >= 1.0 {
-            left.0 -= 1.0;
-            return None;
-        }
-        Some(((1.0 - left.0) / self.per_s * 1000.0).ceil() as u32)
+        let until = self.limiter.check().err()?;
+        let wait = until.wait_time_from(self.limiter.clock().now());
+        Some(u32::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u32::MAX))
     }
 }
 
@@ -132,14 +128,14 @@ impl Rates {
 
     /// The allowance of an address.
     pub fn bucket(&self, ip: IpAddr) -> Arc<Bucket> {
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buckets = self.buckets.lock();
         if let Some(bucket) = buckets.get(&ip).and_then(Weak::upgrade) {
             return bucket;
         }
         if buckets.len() >= SWEEP {
             buckets.retain(|_, bucket| bucket.strong_count() > 0);
         }
-        let bucket = Arc::new(Bucket::new(self.per_s));
+        let bucket = Arc::new(Bucket::new(self.per_s, DefaultClock::default()));
         buckets.insert(ip, Arc::downgrade(&bucket));
         bucket
     }
@@ -182,10 +178,10 @@ pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
     let mut all = serde_json::to_value(&*limits).map_err(|e| e.to_string())?;
     let map = all.as_object_mut().ok_or("limits are a map")?;
     let known: Vec<String> = map.keys().cloned().collect();
-    let number: u64 = value.trim().parse().map_err(|_| format!("{name}={value}: {value:?} is no whole number"))?;
+    let number: u64 = value.trim().parse().map_err(|_| format!("{name}={value}: {value:?} is not a whole number"))?;
     let Some(slot) = map.get_mut(name.trim()) else {
         let near = ludex_protocol::error::nearest(name, known.iter().map(String::as_str));
-        let hint = near.map(|n| format!("; did you mean {n}?")).unwrap_or_default();
+        let hint = near.map_or_else(|| ".".to_owned(), |n| format!("; did you mean {n}?"));
         return Err(format!("there is no limit {name:?}{hint} There are: {}", known.join(", ")));
     };
     *slot = Value::from(number);
@@ -196,16 +192,17 @@ pub fn set(limits: &mut Limits, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use governor::clock::FakeRelativeClock;
     use std::time::Duration;
 
     #[test]
     fn an_allowance_is_an_average() {
-        let bucket = Bucket::new(10);
-        let start = bucket.left.lock().unwrap().1;
-        assert_eq!((0..50).filter(|_| bucket.take_at(start).is_none()).count(), 40);
-        assert_eq!(bucket.take_at(start), Some(100));
-        let later = start + Duration::from_millis(500);
-        assert_eq!((0..50).filter(|_| bucket.take_at(later).is_none()).count(), 5);
+        let clock = FakeRelativeClock::default();
+        let bucket = Bucket::new(10, clock.clone());
+        assert_eq!((0..50).filter(|_| bucket.take().is_none()).count(), 40);
+        assert_eq!(bucket.take(), Some(100));
+        clock.advance(Duration::from_millis(500));
+        assert_eq!((0..50).filter(|_| bucket.take().is_none()).count(), 5);
     }
 
     #[test]

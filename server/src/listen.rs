@@ -165,16 +165,24 @@ async fn serve(
                 let Some((stream, peer)) = stream else { break };
                 let (shared, tls, load) = (shared.clone(), tls.clone(), Load(load.clone()));
                 connections.spawn_local(async move {
-                    connection(stream, peer, local, tls, shared).await;
-                    drop(load);
+                    let socket = connection(stream, peer, local, tls, shared).await;
+                    socket.map(|socket| (socket, load))
                 });
             }
-            Some(ended) = connections.join_next() => panics(ended),
+            Some(ended) = connections.join_next() => {
+                if let Some((socket, load)) = next(ended) {
+                    connections.spawn_local(async move {
+                        socket.await;
+                        drop(load);
+                        None
+                    });
+                }
+            }
         }
     }
     let goodbye = async {
         while let Some(ended) = connections.join_next().await {
-            panics(ended);
+            next(ended);
         }
     };
     let _ = tokio::time::timeout(GOODBYE, goodbye).await;
@@ -182,15 +190,25 @@ async fn serve(
     let _ = tokio::time::timeout(GOODBYE, shared.hub.settle()).await;
 }
 
-fn panics(ended: Result<(), tokio::task::JoinError>) {
-    if ended.is_err_and(|e| e.is_panic()) {
-        tracing::error!("the task of a connection panicked");
-    }
+/// What follows the end of a connection's first task.
+fn next(ended: Result<Option<(http::Socket, Load)>, tokio::task::JoinError>) -> Option<(http::Socket, Load)> {
+    ended.unwrap_or_else(|e| {
+        if e.is_panic() {
+            tracing::error!("the task of a connection panicked");
+        }
+        None
+    })
 }
 
-async fn connection(stream: TcpStream, peer: SocketAddr, local: bool, tls: Option<TlsAcceptor>, shared: Arc<Shared>) {
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    local: bool,
+    tls: Option<TlsAcceptor>,
+    shared: Arc<Shared>,
+) -> Option<http::Socket> {
     // Moving the stream to this thread's runtime; both steps fail only when the socket is broken already.
-    let Ok(stream) = stream.into_std().and_then(TcpStream::from_std) else { return };
+    let stream = stream.into_std().and_then(TcpStream::from_std).ok()?;
     if let Err(e) = stream.set_nodelay(true) {
         tracing::debug!("{peer}: {e}");
     }
@@ -198,8 +216,9 @@ async fn connection(stream: TcpStream, peer: SocketAddr, local: bool, tls: Optio
     let Some(tls) = tls else { return http::serve(stream, peer, shared).await };
     let hello = Duration::from_millis(shared.limits.hello_ms);
     match tokio::time::timeout(hello, tls.accept(stream)).await {
-        Ok(Ok(stream)) => http::serve(stream, peer, shared).await,
+        Ok(Ok(stream)) => return http::serve(stream, peer, shared).await,
         Ok(Err(e)) => tracing::debug!("{}: no TLS: {e}", peer.ip),
         Err(_) => tracing::debug!("{}: no TLS in time", peer.ip),
     }
+    None
 }

@@ -32,20 +32,16 @@ impl Default for SearchLimits {
 
 /// The agents that clients may seat: every one that plays in-process within the limits, the anchors of the game, and
 /// those that the operator named, whatever they start or call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Opponents {
+    /// The agents that there are.
+    pub agents: Roster,
     /// Specs by the names that the operator gave them.
     pub named: BTreeMap<String, String>,
     /// Bounds on everything else.
     pub search: SearchLimits,
     /// Milliseconds that an agent has for a turn of a match without a clock.
     pub agent_ms: u64,
-}
-
-impl Default for Opponents {
-    fn default() -> Self {
-        Opponents { named: BTreeMap::new(), search: SearchLimits::default(), agent_ms: 60_000 }
-    }
 }
 
 /// An agent that is ready to play.
@@ -66,7 +62,7 @@ pub struct Opponent {
 pub struct Pace(AtomicU64);
 
 impl Pace {
-    /// An agent is quick if it answers within so many nanoseconds.
+    /// An agent that answers within this many nanoseconds is quick.
     const QUICK_NS: u64 = 20_000;
 
     /// Whether the next answer should take no time worth mentioning.
@@ -74,8 +70,8 @@ impl Pace {
         self.0.load(Ordering::Relaxed) <= Self::QUICK_NS
     }
 
-    /// An answer took so long. A slow one counts at once, quick ones only after a while: an agent need not think each
-    /// time.
+    /// Counts how long an answer took. A slow answer counts at once, quick ones only after a while: an agent need not
+    /// think each time.
     pub fn measure(&self, took: Duration) {
         let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         let before = self.0.load(Ordering::Relaxed);
@@ -91,6 +87,18 @@ impl Default for Pace {
     }
 }
 
+impl Default for Opponents {
+    /// The built-in agents, within the default limits.
+    fn default() -> Self {
+        Opponents {
+            agents: Roster::builtin().clone(),
+            named: BTreeMap::new(),
+            search: SearchLimits::default(),
+            agent_ms: 60_000,
+        }
+    }
+}
+
 impl Opponents {
     /// The agent that `text` means in `game`. `rated` matches take none that peeks.
     ///
@@ -100,8 +108,8 @@ impl Opponents {
     pub fn seat(&self, text: &str, game: &GameRef, rated: bool) -> Result<Opponent, Box<Refusal>> {
         let offered = self.named.get(text.trim());
         let written = offered.map_or(text, String::as_str);
-        let spec = AgentSpec::parse(written).map_err(|e| self.refused(written, e))?;
-        let resolved = spec.resolve(game).map_err(|e| self.refused(written, e))?;
+        let spec = self.agents.parse(written).map_err(|e| self.refused(written, e))?;
+        let resolved = self.agents.resolve(&spec, game).map_err(|e| self.refused(written, e))?;
         if offered.is_none() {
             // The rungs of a game's ladder are the house's own, engines among them.
             if resolved.class() != AgentClass::Builtin && spec.class() != AgentClass::Anchor {
@@ -113,7 +121,7 @@ impl Opponents {
             let message = "an agent that looks at hidden information cannot play a rated match";
             return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message).got(shortened(text))));
         }
-        let agent = spec.build(game).map_err(|e| self.refused(written, e))?;
+        let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
@@ -148,7 +156,7 @@ impl Opponents {
         refusal.path = None;
         let name = text.split_whitespace().next().unwrap_or_default();
         if let Some(Value::Array(allowed)) = refusal.allowed.as_deref_mut()
-            && Roster::builtin().get(name).is_none()
+            && self.agents.get(name).is_none()
         {
             allowed.extend(self.named.keys().map(|name| Value::from(name.as_str())));
         }

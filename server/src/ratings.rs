@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::Context as _;
 use ludex_referee::Verifier;
 use ludex_referee::read::read_lines;
-use ludex_referee::scale::{Options, rate};
+use ludex_referee::scale::{RatingOptions, rate};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -61,5 +61,5 @@ impl Ratings {
 fn table(lines: &str) -> Value {
     let found = read_lines("store", lines.as_bytes()).found;
     let (games, refused) = Verifier::new().verify_all(&found);
-    json!({ "ratings": rate(&games, &Options::default()), "records": games.len(), "refused": refused.len() })
+    json!({ "ratings": rate(&games, &RatingOptions::default()), "records": games.len(), "refused": refused.len() })
 }

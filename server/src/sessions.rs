@@ -24,7 +24,7 @@ use crate::store::{SessionRow, Unkept, text};
 /// Matches that are over and that a session can still be told about. Older ones are forgotten before their time.
 const ENDED: usize = 128;
 
-/// What is said to the task of a connection.
+/// What the task of a connection is told.
 pub(crate) enum Control {
     /// A newer connection takes the session: hand its work over and close with 4002.
     Take(oneshot::Sender<Box<Work>>),
@@ -34,7 +34,7 @@ pub(crate) enum Control {
     Close(Close),
 }
 
-/// What a session has beside its seats: held by the task of its connection, or by the session while there is none.
+/// What a session has beside its seats. The task of its connection holds it; between connections the session does.
 pub(crate) struct Work {
     pub replies: Replies,
     pub gym: Gym,
@@ -80,7 +80,7 @@ struct State {
     generation: u64,
     mailbox: Option<Mailbox>,
     seats: BTreeMap<String, (Handle, Seat)>,
-    /// Those of its matches that are over, oldest first.
+    /// The matches among them that are over, oldest first.
     ended: VecDeque<String>,
 }
 
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// A match with a seat of its is over. The oldest of many such matches is forgotten.
+    /// A match that it has a seat in is over. When there are many of these, the oldest one is forgotten.
     pub(crate) fn ended(&self, id: &str) {
         let mut s = self.state.lock();
         s.ended.push_back(id.to_owned());

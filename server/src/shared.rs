@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use ludex_protocol::Limits;
 
+use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::config::Config;
 use crate::gym::Means;
@@ -18,6 +19,7 @@ use crate::store::Store;
 /// One server.
 pub(crate) struct Shared {
     pub config: Config,
+    pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
     pub rates: Rates,
     pub means: Means,
@@ -32,11 +34,17 @@ impl Shared {
         let limits = Arc::new(config.limits.clone());
         let compute = Compute::new(config.workers)?;
         let opponents = Arc::new(config.opponents.clone());
-        let hub = HubConfig { limits: config.limits.clone(), opponents: config.opponents.clone() };
+        let catalogue = Arc::new(Catalogue::new(config.games.clone()));
+        let hub = HubConfig {
+            limits: config.limits.clone(),
+            catalogue: catalogue.clone(),
+            opponents: config.opponents.clone(),
+        };
         let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
         Ok(Shared {
             rates: Rates::new(limits.requests_per_s),
-            means: Means { compute, opponents, limits: limits.clone() },
+            means: Means { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
+            catalogue,
             hub,
             metrics,
             ratings: Ratings::default(),

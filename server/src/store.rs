@@ -155,8 +155,8 @@ impl Store {
         self.shared.jobs.send(Job { writes, done }).await.map_err(|_| StoreError::Closed)
     }
 
-    /// The next number of a counter, from 0, and the write that makes it the last of its kind. A number is never given
-    /// twice, also not after a crash, provided that nobody hears of it before that write is on the disk.
+    /// The next number of a counter, from 0, and the write that keeps it. If nobody hears of the number before that write
+    /// is on the disk, no number is given twice, even after a crash.
     ///
     /// # Errors
     /// [`StoreError::NotOwner`] beside a server.
@@ -169,7 +169,7 @@ impl Store {
         Ok((number, Write::Counter { key: counter.to_owned(), value: *next }))
     }
 
-    /// The next number of a counter, from 0, when it is on the disk: never given twice, also not after a crash.
+    /// The next number of a counter, from 0, when it is on the disk. No number is given twice, even after a crash.
     ///
     /// # Errors
     /// [`StoreError::NotOwner`] beside a server; those of [`write`](Self::write).
@@ -179,7 +179,7 @@ impl Store {
         Ok(number)
     }
 
-    /// 32 random bytes by name: drawn when first asked for, the same ever after.
+    /// 32 random bytes by name: drawn when first asked for, and the same ones later.
     ///
     /// # Errors
     /// Those of [`write`](Self::write); [`StoreError::Io`] when the system has no random numbers.
@@ -188,7 +188,7 @@ impl Store {
         let text = match self.meta(&key).await? {
             Some(text) => text,
             None => {
-                let fresh = crate::auth::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
+                let fresh = crate::random::random_bytes::<32>().map_err(|e| StoreError::io(self.path(), e))?;
                 self.write(vec![Write::MetaOnce { key: key.clone(), value: hex::encode(fresh) }]).await?;
                 let kept = self.meta(&key).await?;
                 kept.ok_or_else(|| StoreError::Conflict { message: format!("{key} was written and is not there") })?
@@ -283,7 +283,7 @@ mod tests {
         assert!(matches!(hole.await, Err(StoreError::Broken { .. })));
         assert!(matches!(store.flush().await, Err(StoreError::Full { .. })));
 
-        // What is small enough goes on, reading too.
+        // What is small enough is still kept, and reading works too.
         store.write(vec![act("m_2", 0, 10)]).await.unwrap();
         let running = store.running().await.unwrap();
         let kept: Vec<_> = running.iter().map(|kept| (kept.row.id.as_str(), kept.acts.len())).collect();

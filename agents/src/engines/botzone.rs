@@ -26,8 +26,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
-use ludex_protocol::Move;
-use ludex_protocol::Refusal;
+use ludex_protocol::{Move, Refusal};
 
 use super::program::{self, Patience, last_words};
 use crate::agent::{Agent, Answer};

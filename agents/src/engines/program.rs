@@ -1,7 +1,8 @@
 //! What the specs of all engines say about their program, how long it is waited for, and how its faults are reported.
 
-use ludex_protocol::Refusal;
 use std::time::{Duration, Instant};
+
+use ludex_protocol::Refusal;
 
 use crate::error::AgentError;
 use crate::process::{Allowance, Fault, Process, Program};

@@ -1,6 +1,8 @@
 //! Requests and answers on the wire: chat completions (OpenAI's, which most servers speak) and of Anthropic's
 //! messages.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -17,6 +19,16 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        })
+    }
 }
 
 /// A message of a conversation.

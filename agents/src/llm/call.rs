@@ -7,19 +7,21 @@ use ludex_env::{Ask, Stream};
 use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::answer::{self, Reading};
-use super::api::{CUT, Message, REFUSED, Request, estimate};
+use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
 use super::endpoint::{Failure, Sent};
 use super::model::Llm;
 use super::position;
 use super::prompts::{Task, Wants};
 use super::settings::Format;
-
 use crate::error::AgentError;
 
-/// A call as the journal keeps it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A call as the journal keeps it, and as it is read from a run. Fields that are missing get their defaults, so that calls
+/// of other versions can be read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Call {
     /// What it was for: `move`, `sample`, `thought`, `vote`, `draft`, `critique`, `refine`, `emotion` or `probe`.
     pub purpose: String,
@@ -34,18 +36,34 @@ pub struct Call {
     /// Tokens read and written, by the endpoint's own count.
     pub tokens: Tokens,
     /// Whether the tokens are estimated as a quarter of the characters, because the endpoint did not count them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
     /// Milliseconds that the answered call took.
     pub ms: u64,
     /// How many calls failed before it.
     pub retries: u64,
-    /// What it cost; absent where no price is known.
+    /// What it cost in US dollars; absent where no price is known.
     pub usd: Option<f64>,
     /// What the answer was: `ok`, `unparsed`, `illegal`, `empty`, `refused`, `truncated`.
     pub verdict: String,
     /// The move read, or the choice voted for, or the emotion's letter.
     pub read: Option<String>,
+    /// Fields that this version does not know.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Call {
+    /// All messages of one role, with an empty line between them.
+    pub fn said(&self, role: Role) -> String {
+        let of_role = self.messages.iter().filter(|m| m.role == role);
+        of_role.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What the model thought before it answered, if the call has it.
+    pub fn reasoning(&self) -> Option<&str> {
+        self.more.get("reasoning").and_then(Value::as_str)
+    }
 }
 
 /// An answer with a move in it, or without.
@@ -241,8 +259,7 @@ impl Llm {
             ms,
             retries,
             usd: settings.usd(input, out),
-            verdict: String::new(),
-            read: None,
+            ..Call::default()
         }
     }
 }

@@ -13,7 +13,6 @@ use ureq::{Body, Timeout};
 use super::api::{Reply, Request};
 use super::gate::Gate;
 use super::settings::{Settings, is_local};
-
 use crate::error::AgentError;
 
 /// Connections are kept and shared by all agents.

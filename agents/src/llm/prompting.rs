@@ -9,7 +9,6 @@ mod tot;
 use super::call::{Asking, Said};
 use super::prompts::Task;
 use super::settings::{Method, Wording};
-
 use crate::error::AgentError;
 
 /// The answer that a method comes to.

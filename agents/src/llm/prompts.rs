@@ -14,7 +14,6 @@ use super::api::{Message, Role};
 use super::page::Page;
 use super::position;
 use super::settings::Wording;
-
 use crate::error::AgentError;
 use crate::refusal::bad_value;
 

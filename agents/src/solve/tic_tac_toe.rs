@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use ludex_env::{Action, Ask, DynState, GameRef, Turn};
 
 use super::solution::{Solution, Solved};
-
 use crate::error::AgentError;
 
 pub(super) const GAME: &str = "tic_tac_toe";

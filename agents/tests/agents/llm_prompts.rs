@@ -1,8 +1,8 @@
 //! What `llm` agents say, without an endpoint: every game under every method, complete, and with nothing that the seat may
 //! not know.
 
+use ludex_agents::AgentSpec;
 use ludex_agents::llm::{Message, Role, calls_per_move, prompt_digest, render, typical_out_tokens};
-use ludex_agents::{AgentSpec, ErrorKind};
 use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
 

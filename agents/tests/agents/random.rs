@@ -1,6 +1,6 @@
 //! The random agent, and how seeds and keys make its moves.
 
-use ludex_agents::{Agent, InProcess, Move, build};
+use ludex_agents::{Agent, InProcess, build};
 use ludex_env::draw::key;
 use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, Policy, Viewer, load};

@@ -150,14 +150,14 @@ fn a_wrapper_passes_on_what_it_does_not_change() {
 
 #[test]
 fn a_host_adds_agents_of_its_own() {
-    let mine = AgentEntry::new("mine", "somebody else's", |spec, _| {
+    const MINE: AgentEntry = AgentEntry::new("mine", "somebody else's", |spec, _| {
         let plies = spec.int("plies").unwrap_or(0);
         Ok(Arc::new(wrap(Arc::new(Random), move |agent, ask, deadline| {
             Ok(agent.act(ask, deadline)?.note("plies", plies))
         })))
     })
     .args(&[ArgDef::new("plies", ArgKind::Int { min: 1, max: 9 }, "how far").default("3")]);
-    let (g, roster) = (game("tic_tac_toe"), Roster::builtin().with(mine));
+    let (g, roster) = (game("tic_tac_toe"), Roster::builtin().with(MINE));
     assert_eq!(roster.iter().count(), Roster::builtin().iter().count() + 1);
     assert_eq!(roster.parse("mine plies=3 seed=1").unwrap().to_string(), "mine seed=1");
     let answer = ask(&*roster.build("mine plies=4", &g).unwrap(), &*g.start(), 0, 7).unwrap();

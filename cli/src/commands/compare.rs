@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
 use ludex_referee::Verified;
-use ludex_referee::compare::{Comparison, Difference, Row, Side, compare};
+use ludex_referee::compare::{Comparison, ComparisonRow, Difference, Side, compare};
 use ludex_referee::read::Lines;
 use serde_json::json;
 
 use super::print::{self, number};
 use super::records;
-use ludex_play::archive::{Archive, Place};
+use ludex_play::runs::archive::Archive;
 
 /// What `ludex compare` takes.
 #[derive(clap::Args)]
@@ -111,8 +111,8 @@ fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&recor
         if met || !game.reason().counts() {
             return None;
         }
-        let place = Place::parse(&run.about.run, &record.header.episode);
-        side(game, place.map(|place| place.part).unwrap_or_default(), name)
+        let place = run.place_of(&record.header.episode);
+        side(game, place.map(|found| found.place.part).unwrap_or_default(), name)
     };
     good.iter().filter_map(side_of).collect()
 }
@@ -202,7 +202,7 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &ComparisonRow) -> Vec<String> {
     let dash = || "-".to_owned();
     let mut out = vec![row.game.clone(), row.pairs.to_string(), row.blocks.to_string()];
     out.extend([0, 1].map(|k| row.scores.map_or_else(dash, |s| number(s[k], 3))));

@@ -9,7 +9,7 @@ use ludex_agents::AgentSpec;
 use ludex_client::protocol::client::{Join, MatchView};
 use ludex_client::{Client, Options, Player};
 use ludex_protocol::record::{Clock, Illegal};
-use ludex_referee::report::{About, Report};
+use ludex_referee::report::{Report, ReportAbout};
 use ludex_referee::{digest, scale};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
@@ -127,12 +127,12 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     println!("{} records verified, {} refused.", good.len(), refused.len());
     anyhow::ensure!(refused.is_empty(), "a record did not verify: {}", refused[0]);
     anyhow::ensure!(good.len() == total, "{} of {total} matches have a record", good.len());
-    let about = About {
+    let about = ReportAbout {
         title: "Ludex demo".into(),
         command: format!("ludex demo --pairs {}", args.pairs),
         secret: Some(hex::encode(secret)),
     };
-    let report = hub.compute.run(move || Report::build(&good, refused, scale::Options::default(), about)).await?;
+    let report = hub.compute.run(move || Report::build(&good, refused, scale::RatingOptions::default(), about)).await?;
     for scale in &report.scales {
         println!();
         rate::show(&mut std::io::stdout().lock(), scale)?;

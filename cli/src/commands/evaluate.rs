@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use ludex_referee::Report;
-use ludex_referee::report::About;
-use ludex_referee::scale::Options;
+use ludex_referee::report::ReportAbout;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use serde_json::json;
@@ -129,12 +129,12 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 fn tell(args: &Args, plan: &Plan, played: &Played, findings: &Findings) -> anyhow::Result<()> {
     let Findings { games, rows, groups } = findings;
     let folder = played.folder.path();
-    let about = About {
+    let about = ReportAbout {
         title: format!("{}: {}", plan.suite.title, args.agents.join(", ")),
         command: format!("ludex report {}", folder.join("episodes.jsonl").display()),
         secret: args.secret.clone(),
     };
-    let report = Report::build(games, Vec::new(), Options::default(), about);
+    let report = Report::build(games, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, folder).unwrap_or_else(|e| {
         eprintln!("ludex: {e:#}");
         Vec::new()

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::{print, records};
-use ludex_play::tables::rows::parts_line;
+use ludex_play::tables::record::parts_line;
 
 /// What `ludex export` takes.
 #[derive(clap::Args)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::print::{self, number, points};
-use ludex_server::catalogue;
+use ludex_server::catalogue::Catalogue;
 
 /// What `ludex games` takes.
 #[derive(clap::Args)]
@@ -25,7 +25,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let Some(text) = &args.game else {
-        return if args.json { Ok(print::json(&json!({ "games": catalogue::entries() }))?) } else { Ok(list()?) };
+        return if args.json {
+            Ok(print::json(&json!({ "games": Catalogue::default().entries() }))?)
+        } else {
+            Ok(list()?)
+        };
     };
     let game = ludex_env::load(text)?;
     if args.json {
@@ -42,7 +46,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 fn list() -> io::Result<()> {
     let mut rows = vec![["game", "seats", "dynamics", "chance", "information", "presets"].map(str::to_owned).to_vec()];
-    rows.extend(catalogue::entries().iter().map(|e| {
+    rows.extend(Catalogue::default().entries().iter().map(|e| {
         let [least, most] = e.players;
         vec![
             e.game.clone(),

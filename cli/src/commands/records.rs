@@ -11,11 +11,11 @@ use ludex_env::GameRef;
 use ludex_protocol::record::Parts;
 use ludex_protocol::spec::Params;
 use ludex_referee::read::{Found, Lines, RawLine, Refused, Source, raw_lines, read_file, read_lines};
-use ludex_referee::scale::Options;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::{GameResult, Verified, Verifier};
 
 use super::print;
-use ludex_play::archive::Archive;
+use ludex_play::runs::archive::Archive;
 use ludex_server::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.
@@ -272,7 +272,7 @@ pub(super) struct Rated {
 }
 
 impl Rated {
-    pub(super) fn options(&self) -> anyhow::Result<Options> {
+    pub(super) fn options(&self) -> anyhow::Result<RatingOptions> {
         let anchor = |text: &String| {
             // Names may hold `=`: mcts sims=100.
             let pair =
@@ -283,11 +283,15 @@ impl Rated {
             }
         };
         let fixed = self.anchors.iter().map(anchor).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
-        Ok(Options { fixed: (!fixed.is_empty()).then_some(fixed), unrated: self.unrated, ..Options::default() })
+        Ok(RatingOptions {
+            fixed: (!fixed.is_empty()).then_some(fixed),
+            unrated: self.unrated,
+            ..RatingOptions::default()
+        })
     }
 
     /// The results of the true records, and what was refused; an error if nothing counts.
-    pub(super) fn read(&self, from: &From, options: &Options) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
+    pub(super) fn read(&self, from: &From, options: &RatingOptions) -> anyhow::Result<(Vec<GameResult>, Vec<Refused>)> {
         let which = Which::parse(self.game.as_deref())?;
         let mut good = Vec::new();
         let refused = from.verify(which.as_ref(), |result| good.push(result))?;
@@ -295,7 +299,7 @@ impl Rated {
         let counting = good.iter().filter(|g| options.discards(*g).is_none()).count();
         if counting == 0 {
             let of = self.game.as_ref().map(|g| format!(" of {g}")).unwrap_or_default();
-            let all = Options { unrated: true, ..options.clone() };
+            let all = RatingOptions { unrated: true, ..options.clone() };
             let unrated = good.iter().filter(|g| all.discards(*g).is_none()).count();
             match (unrated, refused.len()) {
                 (0, 0) => anyhow::bail!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use ludex_referee::Report;
-use ludex_referee::report::About;
+use ludex_referee::report::ReportAbout;
 use serde_json::json;
 
 use super::{print, records};
@@ -32,7 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.rated.options()?;
     let (good, refused) = args.rated.read(&args.from, &options)?;
-    let about = About { title: args.title.clone(), command: command(&args), secret: None };
+    let about = ReportAbout { title: args.title.clone(), command: command(&args), secret: None };
     let files = write(&Report::build(&good, refused, options, about), &args.out)?;
     if args.json {
         return Ok(print::json(&json!({ "files": files }))?);

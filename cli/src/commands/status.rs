@@ -7,8 +7,9 @@ use serde_json::json;
 
 use super::evaluate::{costs, show};
 use super::{print, tournament};
-use ludex_play::archive::Archive;
+use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::Look;
+use ludex_play::runs::lines::LogLine;
 use ludex_play::runs::play::results;
 use ludex_play::runs::settings::Kind;
 use ludex_play::runs::summary::{counting, rows, verified};
@@ -38,7 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
     let run = &look.settings.run;
     let rows = rows(run, &plan, &done, &verified(counting(run, &done, records))?);
-    let last = look.log.last();
+    let last = look.past.log.last();
     let state = if look.playing {
         "playing"
     } else if due == 0 {
@@ -62,9 +63,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         print::count(records.len(), "match", "matches"),
         costs(&look.past.usage)
     )?;
-    if let Some(what) = last.and_then(|l| l["what"].as_str()) {
-        let why = last.and_then(|l| l["why"].as_str()).map_or_else(String::new, |why| format!(": {why}"));
-        let at = last.and_then(|l| l["at"].as_str()).unwrap_or_default();
+    if let Some(LogLine { what, at, why, .. }) = last {
+        let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
         writeln!(out, "last: {what} at {at}{why}")?;
     }
     Ok(())

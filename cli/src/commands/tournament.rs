@@ -9,8 +9,8 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use ludex_env::load;
 use ludex_referee::Report;
-use ludex_referee::report::About;
-use ludex_referee::scale::Options;
+use ludex_referee::report::ReportAbout;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::Format;
 use serde_json::json;
@@ -129,12 +129,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let played = ready.play(|done| bar.set_position(done as u64))?;
     bar.finish_and_clear();
     let (path, terms) = (&ready.contest.path, &ready.contest.terms);
-    let about = About {
+    let about = ReportAbout {
         title: format!("{}: {} of {entrants}", game.spec().title, name_of(args.format)),
         command: format!("ludex report {}", path.join("episodes.jsonl").display()),
         secret: None,
     };
-    let report = Report::build(&verified(&played.records)?, Vec::new(), Options::default(), about);
+    let report = Report::build(&verified(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;
     let look = Look::at(path)?;
     let outcome = Outcome::of(&look, &ready.event, terms);

@@ -13,7 +13,8 @@ use ludex_protocol::record::{AgentKind, Outcome, Record};
 use ludex_referee::Verifier;
 
 use super::{print, records};
-use ludex_play::archive::{Archive, episode_of};
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::episode::episode_of;
 use ludex_play::runs::settings::Kind;
 use ludex_play::transcript::{Transcript, transcript};
 

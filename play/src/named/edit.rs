@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::runs::folder::write_whole;
+use crate::files::write_whole;
 
 use super::{Entry, Measured, Source, fault_of_name, read};
 

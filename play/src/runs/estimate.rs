@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
-use ludex_env::{Ask, GameRef};
+use ludex_env::{Ask, GameRef, Games};
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -152,7 +152,7 @@ fn tried(
         .filter(|e| e.candidate && e.variant.is_none())
         .map(|e| (e.name.clone(), e.spec.clone()))
         .collect();
-    let small = Plan::new(suite, &own, 1.0)?;
+    let small = Plan::new(suite, &own, 1.0, &Games::builtin())?;
     let meters = small
         .parts
         .iter()

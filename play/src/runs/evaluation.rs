@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{AgentClass, AgentSpec, llm};
+use ludex_env::Games;
 use ludex_protocol::record::Record;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
@@ -82,9 +83,10 @@ impl<'a> Evaluation<'a> {
     /// A suite or an agent that does not exist or cannot play.
     pub fn new(request: Request<'a>) -> anyhow::Result<Self> {
         let text = suite_text(request.suite)?;
-        let suite = Suite::parse(&text).with_context(|| format!("the suite {} cannot be used", request.suite))?;
+        let suite = Suite::parse(&text, &Games::builtin())
+            .with_context(|| format!("the suite {} cannot be used", request.suite))?;
         let (candidates, known) = candidates(request.agents, request.data)?;
-        let plan = Plan::new(suite, &candidates, request.scale)?;
+        let plan = Plan::new(suite, &candidates, request.scale, &Games::builtin())?;
         let seeds = request.secret.map_or(RunSeeds::Open(plan.suite.seed), |text| RunSeeds::Secret(text.to_owned()));
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -145,9 +147,9 @@ impl Played {
 
     /// Why the last match failed that the infrastructure spoiled, by the log.
     pub fn last_failure(&self) -> String {
-        let log = Look::at(self.folder.path()).map(|look| look.log).unwrap_or_default();
-        let spoiled = log.iter().rev().filter(|line| matches!(line["what"].as_str(), Some("discarded" | "failed")));
-        spoiled.filter_map(|line| line["why"].as_str()).next().unwrap_or("log.jsonl says why").to_owned()
+        let log = Look::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
+        let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
+        spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("log.jsonl says why").to_owned()
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use anyhow::Context as _;
 use ludex_protocol::record::{Reason, Record};
 use ludex_referee::outcome::is_forfeit;
-use ludex_referee::rating::Played;
+use ludex_referee::rating::PlayedGame;
 use ludex_referee::suite::Policy;
 use ludex_referee::suite::plan::{self, Block, Done, Due, Place, key};
-use ludex_referee::tournament::{Finished, Format, Results, Settings, Tournament};
+use ludex_referee::tournament::{FinishedBlock, Format, Tournament, TournamentResults, TournamentSettings};
 use serde::{Deserialize, Serialize};
 
 use super::Schedule;
-use super::play::key_of;
+use super::episode::key_of;
 
 /// What stands for the name of the suite, e.g. where seeds are drawn.
 pub const NAME: &str = "tournament";
@@ -76,7 +76,8 @@ impl Event {
     /// Terms that make no tournament.
     pub fn new(run: &str, terms: &Terms, names: &[String], seats: usize) -> anyhow::Result<Self> {
         let Terms { blocks, seed, strikes, format, .. } = *terms;
-        let tournament = Tournament::new(Settings { entrants: names.len(), seats, format, blocks, seed, strikes })?;
+        let tournament =
+            Tournament::new(TournamentSettings { entrants: names.len(), seats, format, blocks, seed, strikes })?;
         let entrants: HashMap<String, usize> = names.iter().cloned().zip(0..).collect();
         let index = |(name, why): (&String, &String)| Some((*entrants.get(name)?, why.clone()));
         let left_out = terms.left_out.iter().filter_map(index).collect();
@@ -84,11 +85,11 @@ impl Event {
     }
 
     /// What was played, as the tournament counts it; `done` is what the records come to, match by match.
-    pub fn results(&self, done: &plan::Results, records: &[Record]) -> Results {
-        let mut results = Results::default();
+    pub fn results(&self, done: &plan::Results, records: &[Record]) -> TournamentResults {
+        let mut results = TournamentResults::default();
         self.left_out.iter().for_each(|(&entrant, why)| results.leave_out(entrant, why.clone()));
         // Each block with the matches of it that are over: one that was played again has two records.
-        let mut blocks: BTreeMap<(u64, Vec<usize>), (Finished, BTreeSet<usize>)> = BTreeMap::new();
+        let mut blocks: BTreeMap<(u64, Vec<usize>), (FinishedBlock, BTreeSet<usize>)> = BTreeMap::new();
         for record in records {
             let Some((name, pairing, index, turn)) = self.place(record) else { continue };
             if !done.contains_key(name) {
@@ -103,7 +104,7 @@ impl Event {
         }
         let all = self.tournament.matches_of_block() as usize;
         for ((index, pairing), (finished, _)) in blocks.into_iter().filter(|(_, (_, over))| over.len() >= all) {
-            results.add(Finished { pairing, index, ..finished });
+            results.add(FinishedBlock { pairing, index, ..finished });
         }
         results
     }
@@ -116,13 +117,13 @@ impl Event {
     }
 
     /// The plain result of a match that counts.
-    fn played(&self, record: &Record) -> Option<Played> {
+    fn played(&self, record: &Record) -> Option<PlayedGame> {
         let reason = record.footer.reason.filter(|reason| reason.counts())?;
         let seats: Option<Vec<usize>> =
             record.header.seats.iter().map(|seat| self.entrants.get(&seat.name).copied()).collect();
         let forfeit = record.footer.at_fault.filter(|_| is_forfeit(reason)).map(|seat| seat as usize);
         let scores = record.footer.returns.clone();
-        Some(Played { seats: seats?, scores, forfeit, ..Played::default() })
+        Some(PlayedGame { seats: seats?, scores, forfeit, ..PlayedGame::default() })
     }
 }
 
@@ -141,7 +142,7 @@ fn read_key(key: &str) -> Option<(Vec<usize>, u64, usize)> {
 impl Schedule for Event {
     fn next(&self, done: &plan::Results, records: &[Record]) -> Vec<Block> {
         let due = self.tournament.next(&self.results(done, records));
-        let block = |block: ludex_referee::tournament::Block| {
+        let block = |block: ludex_referee::tournament::TournamentBlock| {
             let is_due = |turn| !done.contains_key(&key(PART, &block.pairing, block.index, turn));
             let matches = block.tables.into_iter().enumerate().filter(|(turn, _)| is_due(*turn));
             let matches = matches.map(|(turn, seats)| Due { turn, seats }).collect();
@@ -153,7 +154,7 @@ impl Schedule for Event {
     fn judge(&self, _: usize, _: usize, record: &Record) -> Done {
         let Some(played) = self.played(record) else { return Done::Discarded };
         let first = self.place(record).and_then(|(_, pairing, ..)| pairing.first().copied());
-        let finished = Finished { matches: vec![played], ..Finished::default() };
+        let finished = FinishedBlock { matches: vec![played], ..FinishedBlock::default() };
         Done::Points(first.map_or(0.0, |entrant| finished.points(entrant)))
     }
 

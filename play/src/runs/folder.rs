@@ -12,30 +12,19 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context as _, bail};
 use ludex_env::Journal;
 use ludex_protocol::record::Record;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
+use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, RUN, SUITE};
 use super::settings::Settings;
 use super::usage::Usage;
-use crate::archive::{CALLS, EPISODES, LOG, RUN, SUITE, whole_lines};
+use crate::files::write_whole;
 use crate::local::Journals;
 
 /// The folder of a run by its name: `DATA/runs/NAME`.
 pub fn path_of(data: &Path, run: &str) -> PathBuf {
     data.join("runs").join(run)
-}
-
-/// A line of `calls.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CallLine {
-    /// The episode's name.
-    pub episode: String,
-    /// The seat that called.
-    pub seat: usize,
-    /// The agent's own name of the call: turn, attempt, step.
-    pub key: String,
-    /// The call.
-    pub call: Value,
 }
 
 /// The calls of a match that was interrupted, by seat and the agent's own name of the call.
@@ -50,21 +39,23 @@ pub struct Past {
     pub usage: Usage,
     /// Calls of episodes that have no record: of matches that were interrupted.
     pub open: HashMap<String, Calls>,
+    /// Its log.
+    pub log: Vec<LogLine>,
 }
 
 impl Past {
-    /// What is in the files of a run; whoever goes on with it cuts away what a kill left behind.
+    /// Reads the files of a run. With `cut`, the remains of a line that a killed process left are cut away.
     ///
     /// # Errors
     /// A file that cannot be read, or is damaged before its end.
     fn read(path: &Path, cut: bool) -> anyhow::Result<Past> {
-        let records = lines::<Record>(&path.join(EPISODES), cut)?;
+        let records = rows::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
-        let mut past = Past::default();
-        for line in lines::<CallLine>(&path.join(CALLS), cut)? {
-            past.usage.add(&line.call);
-            if !done.contains(line.episode.as_str()) {
-                past.open.entry(line.episode).or_default().insert((line.seat, line.key), line.call);
+        let mut past = Past { log: rows(&path.join(LOG), cut)?, ..Past::default() };
+        for CallLine { episode, seat, key, call, .. } in rows(&path.join(CALLS), cut)? {
+            past.usage.add(&call);
+            if !done.contains(episode.as_str()) {
+                past.open.entry(episode).or_default().insert((seat, key.to_string()), serde_json::to_value(call)?);
             }
         }
         drop(done);
@@ -83,8 +74,6 @@ pub struct Look {
     pub past: Past,
     /// Whether somebody is playing it.
     pub playing: bool,
-    /// Its log, line by line.
-    pub log: Vec<Value>,
 }
 
 impl Look {
@@ -101,7 +90,7 @@ impl Look {
         // The lock is given back at once: whoever looks must not keep anybody from playing.
         let busy = |lock: File| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock));
         let playing = lock.is_ok_and(busy);
-        Ok(Look { settings, suite, past, playing, log: lines(&path.join(LOG), false)? })
+        Ok(Look { settings, suite, past, playing })
     }
 }
 
@@ -151,7 +140,6 @@ impl Folder {
             begin(&path, settings, suite).with_context(failed)?;
         }
         let past = Past::read(&path, true)?;
-        lines::<Value>(&path.join(LOG), true)?;
         let append =
             |name: &str| OpenOptions::new().create(true).append(true).open(path.join(name)).with_context(failed);
         let folder = Folder {
@@ -198,19 +186,26 @@ impl Folder {
     /// # Errors
     /// When it cannot be written.
     pub fn log(&self, what: &str, episode: Option<&str>, why: Option<&str>) -> anyhow::Result<()> {
-        let mut line = json!({ "at": crate::time::now_text(), "what": what });
-        episode.into_iter().for_each(|episode| line["episode"] = episode.into());
-        why.into_iter().for_each(|why| line["why"] = why.into());
-        let mut file = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut file, &line.to_string()).with_context(|| self.cannot(LOG))
+        let line = LogLine {
+            at: crate::time::now_text(),
+            what: what.to_owned(),
+            episode: episode.map(str::to_owned),
+            why: why.map(str::to_owned),
+            more: Map::new(),
+        };
+        self.append(&self.log, LOG, &line)
     }
 
-    fn call(&self, line: &CallLine) -> Result<(), String> {
-        let text = serde_json::to_string(line).map_err(|e| e.to_string())?;
-        let mut file = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        append(&mut file, &text).map_err(|e| format!("{}: {e}", self.cannot(CALLS)))?;
+    fn call(&self, line: &CallLine) -> anyhow::Result<()> {
+        self.append(&self.calls, CALLS, line)?;
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(&line.call);
         Ok(())
+    }
+
+    fn append(&self, file: &Mutex<File>, name: &str, line: &impl Serialize) -> anyhow::Result<()> {
+        let text = serde_json::to_string(line)?;
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        append(&mut file, &text).with_context(|| self.cannot(name))
     }
 
     fn cannot(&self, name: &str) -> String {
@@ -253,10 +248,10 @@ impl Journal for SeatJournal<'_> {
     }
 
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {
-        let line =
-            CallLine { episode: self.episode.clone(), seat: self.seat, key: key.to_owned(), call: entry.clone() };
-        self.folder.call(&line)?;
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(line.key, line.call);
+        let call = serde_json::from_value(entry.clone()).map_err(|e| e.to_string())?;
+        let line = CallLine { line: 0, episode: self.episode.clone(), seat: self.seat, key: key.parse()?, call };
+        self.folder.call(&line).map_err(|e| format!("{e:#}"))?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), entry.clone());
         Ok(())
     }
 }
@@ -279,15 +274,6 @@ pub fn read_settings(path: &Path) -> anyhow::Result<Settings> {
     serde_json::from_str(&text).with_context(|| format!("{} is damaged", file.display()))
 }
 
-/// A whole file, or none of it.
-pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let draft = folder.join(format!("{name}.draft"));
-    let mut file = File::create(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&draft, folder.join(name))
-}
-
 /// One write for one line, so that a kill leaves at most one line that is cut off.
 ///
 /// A line that does not fit on the disk is taken back, so that the next one does not stand behind half of it.
@@ -299,23 +285,21 @@ fn append(file: &mut File, line: &str) -> io::Result<()> {
     })
 }
 
-/// The whole lines of a file. What a kill left behind them is left out, and if the run goes on (`cut`) cut away.
-fn lines<T: for<'de> Deserialize<'de>>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
+/// The lines of a file that all have to be readable. A last line that is cut off is left out and, with `cut`, cut away.
+fn rows<T: DeserializeOwned>(path: &Path, cut: bool) -> anyhow::Result<Vec<T>> {
     let failed = || format!("{} cannot be read", path.display());
-    let mut bytes = match fs::read(path) {
+    let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(e).with_context(failed),
     };
-    let whole = whole_lines(&bytes);
-    if cut && whole < bytes.len() {
-        OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64)).with_context(failed)?;
+    let read = lines::read(&path.display().to_string(), &bytes, lines::json);
+    if cut && read.cut.is_some() {
+        let cut = |file: File| file.set_len(read.end as u64);
+        OpenOptions::new().write(true).open(path).and_then(cut).with_context(failed)?;
     }
-    // A kill may have cut a letter in two.
-    bytes.truncate(whole);
-    let text = String::from_utf8(bytes).with_context(failed)?;
-    let line = |(n, line): (usize, &str)| {
-        serde_json::from_str(line).with_context(|| format!("{}: line {} is damaged", path.display(), n + 1))
-    };
-    text.lines().enumerate().map(line).collect()
+    if let Some(why) = read.refused.first() {
+        bail!("{}: line {} is damaged: {}", path.display(), why.source.line, why.message);
+    }
+    Ok(read.rows)
 }

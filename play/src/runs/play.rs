@@ -14,6 +14,7 @@ use ludex_protocol::record::{Illegal, Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 
+use super::episode::{AGAIN, key_of, name_of};
 use super::folder::{Calls, Folder, Past};
 use super::usage::Usage;
 use super::{Schedule, Table};
@@ -22,9 +23,6 @@ use crate::machine::terms::Setup;
 
 /// How many matches may fail one after the other by the infrastructure before it is asked whether it is there.
 const STREAK: usize = 5;
-/// What marks the name of an episode that is played again.
-pub const AGAIN: &str = ".re";
-
 /// When a run stops before it is done. Every bound is looked at between blocks; `None` is no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
@@ -76,15 +74,6 @@ pub struct Play<'a> {
     pub wanted: &'a Wanted<'a>,
     /// Whether what the agents stand on is there at all: asked when matches fail one after the other.
     pub alive: &'a (dyn Fn() -> anyhow::Result<()> + Sync),
-}
-
-/// The part of an episode's name that names its match: without the run, and without the mark of a rematch.
-pub fn key_of<'e>(run: &str, episode: &'e str) -> Option<(&'e str, bool)> {
-    let key = episode.strip_prefix(run)?.strip_prefix('.')?;
-    Some(match key.strip_suffix(AGAIN) {
-        Some(key) => (key, true),
-        None => (key, false),
-    })
 }
 
 /// What the records of a run say is done, and which matches failed once and are to be played again.
@@ -266,8 +255,7 @@ impl Play<'_> {
             let Some(block) = next else { return };
             for due in &block.matches {
                 let key = key(&self.tables[block.part].id, &block.pairing, block.index, due.turn);
-                let again = if failed.contains_key(&key) { AGAIN } else { "" };
-                let episode = format!("{}.{key}{again}", self.folder.run());
+                let episode = name_of(self.folder.run(), &key, failed.contains_key(&key));
                 let before = open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
                 let begun = Instant::now();
                 let played = self.play(&block, due, &episode, before);

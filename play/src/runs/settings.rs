@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_agents::{AgentSpec, llm};
+use ludex_env::Games;
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Plan, seeds};
@@ -159,7 +160,8 @@ impl Settings {
     pub fn plan(&self, suite: &str) -> anyhow::Result<Plan> {
         let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
-        Ok(Plan::new(Suite::parse(suite)?, &candidates, self.scale)?)
+        let games = Games::builtin();
+        Ok(Plan::new(Suite::parse(suite, &games)?, &candidates, self.scale, &games)?)
     }
 
     /// What is not as it was when the run was begun: each setting by name, with both values.

@@ -6,14 +6,16 @@ use ludex_protocol::record::{Parts, Reason, Record};
 use ludex_referee::metric::{METRICS, Measure, Sample};
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
-use ludex_referee::scale::{Options, Scale, rate};
+use ludex_referee::scale::{RatingOptions, Scale, rate};
 use ludex_referee::suite::Part;
 use ludex_referee::suite::plan::{Done, Plan, Results};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::{Verified, Verifier};
 use serde::Serialize;
 
-use super::play::{key_of, results};
+use super::episode::key_of;
+use super::lines::EPISODES;
+use super::play::results;
 
 /// What a candidate did in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,7 +77,7 @@ pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r
 /// A record of the run that does not: a fault of the program, or somebody changed the file.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
     let verifier = Verifier::new();
-    let source = Source { file: "episodes.jsonl".into(), line: 0 };
+    let source = Source { file: EPISODES.into(), line: 0 };
     let check = |record: &Record| {
         let parts = Parts::parse(&record.to_line()?)?;
         verifier.verify(&parts, source.clone()).map_err(|fault| anyhow::anyhow!("{}: {fault}", record.header.episode))
@@ -85,7 +87,7 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
 
 /// The rows of a run, part by part.
 pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<Row> {
-    let scales = rate(games, &Options::default());
+    let scales = rate(games, &RatingOptions::default());
     let mut out = Vec::new();
     for part in &plan.parts {
         let string = &part.game.spec().string;
@@ -194,7 +196,7 @@ fn rating(scale: &Scale, name: &str) -> Option<Interval> {
 /// As [`verified`].
 pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<HashMap<(usize, usize), f64>> {
     let (done, _) = results(run, plan, records);
-    let scales = rate(&verified(counting(run, &done, records))?, &Options::default());
+    let scales = rate(&verified(counting(run, &done, records))?, &RatingOptions::default());
     let mut out = HashMap::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let Some(scale) = scales.iter().find(|s| s.string == part.game.spec().string) else { continue };

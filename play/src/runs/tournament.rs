@@ -198,7 +198,7 @@ impl<'a> Contest<'a> {
 
     /// What a tournament among those who passed will take.
     fn estimate(&self, event: &Event, passed: &[Trial]) -> anyhow::Result<Estimate> {
-        let settings = tournament::Settings { entrants: passed.len(), ..event.tournament.settings().clone() };
+        let settings = tournament::TournamentSettings { entrants: passed.len(), ..event.tournament.settings().clone() };
         let left_out = self.terms.left_out.len();
         let tournament = tournament::Tournament::new(settings)
             .map_err(|e| anyhow::anyhow!("{left_out} of the entrants were left out, and the rest are too few: {e}"))?;

@@ -1,7 +1,7 @@
 //! What the calls of language models cost.
 
+use ludex_agents::llm::Call;
 use serde::Serialize;
-use serde_json::Value;
 
 /// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -21,18 +21,17 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds a call, an entry of `calls.jsonl`.
-    pub fn add(&mut self, call: &Value) {
-        let tokens = |name: &str| call["tokens"][name].as_u64().unwrap_or(0);
+    /// Adds a call.
+    pub fn add(&mut self, call: &Call) {
         self.calls += 1;
-        self.tokens_in += tokens("in");
-        self.tokens_out += tokens("out");
-        match call["usd"].as_f64() {
+        self.tokens_in += call.tokens.input;
+        self.tokens_out += call.tokens.out;
+        match call.usd {
             // In billionths, so that the sum does not depend on the order.
             Some(usd) => self.usd = ((self.usd * 1e9).round() + (usd * 1e9).round()) / 1e9,
             None => self.unpriced += 1,
         }
-        self.seconds += call["ms"].as_f64().unwrap_or(0.0) / 1e3;
+        self.seconds += call.ms as f64 / 1e3;
     }
 
     /// Tokens of both kinds.

@@ -2,11 +2,9 @@
 
 use std::fmt::Write as _;
 
-use sha2::{Digest as _, Sha256};
-
 use super::Column;
-use crate::archive::Archive;
-use crate::runs::settings::{Kind, RunSeeds, Settings};
+use crate::runs::archive::Archive;
+use crate::runs::describe::{LICENCE, about_run, facts, program, sha256};
 
 /// A file that a card describes.
 pub struct Described<'a> {
@@ -42,7 +40,7 @@ pub fn card(run: &Archive, command: &str, file: &Described) -> String {
         out,
         "The matches were played by {}; this file was made by {} with\n\n```sh\n{command}\n```\n\nRules and formats of the games: \
          `ludex games NAME --page`. Every match can be played again from its record: `ludex verify`.\n",
-        if run.about.ludex.is_empty() { "ludex" } else { &run.about.ludex },
+        program(&run.about),
         crate::PROGRAM
     );
     if !file.columns.is_empty() {
@@ -51,44 +49,5 @@ pub fn card(run: &Archive, command: &str, file: &Described) -> String {
             let _ = writeln!(out, "| `{}` | {} | {} |", column.name, column.kind.name(), column.about);
         }
     }
-    out + "\n## Licence\n\nNot stated yet: to be filled in by the owner of the run.\n"
-}
-
-/// The run in a table: agents, games with their rules, suite, seeds.
-pub fn about_run(about: &Settings) -> String {
-    let mut out = String::new();
-    let agents: Vec<String> = about.agents.iter().map(|a| format!("{} (`{}`)", line(&a.name), line(&a.spec))).collect();
-    let games: Vec<String> = about.games.iter().map(|(game, hash)| format!("`{game}` (rules hash `{hash}`)")).collect();
-    let seeds = match about.seeds {
-        RunSeeds::Open(open) => format!("open, from {open}"),
-        RunSeeds::Secret(_) => "from a secret that the run's settings tell".to_owned(),
-    };
-    let suite = format!("{}, version {} ({})", line(&about.suite.name), about.suite.version, about.suite.digest);
-    let kind = match about.kind {
-        Kind::Evaluate => "evaluation",
-        Kind::Tournament => "tournament",
-    };
-    let mut rows =
-        vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];
-    rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
-    rows.retain(|(_, value)| !value.is_empty());
-    facts(&mut out, &rows);
-    out
-}
-
-fn facts(out: &mut String, rows: &[(&str, String)]) {
-    out.push_str("| what | |\n|---|---|\n");
-    for (name, value) in rows {
-        let _ = writeln!(out, "| {name} | {value} |");
-    }
-}
-
-/// Text that stands in a cell.
-fn line(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
-/// The SHA-256 of some bytes, hex.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
+    out + LICENCE
 }

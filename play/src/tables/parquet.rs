@@ -12,7 +12,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
 
-use super::{Column, Kind, Table};
+use super::{Column, ColumnKind, TableRow, columns};
 
 /// Rows that are written together; readers hold as many at a time.
 const GROUP: usize = 10_000;
@@ -21,9 +21,10 @@ const GROUP: usize = 10_000;
 ///
 /// # Errors
 /// What cannot be written, and a value that is not of its column's kind.
-pub fn write(table: &Table, about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
-    let fields = table.columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder(table.what).with_fields(fields).build()?;
+pub fn write<R: TableRow>(rows: &[R], about: &[(&str, &str)], out: impl Write + Send) -> anyhow::Result<()> {
+    let columns = columns::<R>();
+    let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder(R::WHAT).with_fields(fields).build()?;
     let notes = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();
     let settings = WriterProperties::builder()
         .set_created_by(crate::PROGRAM.to_owned())
@@ -31,11 +32,12 @@ pub fn write(table: &Table, about: &[(&str, &str)], out: impl Write + Send) -> a
         .set_key_value_metadata(Some(notes))
         .build();
     let mut file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(settings))?;
-    for rows in table.rows.chunks(GROUP) {
+    for rows in rows.chunks(GROUP) {
+        let rows = rows.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>()?;
         let mut group = file.next_row_group()?;
-        for (k, column) in table.columns.iter().enumerate() {
+        for column in &columns {
             let mut writer = group.next_column()?.context("parquet wants fewer columns than it was given")?;
-            put(&mut writer, column, rows, k).with_context(|| format!("column {}", column.name))?;
+            put(&mut writer, column, &rows).with_context(|| format!("column {}", column.name))?;
             writer.close()?;
         }
         group.close()?;
@@ -46,36 +48,36 @@ pub fn write(table: &Table, about: &[(&str, &str)], out: impl Write + Send) -> a
 
 fn field(column: &Column) -> Result<Type, parquet::errors::ParquetError> {
     let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Int => (Physical::INT64, None),
-        Kind::Float => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
+        ColumnKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ColumnKind::Integer => (Physical::INT64, None),
+        ColumnKind::Number => (Physical::DOUBLE, None),
+        ColumnKind::Flag => (Physical::BOOLEAN, None),
     };
-    let builder = Type::primitive_type_builder(column.name, physical).with_repetition(Repetition::OPTIONAL);
+    let builder = Type::primitive_type_builder(&column.name, physical).with_repetition(Repetition::OPTIONAL);
     builder.with_logical_type(logical).build()
 }
 
-/// Writes column `k` of some rows.
-fn put(writer: &mut SerializedColumnWriter, column: &Column, rows: &[Vec<Value>], k: usize) -> anyhow::Result<()> {
-    let cells = || rows.iter().map(|row| &row[k]);
+/// Writes a column of some rows.
+fn put(writer: &mut SerializedColumnWriter, column: &Column, rows: &[Value]) -> anyhow::Result<()> {
+    let cells = || rows.iter().map(|row| &row[&column.name]);
     let levels: Vec<i16> = cells().map(|value| i16::from(!value.is_null())).collect();
-    let wrong = |value: &Value| format!("{value} is no {}", column.kind.name());
+    let wrong = |value: &Value| format!("{value} is not a value of the kind {}", column.kind.name());
     let there = || cells().filter(|value| !value.is_null());
     let written = match column.kind {
-        Kind::Text => {
+        ColumnKind::Text => {
             let text = |v: &Value| v.as_str().map(ByteArray::from).with_context(|| wrong(v));
             let values = there().map(text).collect::<anyhow::Result<Vec<_>>>()?;
             writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?
         }
-        Kind::Int => {
+        ColumnKind::Integer => {
             let values = there().map(|v| v.as_i64().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
             writer.typed::<Int64Type>().write_batch(&values, Some(&levels), None)?
         }
-        Kind::Float => {
+        ColumnKind::Number => {
             let values = there().map(|v| v.as_f64().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
             writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?
         }
-        Kind::Flag => {
+        ColumnKind::Flag => {
             let values = there().map(|v| v.as_bool().with_context(|| wrong(v))).collect::<anyhow::Result<Vec<_>>>()?;
             writer.typed::<BoolType>().write_batch(&values, Some(&levels), None)?
         }

@@ -26,7 +26,7 @@
 use ludex_env::Stream;
 use rayon::prelude::*;
 
-use super::Played;
+use super::PlayedGame;
 use super::table::Interval;
 
 /// Settings.
@@ -72,11 +72,11 @@ pub struct Ratings {
 
 /// Rates `players` by all games at once: the order of the games does not matter.
 ///
-/// Games of more than two seats count as the comparisons of [`Played::duels`].
+/// Games of more than two seats count as the comparisons of [`PlayedGame::duels`].
 ///
 /// # Panics
 /// If a game or a setting names a player outside `0..players`.
-pub fn anchored(players: usize, games: &[Played], settings: &Anchored) -> Ratings {
+pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ratings {
     let mut problem = Problem::new(players, games, &settings.fixed);
     problem.load(&vec![1; problem.units.len()], &|_| (0.5, 0.5));
     let nu = problem.best_nu();
@@ -157,7 +157,7 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(players: usize, games: &[Played], given: &[(usize, f64)]) -> Self {
+    fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> Self {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
             fixed[p] = Some(rating);

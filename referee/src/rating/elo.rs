@@ -1,6 +1,6 @@
 //! Sequential Elo: familiar, but it depends on the order of the games. Not the rating to quote.
 
-use super::Played;
+use super::PlayedGame;
 
 /// Settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub fn expected(ra: f64, rb: f64) -> f64 {
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
-pub fn elo(players: usize, games: &[Played], settings: Elo) -> Vec<f64> {
+pub fn elo(players: usize, games: &[PlayedGame], settings: Elo) -> Vec<f64> {
     let mut ratings = vec![settings.start; players];
     for game in games {
         let k = settings.k / (game.seats.len().max(2) - 1) as f64;
@@ -50,13 +50,13 @@ mod tests {
 
     #[test]
     fn first_win_moves_half_of_k() {
-        assert_eq!(elo(2, &[Played::two(0, 1, 1.0)], Elo::default()), [1516.0, 1484.0]);
-        assert_eq!(elo(2, &[Played::two(0, 1, 0.5)], Elo { start: 1000.0, k: 10.0 }), [1000.0, 1000.0]);
+        assert_eq!(elo(2, &[PlayedGame::two(0, 1, 1.0)], Elo::default()), [1516.0, 1484.0]);
+        assert_eq!(elo(2, &[PlayedGame::two(0, 1, 0.5)], Elo { start: 1000.0, k: 10.0 }), [1000.0, 1000.0]);
     }
 
     #[test]
     fn order_matters_and_points_are_kept() {
-        let games = [Played::two(0, 1, 1.0), Played::two(1, 0, 1.0)];
+        let games = [PlayedGame::two(0, 1, 1.0), PlayedGame::two(1, 0, 1.0)];
         let r = elo(2, &games, Elo::default());
         // After 1516/1484 the second player's expectation is 1 / (1 + 10^(32/400)) = 0.454078.
         assert!((r[1] - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3, "{r:?}");
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn three_seats_share_k() {
-        let game = Played { seats: vec![0, 1, 2], scores: vec![3.0, 2.0, 1.0], ..Played::default() };
+        let game = PlayedGame { seats: vec![0, 1, 2], scores: vec![3.0, 2.0, 1.0], ..PlayedGame::default() };
         assert_eq!(elo(3, &[game], Elo::default()), [1516.0, 1500.0, 1484.0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Played;
+use super::PlayedGame;
 
 /// Two-sided 95 % quantile of the normal distribution.
 pub const Z95: f64 = 1.959_963_984_540_054;
@@ -70,13 +70,13 @@ pub fn wilson(hits: f64, n: f64) -> Option<Interval> {
 /// `table[a][b]`: what player `a` did against player `b`.
 pub type Crosstable = Vec<Vec<Tally>>;
 
-/// The crosstable of all comparisons of seats ([`Played::duels`]).
+/// The crosstable of all comparisons of seats ([`PlayedGame::duels`]).
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
-pub fn crosstable(players: usize, games: &[Played]) -> Crosstable {
+pub fn crosstable(players: usize, games: &[PlayedGame]) -> Crosstable {
     let mut out = vec![vec![Tally::default(); players]; players];
-    for duel in games.iter().flat_map(Played::duels) {
+    for duel in games.iter().flat_map(PlayedGame::duels) {
         out[duel.a][duel.b].add(duel.score);
         out[duel.b][duel.a].add(1.0 - duel.score);
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn crosstable_is_seen_from_both_sides() {
-        let games = [Played::two(0, 1, 1.0), Played::two(1, 0, 0.5), Played::two(2, 0, 1.0)];
+        let games = [PlayedGame::two(0, 1, 1.0), PlayedGame::two(1, 0, 0.5), PlayedGame::two(2, 0, 1.0)];
         let t = crosstable(3, &games);
         assert_eq!(t[0][1], Tally { wins: 1, draws: 1, losses: 0 });
         assert_eq!(t[1][0], Tally { wins: 0, draws: 1, losses: 1 });

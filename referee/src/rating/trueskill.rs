@@ -4,7 +4,7 @@ use skillratings::MultiTeamOutcome;
 use skillratings::Outcomes;
 use skillratings::trueskill::{TrueSkillConfig, TrueSkillRating, trueskill as one_on_one, trueskill_multi_team};
 
-use super::Played;
+use super::PlayedGame;
 
 /// A skill: a normal distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Skill {
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
-pub fn trueskill(players: usize, games: &[Played]) -> Vec<Skill> {
+pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<Skill> {
     let config = TrueSkillConfig::new();
     let mut skills = vec![TrueSkillRating::new(); players];
     for game in games {
@@ -69,7 +69,7 @@ struct Team {
     score: f64,
 }
 
-fn teams(game: &Played) -> Vec<Team> {
+fn teams(game: &PlayedGame) -> Vec<Team> {
     let mut out: Vec<(usize, Team)> = Vec::new();
     for seat in 0..game.seats.len() {
         let id = game.teams.get(seat).copied().unwrap_or(seat);
@@ -98,18 +98,18 @@ mod tests {
 
     #[test]
     fn figures_of_the_python_package() {
-        let win = trueskill(2, &[Played::two(0, 1, 1.0)]);
+        let win = trueskill(2, &[PlayedGame::two(0, 1, 1.0)]);
         near(win[0].mu, 29.396);
         near(win[1].mu, 20.604);
         near(win[0].sigma, 7.171);
-        let draw = trueskill(2, &[Played::two(0, 1, 0.5)]);
+        let draw = trueskill(2, &[PlayedGame::two(0, 1, 0.5)]);
         near(draw[0].mu, 25.0);
         near(draw[1].sigma, 6.458);
     }
 
     #[test]
     fn a_free_for_all_ranks_by_score() {
-        let game = Played { seats: vec![0, 1, 2], scores: vec![1.0, 3.0, 2.0], ..Played::default() };
+        let game = PlayedGame { seats: vec![0, 1, 2], scores: vec![1.0, 3.0, 2.0], ..PlayedGame::default() };
         let s = trueskill(3, &[game]);
         assert!(s[1].mu > s[2].mu && s[2].mu > s[0].mu, "{s:?}");
         near(s[2].mu, 25.0);
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn four_against_one() {
-        let game = Played {
+        let game = PlayedGame {
             seats: vec![0, 1, 2, 3, 4],
             scores: vec![1.0, 1.0, 1.0, 1.0, -1.0],
             teams: vec![0, 0, 0, 0, 1],
-            ..Played::default()
+            ..PlayedGame::default()
         };
         let s = trueskill(5, &[game]);
         near(s[0].mu - 25.0, 25.0 - s[4].mu);
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn playing_oneself_teaches_nothing() {
-        let s = trueskill(1, &[Played::two(0, 0, 1.0)]);
+        let s = trueskill(1, &[PlayedGame::two(0, 0, 1.0)]);
         assert_eq!((s[0].mu, s[0].sigma), (25.0, 25.0 / 3.0));
     }
 }

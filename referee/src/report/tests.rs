@@ -21,8 +21,8 @@ fn sample() -> Report {
     break_off(&mut records[0], 1, Reason::NoShow, None);
     let source = Source { file: "bad.jsonl".into(), line: 3 };
     let refused = vec![Refused { source, episode: Some("m_x".into()), message: "events[2]: no".into() }];
-    let about = About { title: "A <test>".into(), command: "ludex report x.jsonl".into(), secret: None };
-    let options = Options { resamples: 100, ..Options::default() };
+    let about = ReportAbout { title: "A <test>".into(), command: "ludex report x.jsonl".into(), secret: None };
+    let options = RatingOptions { resamples: 100, ..RatingOptions::default() };
     Report::build(&verified(records), refused, options, about)
 }
 
@@ -118,7 +118,7 @@ fn discards_stand_by_agent() {
 
 #[test]
 fn an_empty_report_is_a_page_too() {
-    let report = Report::build::<GameResult>(&[], Vec::new(), Options::default(), About::default());
+    let report = Report::build::<GameResult>(&[], Vec::new(), RatingOptions::default(), ReportAbout::default());
     assert!(report.to_html().contains("nothing to rate"));
     assert_eq!((report.to_csv().lines().count(), report.period), (1, None));
 }
@@ -130,7 +130,8 @@ fn from_lines_to_the_report() {
     let text = [&good[0][..], &good[1], "{", &changed].join("\n");
     let mut lines = crate::read::read_lines("x.jsonl", text.as_bytes());
     lines.append(Lines::of_store("store", [parts(&play("tic_tac_toe", &["random", "a"], 9))]));
-    let report = Report::verify(lines, Options { resamples: 0, ..Options::default() }, About::default());
+    let report =
+        Report::verify(lines, RatingOptions { resamples: 0, ..RatingOptions::default() }, ReportAbout::default());
     let refused: Vec<String> = report.refused.iter().map(|r| r.source.to_string()).collect();
     assert_eq!((report.records, refused), (3, vec!["x.jsonl:3".to_owned(), "x.jsonl:4".to_owned()]));
     assert_eq!(report.scales[0].games, 3);

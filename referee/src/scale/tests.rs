@@ -31,8 +31,8 @@ fn pairs(game: &str, n: u64) -> Vec<Record> {
     out
 }
 
-fn quick() -> Options {
-    Options { resamples: 50, ..Options::default() }
+fn quick() -> RatingOptions {
+    RatingOptions { resamples: 50, ..RatingOptions::default() }
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn scales_are_never_mixed() {
     // Other parameters are another game, other constants another ladder.
     let other = verified(pairs("kuhn_poker(players=2)", 1));
     assert_eq!(rate(&other, &quick())[0].name, scales[0].name);
-    let constants = Options { fixed: Some(BTreeMap::from([("a".into(), 100.0)])), ..quick() };
+    let constants = RatingOptions { fixed: Some(BTreeMap::from([("a".into(), 100.0)])), ..quick() };
     let moved = &rate(&games, &constants)[0];
     assert_ne!(moved.name, scales[0].name);
     let best = moved.agents.iter().find(|r| r.name == "a").unwrap();
@@ -81,7 +81,7 @@ fn only_what_counts_is_rated() {
     let why: Vec<&str> = why.iter().map(|w| w.as_deref().unwrap_or("counts")).collect();
     assert_eq!(why, ["unrated", "peek", "no_show", "infra_error", "counts", "counts", "counts", "counts"]);
     assert_eq!(rate(&games, &quick())[0].games, 4);
-    assert_eq!(rate(&games, &Options { unrated: true, ..quick() })[0].games, 6);
+    assert_eq!(rate(&games, &RatingOptions { unrated: true, ..quick() })[0].games, 6);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ludex_env::GameRef;
+use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Outcome, Reason, Record};
 
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
@@ -135,7 +135,7 @@ impl Plan {
     ///
     /// # Errors
     /// A part that cannot be played by these candidates.
-    pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64) -> Result<Plan, SuiteError> {
+    pub fn new(suite: Suite, candidates: &[(String, String)], scale: f64, games: &Games) -> Result<Plan, SuiteError> {
         if candidates.is_empty() {
             return Err(SuiteError("no candidate to evaluate".into()));
         }
@@ -149,13 +149,14 @@ impl Plan {
             Plan { suite: suite.clone(), parts: Vec::new(), agents: candidates.iter().map(entrant).collect() };
         for (at, part) in suite.parts.into_iter().enumerate() {
             let id = part.id.clone();
-            plan.add(at, part, candidates.len(), scale).map_err(|why| SuiteError(format!("part {id:?}: {why}")))?;
+            plan.add(at, part, candidates.len(), scale, games)
+                .map_err(|why| SuiteError(format!("part {id:?}: {why}")))?;
         }
         Ok(plan)
     }
 
-    fn add(&mut self, at: usize, part: Part, candidates: usize, scale: f64) -> Result<(), String> {
-        let game = part.load()?;
+    fn add(&mut self, at: usize, part: Part, candidates: usize, scale: f64, games: &Games) -> Result<(), String> {
+        let game = part.load(games)?;
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
         let mut who: Vec<usize> = (0..candidates).collect();
         if !part.variants.is_empty() {

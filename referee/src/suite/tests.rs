@@ -1,13 +1,13 @@
 use super::*;
 
 #[test]
-fn the_suites_that_come_along_are_suites() {
+fn the_built_in_suites_are_suites() {
     for (name, text) in SUITES {
-        let suite = Suite::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let suite = Suite::parse(text, &Games::builtin()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(suite.name, *name);
         // What is written out is read back.
         let again = toml::to_string(&suite).unwrap();
-        assert_eq!(Suite::parse(&again).unwrap(), suite, "{again}");
+        assert_eq!(Suite::parse(&again, &Games::builtin()).unwrap(), suite, "{again}");
     }
     assert!(Suite::named("qick").unwrap_err().to_string().contains("did you mean quick?"));
 }
@@ -16,7 +16,7 @@ fn the_suites_that_come_along_are_suites() {
 #[test]
 fn the_reference_names_every_field() {
     let text = Suite::named("reference").unwrap();
-    let suite = Suite::parse(text).unwrap();
+    let suite = Suite::parse(text, &Games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let part = |k: usize| serde_json::to_value(&suite.parts[k]).unwrap();
     let fields = [
@@ -61,8 +61,8 @@ fn what_is_wrong_is_named() {
         ("schedule = \"climb\"", "schedule = \"clim\"", "clim"),
     ] {
         assert!(text.contains(from), "{from}");
-        let error = Suite::parse(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        let error = Suite::parse(&text.replacen(from, to, 1), &Games::builtin()).unwrap_err().to_string();
         assert!(error.contains(why), "{to}: {error}");
     }
-    assert!(Suite::parse("name = 3").unwrap_err().to_string().contains("line 1"));
+    assert!(Suite::parse("name = 3", &Games::builtin()).unwrap_err().to_string().contains("line 1"));
 }

@@ -3,19 +3,19 @@
 //! A newcomer does not wait longer than it must: the places below an entrant that is still climbing are settled, and
 //! the next may begin to climb there. The result is the same as if each had waited for the one before.
 
-use super::{Block, Finished, Results, Tournament};
+use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
 /// The state of a ladder.
 pub(super) struct Course {
     /// The table, highest first; entrants that have not come in yet are missing.
     pub table: Vec<usize>,
     /// Every meeting that is over.
-    pub finished: Vec<Finished>,
+    pub finished: Vec<FinishedBlock>,
     /// Challenges that can be played now.
-    pub due: Vec<Block>,
+    pub due: Vec<TournamentBlock>,
 }
 
-pub(super) fn course(tournament: &Tournament, results: &Results) -> Course {
+pub(super) fn course(tournament: &Tournament, results: &TournamentResults) -> Course {
     let settings = tournament.settings();
     let out = tournament.out(results);
     let mut order: Vec<usize> = (0..settings.entrants).filter(|e| !out.contains_key(e)).collect();
@@ -34,8 +34,9 @@ pub(super) fn course(tournament: &Tournament, results: &Results) -> Course {
         while place > settled {
             let holder = course.table[place - 1];
             let blocks = challenge(settings.blocks, holder, newcomer);
-            let (done, due): (Vec<Block>, Vec<Block>) = blocks.partition(|block| results.of(block).is_some());
-            let done: Vec<Finished> = done.iter().filter_map(|block| results.of(block)).cloned().collect();
+            let (done, due): (Vec<TournamentBlock>, Vec<TournamentBlock>) =
+                blocks.partition(|block| results.of(block).is_some());
+            let done: Vec<FinishedBlock> = done.iter().filter_map(|block| results.of(block)).cloned().collect();
             if !due.is_empty() {
                 course.due.extend(due);
                 break;
@@ -59,8 +60,8 @@ pub(super) fn course(tournament: &Tournament, results: &Results) -> Course {
 }
 
 /// The blocks of a challenge; two entrants have at most one.
-fn challenge(blocks: u64, holder: usize, newcomer: usize) -> impl Iterator<Item = Block> {
+fn challenge(blocks: u64, holder: usize, newcomer: usize) -> impl Iterator<Item = TournamentBlock> {
     let [low, high] = [holder.min(newcomer) as u64, holder.max(newcomer) as u64];
     let first = (high * (high - 1) / 2 + low) * blocks;
-    (first..first + blocks).map(move |index| Block::whole(vec![newcomer, holder], index))
+    (first..first + blocks).map(move |index| TournamentBlock::whole(vec![newcomer, holder], index))
 }

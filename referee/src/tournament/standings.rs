@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Finished, Format, Results, Tournament, ladder, swiss};
-use crate::rating::Played;
+use super::{FinishedBlock, Format, Tournament, TournamentResults, ladder, swiss};
+use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
 
 /// One line of the table.
@@ -34,7 +34,7 @@ pub struct Standing {
 
 /// What counts in the tournament's format.
 struct Counted<'a> {
-    finished: Vec<&'a Finished>,
+    finished: Vec<&'a FinishedBlock>,
     byes: Vec<u64>,
     /// Points of byes.
     given: Vec<f64>,
@@ -45,7 +45,7 @@ struct Counted<'a> {
 
 impl Tournament {
     /// The table now: best first, then those who are out.
-    pub fn standings(&self, results: &Results) -> Vec<Standing> {
+    pub fn standings(&self, results: &TournamentResults) -> Vec<Standing> {
         let out = self.out(results);
         let counted = self.counted(results, &out);
         let mut lines: Vec<Standing> = (0..self.settings.entrants)
@@ -92,7 +92,7 @@ impl Tournament {
         lines
     }
 
-    fn counted<'a>(&self, results: &'a Results, out: &BTreeMap<usize, String>) -> Counted<'a> {
+    fn counted<'a>(&self, results: &'a TournamentResults, out: &BTreeMap<usize, String>) -> Counted<'a> {
         let n = self.settings.entrants;
         let mut counted = Counted {
             finished: Vec::new(),
@@ -101,8 +101,9 @@ impl Tournament {
             walkovers: vec![0; n],
             places: None,
         };
-        let of_blocks = |blocks: &[super::Block]| blocks.iter().filter_map(|b| results.of(b)).collect::<Vec<_>>();
-        let of = |f: &Finished| results.finished.get(&(f.index, f.pairing.clone()));
+        let of_blocks =
+            |blocks: &[super::TournamentBlock]| blocks.iter().filter_map(|b| results.of(b)).collect::<Vec<_>>();
+        let of = |f: &FinishedBlock| results.finished.get(&(f.index, f.pairing.clone()));
         match self.settings.format {
             Format::RoundRobin | Format::DoubleRoundRobin => {
                 let all = self.everybody();
@@ -139,7 +140,7 @@ impl Tournament {
         match self.settings.format {
             Format::Ladder => None,
             Format::RoundRobin | Format::DoubleRoundRobin => {
-                let duels = met.flat_map(|f| &f.matches).flat_map(Played::duels);
+                let duels = met.flat_map(|f| &f.matches).flat_map(PlayedGame::duels);
                 let worth = duels.filter_map(|d| match entrant {
                     e if e == d.a => Some(d.score * points[d.b]),
                     e if e == d.b => Some((1.0 - d.score) * points[d.a]),
@@ -157,9 +158,9 @@ impl Tournament {
     }
 }
 
-fn tally<'a>(finished: impl Iterator<Item = &'a Finished>, entrant: usize) -> Tally {
+fn tally<'a>(finished: impl Iterator<Item = &'a FinishedBlock>, entrant: usize) -> Tally {
     let mut tally = Tally::default();
-    for duel in finished.flat_map(|f| &f.matches).flat_map(Played::duels) {
+    for duel in finished.flat_map(|f| &f.matches).flat_map(PlayedGame::duels) {
         if duel.a == entrant {
             tally.add(duel.score);
         } else if duel.b == entrant {
@@ -169,6 +170,6 @@ fn tally<'a>(finished: impl Iterator<Item = &'a Finished>, entrant: usize) -> Ta
     tally
 }
 
-fn failures(results: &Results, entrant: usize) -> u64 {
+fn failures(results: &TournamentResults, entrant: usize) -> u64 {
     results.finished.values().flat_map(|f| &f.failed).filter(|&&e| e == entrant).count() as u64
 }

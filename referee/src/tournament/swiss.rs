@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Block, Finished, Results, Tournament};
+use super::{FinishedBlock, Tournament, TournamentBlock, TournamentResults};
 
 /// Up to this many entrants are paired by trying everything.
 const FEW: usize = 10;
@@ -10,7 +10,7 @@ const FEW: usize = 10;
 /// A round that was paired.
 pub(super) struct Round {
     /// The meetings, highest first; each with its finished blocks.
-    pub meetings: Vec<([usize; 2], Vec<Finished>)>,
+    pub meetings: Vec<([usize; 2], Vec<FinishedBlock>)>,
     /// The entrant without an opponent.
     pub bye: Option<usize>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Course {
     /// Points of each entrant, with those of byes.
     pub points: Vec<f64>,
     /// The blocks that the last round still needs.
-    pub due: Vec<Block>,
+    pub due: Vec<TournamentBlock>,
 }
 
 /// Who has met, in the order of their first meeting.
@@ -38,7 +38,7 @@ impl Met {
     }
 }
 
-pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) -> Course {
+pub(super) fn course(tournament: &Tournament, rounds: u64, results: &TournamentResults) -> Course {
     let settings = tournament.settings();
     let n = settings.entrants;
     let mut met = Met::default();
@@ -67,7 +67,8 @@ pub(super) fn course(tournament: &Tournament, rounds: u64, results: &Results) ->
         let mut meetings = Vec::new();
         for (board, pair) in pairs.enumerate() {
             let numbers = first + board as u64 * settings.blocks..;
-            let blocks = numbers.take(settings.blocks as usize).map(|index| Block::whole(pair.to_vec(), index));
+            let blocks =
+                numbers.take(settings.blocks as usize).map(|index| TournamentBlock::whole(pair.to_vec(), index));
             let mut finished = Vec::new();
             for block in blocks {
                 match results.of(&block) {

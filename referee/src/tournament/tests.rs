@@ -4,8 +4,8 @@ use ludex_env::Stream;
 
 use super::*;
 
-fn settings(entrants: usize, format: Format) -> Settings {
-    Settings { entrants, seats: 2, format, blocks: 1, seed: 7, strikes: 0 }
+fn settings(entrants: usize, format: Format) -> TournamentSettings {
+    TournamentSettings { entrants, seats: 2, format, blocks: 1, seed: 7, strikes: 0 }
 }
 
 fn tournament(entrants: usize, format: Format) -> Tournament {
@@ -13,10 +13,11 @@ fn tournament(entrants: usize, format: Format) -> Tournament {
 }
 
 /// What comes of a block when `score` says what the first of two entrants gets against the second.
-fn finish(block: &Block, score: impl Fn(usize, usize) -> f64) -> Finished {
-    let played = |table: &Vec<usize>| Played { seats: table.clone(), ..Played::two(0, 1, score(table[0], table[1])) };
+fn finish(block: &TournamentBlock, score: impl Fn(usize, usize) -> f64) -> FinishedBlock {
+    let played =
+        |table: &Vec<usize>| PlayedGame { seats: table.clone(), ..PlayedGame::two(0, 1, score(table[0], table[1])) };
     let matches = block.tables.iter().map(played).collect();
-    Finished { pairing: block.pairing.clone(), index: block.index, matches, failed: Vec::new() }
+    FinishedBlock { pairing: block.pairing.clone(), index: block.index, matches, failed: Vec::new() }
 }
 
 /// The lower number wins.
@@ -34,8 +35,12 @@ fn drawn(seed: u64) -> impl Fn(usize, usize) -> f64 {
 }
 
 /// Plays it out, one block at a time: the first, or one that `pick` draws. Every block, in the order of play.
-fn play(t: &Tournament, score: impl Fn(usize, usize) -> f64, mut pick: Option<Stream>) -> (Results, Vec<Block>) {
-    let (mut results, mut blocks) = (Results::default(), Vec::new());
+fn play(
+    t: &Tournament,
+    score: impl Fn(usize, usize) -> f64,
+    mut pick: Option<Stream>,
+) -> (TournamentResults, Vec<TournamentBlock>) {
+    let (mut results, mut blocks) = (TournamentResults::default(), Vec::new());
     loop {
         let mut due = t.next(&results);
         if due.is_empty() {
@@ -61,8 +66,8 @@ fn everybody_meets_everybody_equally_often_on_each_seat() {
         (Format::DoubleRoundRobin, 4, 1),
     ] {
         for entrants in seats..9 {
-            let t = Tournament::new(Settings { seats, blocks, ..settings(entrants, format) }).unwrap();
-            let all = t.next(&Results::default());
+            let t = Tournament::new(TournamentSettings { seats, blocks, ..settings(entrants, format) }).unwrap();
+            let all = t.next(&TournamentResults::default());
             assert_eq!(all.len() as u64, t.blocks_at_most());
             let (mut met, mut on_seat) = (BTreeMap::new(), vec![vec![0; seats]; entrants]);
             for block in &all {
@@ -91,19 +96,19 @@ fn everybody_meets_everybody_equally_often_on_each_seat() {
 fn whoever_asks_again_gets_the_same_answer() {
     for (seed, format) in (0..5).flat_map(|seed| FORMATS.map(|f| (seed, f))) {
         for entrants in [2, 5, 12, 13] {
-            let t = Tournament::new(Settings { seed, blocks: 2, ..settings(entrants, format) }).unwrap();
+            let t = Tournament::new(TournamentSettings { seed, blocks: 2, ..settings(entrants, format) }).unwrap();
             let (results, blocks) = play(&t, drawn(seed), None);
             assert!(blocks.len() as u64 <= t.blocks_at_most());
             // In any order of play the same blocks are played, and they give the same table.
             let (shuffled, others) = play(&t, drawn(seed), Some(Stream::named(&format!("ludex.v1:order:{seed}"))));
-            let sorted = |mut blocks: Vec<Block>| {
+            let sorted = |mut blocks: Vec<TournamentBlock>| {
                 blocks.sort_by_key(|b| b.index);
                 blocks
             };
             assert_eq!(sorted(blocks.clone()), sorted(others));
             assert_eq!((t.standings(&results), &results), (t.standings(&shuffled), &shuffled));
             // Whatever was on disk when it was interrupted.
-            let mut prefix = Results::default();
+            let mut prefix = TournamentResults::default();
             for block in &blocks {
                 assert_eq!(t.next(&prefix)[0], *block);
                 prefix.add(finish(block, drawn(seed)));
@@ -116,15 +121,18 @@ fn whoever_asks_again_gets_the_same_answer() {
 #[test]
 fn draws_depend_on_the_seed() {
     for format in FORMATS {
-        let first =
-            |seed| Tournament::new(Settings { seed, ..settings(12, format) }).unwrap().next(&Results::default());
+        let first = |seed| {
+            Tournament::new(TournamentSettings { seed, ..settings(12, format) })
+                .unwrap()
+                .next(&TournamentResults::default())
+        };
         assert_eq!(first(1), first(1));
         assert_ne!(first(1), first(2), "{format:?}");
     }
 }
 
 /// The rounds of a swiss: the pairs of each, from the numbers of the blocks.
-fn rounds(entrants: usize, blocks: &[Block]) -> Vec<Vec<[usize; 2]>> {
+fn rounds(entrants: usize, blocks: &[TournamentBlock]) -> Vec<Vec<[usize; 2]>> {
     let mut rounds = BTreeMap::new();
     for block in blocks {
         let mut pair = [block.pairing[0], block.pairing[1]];
@@ -140,7 +148,7 @@ fn a_swiss_has_no_rematch_and_no_second_bye() {
         // As many rounds as surely can do without.
         let rounds_played = (entrants as u64 / 2).max(1);
         let format = Format::Swiss { rounds: rounds_played };
-        let t = Tournament::new(Settings { seed, ..settings(entrants, format) }).unwrap();
+        let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
         let (results, blocks) = play(&t, drawn(seed), None);
         let rounds = rounds(entrants, &blocks);
         assert_eq!(rounds.len() as u64, rounds_played);
@@ -171,7 +179,7 @@ fn a_small_swiss_is_paired_by_trying_everything() {
     for seed in 0..12 {
         for (entrants, most) in [(4, 3), (6, 3), (8, 4), (10, 5)] {
             let format = Format::Swiss { rounds: most };
-            let t = Tournament::new(Settings { seed, ..settings(entrants, format) }).unwrap();
+            let t = Tournament::new(TournamentSettings { seed, ..settings(entrants, format) }).unwrap();
             let mut met: Vec<_> = rounds(entrants, &play(&t, drawn(seed), None).1).concat();
             met.sort_unstable();
             let all = met.len();
@@ -230,7 +238,7 @@ fn a_ladder_sorts() {
 #[test]
 fn a_ladder_is_climbed_by_several_at_a_time() {
     let t = tournament(20, Format::Ladder);
-    let mut results = Results::default();
+    let mut results = TournamentResults::default();
     let mut most = 0;
     loop {
         let due = t.next(&results);
@@ -246,7 +254,7 @@ fn a_ladder_is_climbed_by_several_at_a_time() {
 #[test]
 fn who_fails_too_often_is_out_and_counts_for_nobody() {
     for format in [Format::RoundRobin, Format::DoubleRoundRobin, Format::Ladder] {
-        let t = Tournament::new(Settings { strikes: 2, ..settings(6, format) }).unwrap();
+        let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(6, format) }).unwrap();
         let without = Tournament::new(settings(6, format)).unwrap();
         let score = |a: usize, b: usize| {
             if a == 3 {
@@ -257,12 +265,12 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
                 by_number(a, b)
             }
         };
-        let mut results = Results::default();
+        let mut results = TournamentResults::default();
         while let Some(block) = t.next(&results).first() {
             let failed = block.tables.iter().flatten().filter(|&&e| e == 3).copied().collect();
-            results.add(Finished { failed, ..finish(block, score) });
+            results.add(FinishedBlock { failed, ..finish(block, score) });
         }
-        let mut left_out = Results::default();
+        let mut left_out = TournamentResults::default();
         left_out.leave_out(3, "it did not start");
         while let Some(block) = without.next(&left_out).first() {
             left_out.add(finish(block, score));
@@ -283,8 +291,8 @@ fn who_fails_too_often_is_out_and_counts_for_nobody() {
 
 #[test]
 fn a_swiss_goes_on_without_who_is_out() {
-    let t = Tournament::new(Settings { strikes: 2, ..settings(9, Format::Swiss { rounds: 4 }) }).unwrap();
-    let mut results = Results::default();
+    let t = Tournament::new(TournamentSettings { strikes: 2, ..settings(9, Format::Swiss { rounds: 4 }) }).unwrap();
+    let mut results = TournamentResults::default();
     let (mut met, mut blocks) = (Vec::new(), 0);
     while let Some(block) = t.next(&results).first() {
         let failed: Vec<usize> = block.tables.iter().flatten().filter(|&&e| e == 3).copied().collect();
@@ -298,7 +306,7 @@ fn a_swiss_goes_on_without_who_is_out() {
                 by_number(a, b)
             }
         };
-        results.add(Finished { failed, ..finish(block, score) });
+        results.add(FinishedBlock { failed, ..finish(block, score) });
         blocks += 1;
     }
     assert_eq!(met.len(), 1, "out after the round in which it failed twice");
@@ -314,10 +322,10 @@ fn a_swiss_goes_on_without_who_is_out() {
 #[test]
 fn a_discarded_match_has_no_points() {
     let t = tournament(2, Format::DoubleRoundRobin);
-    let block = t.next(&Results::default()).remove(0);
+    let block = t.next(&TournamentResults::default()).remove(0);
     let mut finished = finish(&block, |_, _| 1.0);
     finished.matches.pop();
-    let mut results = Results::default();
+    let mut results = TournamentResults::default();
     results.add(finished);
     assert!(t.next(&results).is_empty());
     let table = t.standings(&results);
@@ -327,9 +335,9 @@ fn a_discarded_match_has_no_points() {
 #[test]
 fn results_of_other_blocks_say_nothing() {
     let t = tournament(4, Format::DoubleRoundRobin);
-    let due = t.next(&Results::default());
-    let mut results = Results::default();
-    results.add(Finished { pairing: due[1].pairing.clone(), ..finish(&due[0], by_number) });
+    let due = t.next(&TournamentResults::default());
+    let mut results = TournamentResults::default();
+    results.add(FinishedBlock { pairing: due[1].pairing.clone(), ..finish(&due[0], by_number) });
     assert_eq!(t.next(&results), due);
 }
 
@@ -359,22 +367,28 @@ fn equals_share_a_rank() {
 
 #[test]
 fn what_makes_no_tournament_says_what_would() {
-    let error = |settings: Settings| Tournament::new(settings).unwrap_err().to_string();
+    let error = |settings: TournamentSettings| Tournament::new(settings).unwrap_err().to_string();
     let base = settings(4, Format::RoundRobin);
-    assert!(error(Settings { seats: 1, ..base.clone() }).contains("two seats or more"));
-    assert!(error(Settings { entrants: 1, ..base.clone() }).contains("at least as many entrants"));
-    assert!(error(Settings { blocks: 0, ..base.clone() }).contains("at least one block"));
-    assert!(error(Settings { format: Format::Swiss { rounds: 0 }, ..base.clone() }).contains("at least one round"));
+    assert!(error(TournamentSettings { seats: 1, ..base.clone() }).contains("two seats or more"));
+    assert!(error(TournamentSettings { entrants: 1, ..base.clone() }).contains("at least as many entrants"));
+    assert!(error(TournamentSettings { blocks: 0, ..base.clone() }).contains("at least one block"));
+    assert!(
+        error(TournamentSettings { format: Format::Swiss { rounds: 0 }, ..base.clone() })
+            .contains("at least one round")
+    );
     for format in [Format::Ladder, Format::Swiss { rounds: 3 }] {
-        assert!(error(Settings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));
+        assert!(error(TournamentSettings { seats: 3, format, ..base.clone() }).contains("needs a game of two seats"));
     }
 }
 
 #[test]
 fn large_numbers_do_not_overflow() {
     let most = |entrants, seats| {
-        Tournament { settings: Settings { seats, ..settings(entrants, Format::RoundRobin) }, drawn: Vec::new() }
-            .blocks_at_most()
+        Tournament {
+            settings: TournamentSettings { seats, ..settings(entrants, Format::RoundRobin) },
+            drawn: Vec::new(),
+        }
+        .blocks_at_most()
     };
     assert_eq!((most(60, 2), most(10, 7), most(1 << 40, 8)), (1770, 120, u64::MAX));
 }

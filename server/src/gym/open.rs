@@ -11,7 +11,6 @@ use ludex_protocol::{ErrorCode, Limits, Refusal};
 
 use super::handle::{Handle, field};
 use super::records::Recorder;
-use crate::catalogue;
 use crate::opponents::Opponents;
 
 /// Who can be seated.
@@ -38,16 +37,16 @@ impl Table {
     }
 }
 
-/// Opens handle `env` for `client`. `seed` is used for episodes that the client does not seed.
+/// Opens handle `env` for `client`, of the game that `o` names. `seed` is used for episodes that the client does not seed.
 pub(super) fn open(
     env: u32,
+    game: GameRef,
     o: Open,
     table: &Table,
     limits: &Limits,
     client: &RecordSeat,
     seed: u64,
 ) -> Result<Handle, Box<Refusal>> {
-    let game = catalogue::load(&o.game, &o.params)?;
     if o.count > limits.batch {
         return Err(limit("count", u64::from(o.count), u64::from(limits.batch), "environments in one handle"));
     }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use ludex_agents::AgentSpec;
 use ludex_env::batch::ChanceBy;
 use ludex_env::history::History;
 use ludex_env::{DynBatch, Episode, Seat};
@@ -75,7 +74,7 @@ impl Recorder {
         });
         let peeks = |text: &String| {
             let text = opponents.named.get(text.trim()).unwrap_or(text);
-            AgentSpec::parse(text).is_ok_and(|spec| spec.peeks())
+            opponents.agents.parse(text).is_ok_and(|spec| spec.peeks())
         };
         let flags = [("peek", seats.iter().any(peeks)), ("client_chance", config.chance == ChanceBy::Client)];
         let id = format!("g_{}", hex::encode(auth::random_bytes::<12>().map_err(|e| e.to_string())?));

@@ -37,7 +37,7 @@ pub enum Cmd {
         /// Which connection.
         generation: u64,
     },
-    /// A seat has seen all frames up to `seq`, and asks for none of them again.
+    /// A seat has seen all frames up to `seq`, and will not ask for them again.
     Ack {
         /// The seat.
         seat: Seat,

@@ -29,17 +29,20 @@ use tokio::sync::{mpsc, oneshot};
 use super::actor::Actor;
 use super::handle::{Cmd, Handle};
 use super::lobby::Lobby;
-use crate::auth::random_bytes;
+use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::opponents::{Opponents, Pace};
+use crate::random::random_bytes;
 use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, Write, text};
 
 /// What the operator decides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct HubConfig {
     /// Announced limits.
     pub limits: Limits,
+    /// The games that are offered.
+    pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
 }
@@ -118,7 +121,7 @@ struct Secret {
 #[derive(Serialize, Deserialize)]
 struct SecretSeat {
     setup: SeatSetup,
-    /// The owner of the token of its first session.
+    /// The owner of the token of the session that sat there first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
 }
@@ -431,7 +434,7 @@ impl Hub {
         }
     }
 
-    /// Returns when every match has handed all rows of its log to the store, as it does with later ones at once.
+    /// Returns when every match has handed all rows of its log to the store. Later rows are handed over at once.
     pub(crate) async fn settle(&self) {
         let handles: Vec<Handle> = self.live.lock().values().filter(|h| h.live()).cloned().collect();
         let told = |handle: Handle| {

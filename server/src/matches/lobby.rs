@@ -1,6 +1,6 @@
 //! Who waits for whom: joins by queue, against the server's agents, and by ticket of a plan.
 //!
-//! A join is *due* when something happened that may bring it a match: it came, a match of its ended, its client came
+//! A join is *due* when something happened that may bring it a match: it came, one of its matches ended, its client came
 //! back. [`Lobby::next`] looks at those that are due, and at no others.
 
 mod joins;
@@ -15,12 +15,13 @@ use ludex_play::machine::terms::SeatSetup;
 use ludex_protocol::client::Join;
 use ludex_protocol::record::{AgentKind, Illegal};
 use ludex_protocol::server::Queued;
+use ludex_protocol::spec::Params;
 
 use self::joins::KeptJoin;
 use self::plan::{Pairs, Plan};
 pub use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
-use super::hub::{MatchPlan, Occupant, SeatPlan};
+use super::hub::{HubConfig, MatchPlan, Occupant, SeatPlan};
 use crate::opponents::Opponent;
 use crate::sessions::Session;
 
@@ -188,8 +189,8 @@ impl Lobby {
         done
     }
 
-    /// A match of a join goes on after a restart.
-    pub(super) fn goes_on(&mut self, id: &str) {
+    /// A match of a join continues after a restart.
+    pub(super) fn continues(&mut self, id: &str) {
         if let Some(w) = self.joins.get_mut(id) {
             w.running += 1;
         }
@@ -205,12 +206,12 @@ impl Lobby {
     // ---- what begins ----------------------------------------------------------------------------------------------
 
     /// The next thing to do for the joins that are due.
-    pub(super) fn next(&mut self, now: u64) -> Option<Next> {
-        if let Some(begins) = self.next_planned(None) {
+    pub(super) fn next(&mut self, now: u64, config: &HubConfig) -> Option<Next> {
+        if let Some(begins) = self.next_planned(None, config) {
             return Some(begins);
         }
         while let Some(id) = self.due.front().cloned() {
-            let begins = self.match_for(&id, now);
+            let begins = self.match_for(&id, now, config);
             if begins.is_some() {
                 // It stays due: there may be room for more.
                 return begins;
@@ -229,10 +230,10 @@ impl Lobby {
         None
     }
 
-    fn match_for(&mut self, id: &str, now: u64) -> Option<Next> {
+    fn match_for(&mut self, id: &str, now: u64, config: &HubConfig) -> Option<Next> {
         let w = self.joins.get(id).filter(|w| w.room() > 0)?;
         if let Some(ticket) = w.request().ticket.clone() {
-            return self.next_planned(Some(&ticket));
+            return self.next_planned(Some(&ticket), config);
         }
         if w.queues() {
             return self.next_queued(id, now);
@@ -281,11 +282,11 @@ impl Lobby {
 
     /// The next match of the plan that waits for this ticket, or for none, and for which everybody is there. All that it
     /// needs is made before it leaves the plan.
-    fn next_planned(&mut self, ticket: Option<&str>) -> Option<Next> {
+    fn next_planned(&mut self, ticket: Option<&str>, config: &HubConfig) -> Option<Next> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
         let make = |m: &PlannedMatch| {
             let ready = m.tickets().iter().all(|(t, seats)| holder(t).is_some_and(|w| w.room() >= *seats));
-            let made = ready.then(|| self.plan_of(m))?;
+            let made = ready.then(|| self.plan_of(m, config))?;
             made.map_err(|error| tracing::error!(%error, game = m.game, "a planned match cannot begin")).ok()
         };
         let (n, (plan, joins)) = self.plan.first(ticket, make)?;
@@ -294,8 +295,8 @@ impl Lobby {
     }
 
     /// A planned match as it begins, and the joins of its seats.
-    fn plan_of(&self, m: &PlannedMatch) -> anyhow::Result<(MatchPlan, Vec<String>)> {
-        let game = ludex_env::load(&m.game)?;
+    fn plan_of(&self, m: &PlannedMatch, config: &HubConfig) -> anyhow::Result<(MatchPlan, Vec<String>)> {
+        let game = config.catalogue.load(&m.game, &Params::new()).map_err(|e| anyhow::anyhow!(e.message))?;
         let (mut seats, mut joins) = (Vec::new(), Vec::new());
         for seat in &m.seats {
             match seat {
@@ -306,8 +307,8 @@ impl Lobby {
                     seats.push(w.seat_plan());
                 }
                 PlannedSeat::Agent(text) => {
-                    let spec = ludex_agents::AgentSpec::parse(text)?;
-                    let agent = spec.build(&game)?;
+                    let spec = config.opponents.agents.parse(text)?;
+                    let agent = config.opponents.agents.build_spec(&spec, &game)?;
                     seats.push(server_seat(&Opponent { name: text.clone(), spec, agent, pace: Arc::default() }));
                 }
             }
@@ -418,9 +419,11 @@ mod tests {
         let mut lobby = Lobby::default();
         lobby.plan.add(of("no such agent"));
         lobby.plan.add(of("random"));
-        let Some(Next::Begins(plan, begun)) = lobby.next(0) else { panic!("the second one can begin") };
+        let Some(Next::Begins(plan, begun)) = lobby.next(0, &HubConfig::default()) else {
+            panic!("the second one can begin")
+        };
         assert_eq!((plan.seats.len(), lobby.plan.len()), (2, 1));
-        assert!(lobby.next(0).is_none());
+        assert!(lobby.next(0, &HubConfig::default()).is_none());
         lobby.take_back(begun);
         assert_eq!(lobby.plan.len(), 2, "planned as before");
     }

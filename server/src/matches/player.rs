@@ -112,9 +112,9 @@ impl Player {
     /// Takes a request of the match plane. Its answer comes through the mailbox.
     pub(crate) async fn handle(&mut self, re: Id, message: ClientMessage) {
         match message {
-            ClientMessage::Join(join) => self.hub.join(&self.session, re, *join).await,
+            ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
             ClientMessage::Leave(leave) => {
-                if self.hub.leave(&self.session, &leave.join).await {
+                if Box::pin(self.hub.leave(&self.session, &leave.join)).await {
                     self.reply(re, ServerMessage::Ok(Default::default()));
                 } else {
                     self.reply(

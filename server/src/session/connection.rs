@@ -17,7 +17,6 @@ use super::gate::{Gate, Passed};
 use super::hello;
 use super::replies::Frame;
 use super::wire::{Broken, Io, Wire};
-use crate::catalogue;
 use crate::compute::caught;
 use crate::gym::{Written, internal};
 use crate::mailbox::Out;
@@ -28,11 +27,11 @@ use crate::shared::Shared;
 
 /// A silent client's socket is tried this often, so that the system notices when its machine is gone.
 const ARE_YOU_THERE: Duration = Duration::from_secs(30);
-/// A round of work lasts no longer; then other connections of the thread have their turn.
+/// The longest time that one connection works before others of its thread have their turn.
 const ROUND: Duration = Duration::from_millis(2);
 /// How often a blocked write looks whether the client is worth waiting for.
 const STALLED: Duration = Duration::from_millis(50);
-/// Events may wait so long for a client that does not read.
+/// The longest time that events wait for a client that does not read.
 const UNREAD: Duration = Duration::from_secs(10);
 
 /// How a connection ends.
@@ -53,7 +52,8 @@ fn close_with(close: Close) -> End {
 
 /// Serves one WebSocket until it ends.
 pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shared>) {
-    let welcomed = match hello::greet(&mut wire, &peer, &shared).await {
+    // What happens once is on its own in memory: a connection holds the room of its largest wait for life.
+    let welcomed = match Box::pin(hello::greet(&mut wire, &peer, &shared)).await {
         Ok(welcomed) => welcomed,
         Err(Broken::Close(with)) => return wire.close(with).await,
         Err(Broken::Lost) => return wire.closed().await,
@@ -78,7 +78,7 @@ pub(crate) async fn serve<S: Io>(mut wire: Wire<S>, peer: Peer, shared: Arc<Shar
         Ok(()) => connection.run().await,
         Err(end) => end,
     };
-    connection.finish(end).await;
+    Box::pin(connection.finish(end)).await;
 }
 
 struct Connection<S> {
@@ -188,9 +188,10 @@ impl<S: Io> Connection<S> {
                 let now_ms = self.shared.now_ms();
                 self.answer(id, kind, ServerMessage::Pong(Pong { now_ms })).await
             }
-            ClientMessage::ListGames(list) => self.answer(id, kind, catalogue::list(&list)).await,
+            ClientMessage::ListGames(list) => self.answer(id, kind, self.shared.catalogue.list(&list)).await,
             ClientMessage::Describe(describe) => {
-                let spec = caught("describe", || catalogue::describe(&describe)).unwrap_or_else(|_| Err(internal()));
+                let spec = caught("describe", || self.shared.catalogue.describe(&describe))
+                    .unwrap_or_else(|_| Err(internal()));
                 self.answer(id, kind, spec.unwrap_or_else(|error| (*error).into())).await
             }
             ClientMessage::Open(_)
@@ -365,7 +366,7 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    /// What is said to a connection whose client does not read.
+    /// What to do when a connection whose client does not read is told something.
     fn blocked(&self, said: Option<Control>) -> Result<(), End> {
         Err(match said {
             Some(Control::Take(give)) => End::Taken(give),
@@ -441,7 +442,7 @@ mod tests {
     use tokio_tungstenite::WebSocketStream;
     use tokio_tungstenite::tungstenite::protocol::Role;
 
-    /// A pipe that holds little: whoever does not read stops the other side at once.
+    /// A pipe that holds little: a side that does not read stops the other one at once.
     const PIPE: usize = 4 << 10;
 
     async fn say(ws: &mut WebSocketStream<tokio::io::DuplexStream>, message: Value) -> Value {

@@ -13,7 +13,7 @@ use crate::auth::Scopes;
 use crate::limits::{self, Bucket};
 use crate::shared::Shared;
 
-/// Frames in a row that are no messages, after which the connection is closed.
+/// The connection is closed after this many frames in a row that cannot be read as messages.
 const GARBAGE: u32 = 100;
 
 /// What is to be done about a frame.
@@ -40,7 +40,7 @@ pub(super) struct Gate {
     pub scopes: Scopes,
     /// The allowance of its address, if it has one.
     bucket: Option<Arc<Bucket>>,
-    /// Frames in a row that are no messages.
+    /// Frames in a row that cannot be read as messages.
     garbage: u32,
     /// Requests in a row above the rate.
     limited: u32,
@@ -137,7 +137,7 @@ impl Gate {
 
     /// Whether a scope is granted; admin may do everything.
     fn may(&self, scope: Scopes) -> bool {
-        self.scopes.has(scope) || self.scopes.has(Scopes::ADMIN)
+        self.scopes.contains(scope) || self.scopes.contains(Scopes::ADMIN)
     }
 
     /// Whether the message is within scopes and limits, and welcome at this time.

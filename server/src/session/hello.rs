@@ -129,7 +129,7 @@ async fn welcome<S>(
     let (say, control) = mpsc::unbounded_channel();
     let (mail, generation) = (Mailbox(mail), shared.hub.sessions.generation());
     session.hold(&key, say, mail.clone(), generation);
-    let player = Player::new(shared.hub.clone(), session.clone(), scopes.has(Scopes::ADMIN), mail, generation);
+    let player = Player::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
     if resumed {
         player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
     } else if hello.reclaim {
@@ -233,5 +233,5 @@ fn names(granted: Scopes) -> Vec<Scope> {
         (Scopes::SPECTATE, Scope::Spectate),
         (Scopes::ADMIN, Scope::Admin),
     ];
-    all.into_iter().filter(|(scope, _)| granted.has(*scope)).map(|(_, name)| name).collect()
+    all.into_iter().filter(|(scope, _)| granted.contains(*scope)).map(|(_, name)| name).collect()
 }

@@ -176,8 +176,8 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// One statement for many rows, between the two halves of its text; the number of rows that it changed. The number
-    /// of rows in a statement is a power of two, so that few distinct ones have to be kept prepared.
+    /// Makes statements of many rows, which stand between the two halves of the text, and returns how many rows they
+    /// changed. The number of rows in a statement is a power of two, so that only a few statements are kept prepared.
     async fn rows<T>(
         &mut self,
         [before, after]: [&str; 2],

@@ -11,7 +11,7 @@ use super::rows::{
     TokenRow,
 };
 use super::{Store, StoreError};
-use crate::auth::TokenHash;
+use crate::token::TokenHash;
 
 /// The columns of a whole match.
 const MATCH: &str = "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.secret, m.started_ms, \

@@ -3,7 +3,7 @@
 //! Bodies (`header`, `secret`, `body`, `footer`, `record`) are JSON text that the store never looks into. Times are
 //! milliseconds since the Unix epoch.
 
-use crate::auth::{Scopes, TokenHash};
+use crate::token::{Scopes, TokenHash};
 
 /// A match as it stands when it begins; durable before anybody hears of the match.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::open::Opened;
 use super::{StoreError, Write};
 use crate::metrics::Commits;
 
-/// Jobs that may wait; then whoever writes waits.
+/// Jobs that may wait; when there are more, callers wait.
 pub(super) const QUEUE: usize = 8_192;
 
 /// Jobs in one transaction.
@@ -206,7 +206,7 @@ fn failed(path: &Path, failed: Failed) -> StoreError {
     }
 }
 
-/// Whoever waited may have gone; the write stands all the same.
+/// The caller may have gone; the write stays.
 fn tell(ack: Ack, outcome: Result<(), StoreError>) {
     let _ = ack.send(outcome);
 }

@@ -48,12 +48,6 @@ const EXCEPTIONS: &[Exception] = &[
     Exception { member: "ludex-env", floor: "check", rooms: "secrets walk", why: "not taken apart yet" },
     Exception { member: "ludex-agents", floor: "", rooms: "search solve", why: "not taken apart yet" },
     Exception { member: "ludex-referee", floor: "suite", rooms: "plan verdict", why: "not taken apart yet" },
-    Exception {
-        member: "ludex-play",
-        floor: "",
-        rooms: "archive bundle named runs tables",
-        why: "not taken apart yet: two readers of a run's files",
-    },
     Exception { member: "ludex-play", floor: "machine", rooms: "course frames terms", why: "not taken apart yet" },
     Exception { member: "ludex-server", floor: "", rooms: "auth store", why: "not taken apart yet" },
     Exception {

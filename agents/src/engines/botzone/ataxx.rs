@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, in_turn, moves, numbers};
-
 use crate::error::AgentError;
 
 const FIELDS: [&str; 4] = ["x0", "y0", "x1", "y1"];

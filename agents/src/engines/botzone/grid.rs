@@ -6,7 +6,6 @@ use ludex_env::games::reversi::PASS;
 use ludex_env::{Action, Ask};
 
 use super::codec::{Codec, Talk, in_turn, legal, moves, numbers};
-
 use crate::error::AgentError;
 
 /// The fields of a message.

@@ -10,7 +10,6 @@ use ludex_env::Seat;
 use ludex_protocol::Refusal;
 
 use super::message::Reply;
-
 use crate::refusal::bad_value;
 
 /// A file to which every turn is added as a line of JSON. Records leave this out, since everybody may read them.

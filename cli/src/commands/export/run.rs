@@ -5,19 +5,19 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use ludex_referee::read::{Found, Lines};
-use ludex_referee::report::About as ReportAbout;
-use ludex_referee::scale::Options;
+use ludex_referee::read::{Found, Lines, Refused};
+use ludex_referee::report::ReportAbout;
+use ludex_referee::scale::RatingOptions;
 use ludex_referee::{Report, Verifier};
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
 use crate::commands::report;
-use ludex_play::archive::Archive;
-use ludex_play::bundle;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::bundle;
 use ludex_play::runs::settings::RunSeeds;
 use ludex_play::tables::card::{Described, card};
-use ludex_play::tables::rows::{self, parts_line};
-use ludex_play::tables::{Column, Table, parquet};
+use ludex_play::tables::record::{RecordLine, parts_line};
+use ludex_play::tables::{Column, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
 
 /// What is written, and what the data card says about it.
 struct Export {
@@ -25,7 +25,7 @@ struct Export {
     format: &'static str,
     about: &'static str,
     count: String,
-    columns: &'static [Column],
+    columns: Vec<Column>,
 }
 
 pub(super) fn run(run: &Archive, args: &Args) -> anyhow::Result<()> {
@@ -61,7 +61,7 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
             format: if sgf { "SGF, a collection of games" } else { "PGN" },
             about: "Games that were verified, in the usual notation.",
             count: print::count(texts.len(), "game", "games"),
-            columns: &[],
+            columns: Vec::new(),
         });
     }
     if args.what == What::Episodes && args.format == Format::Jsonl {
@@ -71,7 +71,7 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
             format: "JSON Lines",
             about: "One line is the record of one match, as it was played.",
             count: print::count(texts.len(), "episode", "episodes"),
-            columns: rows::RECORD,
+            columns: columns::<RecordLine>(),
         });
     }
     // Tables hold verified records only; the records themselves are written as they are.
@@ -79,24 +79,32 @@ fn export(run: &Archive, chosen: &[&Found], args: &Args) -> anyhow::Result<Expor
     let (good, faulty) = records::verified(lines, None);
     let good: BTreeSet<usize> = good.iter().map(|verified| verified.source().line).collect();
     let good: Vec<&Found> = chosen.iter().copied().filter(|found| good.contains(&found.source.line)).collect();
-    let (table, refused) = match args.what {
-        What::Episodes => rows::episodes(run, &good),
-        What::Decisions => rows::decisions(run, &good),
-        What::Calls => rows::calls(run, &good),
+    let (export, refused) = match args.what {
+        What::Episodes => table(run, args.format, episodes::episodes(run, &good))?,
+        What::Decisions => table(run, args.format, decisions::decisions(run, &good))?,
+        What::Calls => table(run, args.format, calls::calls(run, &good))?,
     };
     records::warn(&[faulty, refused].concat());
-    let count = print::count(table.rows.len(), table.what.trim_end_matches('s'), table.what);
-    let Table { about, columns, .. } = table;
-    let (bytes, format) = match args.format {
+    Ok(export)
+}
+
+/// A table of a run in a format, and the records that were refused.
+fn table<R: TableRow>(
+    run: &Archive,
+    format: Format,
+    (rows, refused): (Vec<R>, Vec<Refused>),
+) -> anyhow::Result<(Export, Vec<Refused>)> {
+    let count = print::count(rows.len(), R::WHAT.trim_end_matches('s'), R::WHAT);
+    let (bytes, format) = match format {
         Format::Parquet => {
             let mut bytes = Vec::new();
-            let notes = [("ludex.run", run.about.run.as_str()), ("ludex.table", table.what)];
-            parquet::write(&table, &notes, &mut bytes).context("the table cannot be written as parquet")?;
+            let notes = [("ludex.run", run.about.run.as_str()), ("ludex.table", R::WHAT)];
+            parquet::write(&rows, &notes, &mut bytes).context("the table cannot be written as parquet")?;
             (bytes, "Apache Parquet, compressed with Snappy")
         }
-        _ => (table.jsonl().into_bytes(), "JSON Lines"),
+        _ => (jsonl(&rows)?.into_bytes(), "JSON Lines"),
     };
-    Ok(Export { bytes, format, about, count, columns })
+    Ok((Export { bytes, format, about: R::ABOUT, count, columns: columns::<R>() }, refused))
 }
 
 /// The command that repeats the export.
@@ -126,12 +134,16 @@ fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
         RunSeeds::Open(_) => None,
     };
     let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
-    let report = Report::build(&good, refused, Options::default(), about);
+    let report = Report::build(&good, refused, RatingOptions::default(), about);
     let pages = [
         ("report.html", report.to_html().into_bytes()),
         ("report.json", format!("{:#}\n", report.to_json()).into_bytes()),
     ];
-    let bytes = bundle::write(run, pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())?;
+    let bytes = bundle::write(
+        &run.about,
+        &run.files,
+        pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect(),
+    )?;
     put(Some(file), &bytes)?;
     let many = print::count(run.found.len(), "episode", "episodes");
     eprintln!("ludex: {many} in {} (`ludex verify {}` checks it)", file.display(), file.display());

@@ -112,7 +112,7 @@ fn last_words(look: &Look) -> BTreeMap<&str, &str> {
         let record = look.past.records.iter().rfind(|record| record.header.episode == episode)?;
         Some(record.header.seats.get(failed(record)?)?.name.as_str())
     };
-    let forfeits = look.log.iter().filter(|line| line["what"] == "forfeit");
-    let words = forfeits.filter_map(|line| Some((at_fault(line["episode"].as_str()?)?, line["why"].as_str()?)));
+    let forfeits = look.past.log.iter().filter(|line| line.what == "forfeit");
+    let words = forfeits.filter_map(|line| Some((at_fault(line.episode.as_deref()?)?, line.why.as_deref()?)));
     words.collect()
 }

@@ -7,9 +7,10 @@ use ludex_protocol::record::{Reason, Record, RecordEvent};
 use ludex_referee::read::{Found, Lines, Refused, Source};
 
 use super::{print, records};
-use ludex_play::archive::{Archive, CALLS, Kept, Place};
-use ludex_play::bundle;
-use ludex_play::runs::play::AGAIN;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::bundle;
+use ludex_play::runs::episode::{AGAIN, MatchPlace};
+use ludex_play::runs::lines::{CALLS, CallLine};
 
 /// A run, and what is wrong with its sums.
 pub(super) struct Read {
@@ -96,7 +97,7 @@ fn fault(found: &Found, record: &Record, message: String) -> Refused {
 /// What in a record differs from the settings.
 fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
-    let Some(place) = Place::parse(&about.run, &record.header.episode) else {
+    let Some(found) = run.place_of(&record.header.episode) else {
         return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
     };
     let mut wrong = Vec::new();
@@ -104,7 +105,7 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
         wrong.push(format!("it says that it belongs to {:?}", record.footer.run.as_deref().unwrap_or_default()));
     }
     let named = record.footer.seed.as_deref();
-    let seed = about.seeds_of(&place.part).of(place.index).to_string();
+    let seed = about.seeds_of(&found.place.part).of(found.place.index).to_string();
     match named {
         None => wrong.push("it does not tell its seed".to_owned()),
         Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
@@ -119,17 +120,16 @@ fn of_settings(run: &Archive, record: &Record) -> Vec<String> {
             _ => {}
         }
     }
-    wrong.extend(seating(run, &place, record));
+    wrong.extend(seating(run, &found, record));
     wrong
 }
 
 /// Checks who sat there: the agents of the pairing, each on at least one seat. The suite decides on which.
-fn seating(run: &Archive, place: &Place, record: &Record) -> Option<String> {
+fn seating(run: &Archive, found: &MatchPlace, record: &Record) -> Option<String> {
     let agents = &run.about.agents;
-    let who: Option<Vec<&str>> =
-        place.pairing.split('-').map(|k| agents.get(k.parse::<usize>().ok()?).map(|a| a.name.as_str())).collect();
+    let who: Option<Vec<&str>> = found.place.pairing.iter().map(|&k| agents.get(k).map(|a| a.name.as_str())).collect();
     let Some(mut who) = who else {
-        return Some(format!("pairing {} names agents that are not in the run", place.pairing));
+        return Some(format!("pairing {} names agents that are not in the run", found.pairing()));
     };
     let mut sat: Vec<&str> = record.header.seats.iter().map(|s| s.name.as_str()).collect();
     who.sort_unstable();
@@ -154,7 +154,7 @@ impl Twice {
         if self.counts.insert(episode.clone(), counts).is_some() {
             return Some("the match is there twice".to_owned());
         }
-        let first = episode.strip_suffix(AGAIN).filter(|_| Place::parse(&run.about.run, episode).is_some())?;
+        let first = episode.strip_suffix(AGAIN).filter(|_| run.place_of(episode).is_some())?;
         (self.counts.get(first) == Some(&true)).then(|| format!("it was played again although {first} counts"))
     }
 }
@@ -164,7 +164,7 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
     let file = run.place.join(CALLS).display().to_string();
     let mut wrong = Vec::new();
     for (episode, calls) in &run.calls {
-        let mut last: Option<&Kept> = None;
+        let mut last: Option<&CallLine> = None;
         for kept in calls {
             // A match that was interrupted may have reached another position when it was played again. Then the model
             // was asked another question at the same place.
@@ -175,7 +175,7 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
                 _ if twice => Some("the call is in the file twice".to_owned()),
                 Some(record) => of_record(kept, record),
                 // Until a run is done, matches that have calls may still be played.
-                None if run.done() || Place::parse(&run.about.run, episode).is_none() => {
+                None if run.done() || run.place_of(episode).is_none() => {
                     Some("a call of a match without a record".to_owned())
                 }
                 None => None,
@@ -192,7 +192,7 @@ fn calls(run: &Archive, records: &BTreeMap<String, Record>) -> Vec<Refused> {
 }
 
 /// Why a call cannot belong to a match.
-fn of_record(kept: &Kept, record: &Record) -> Option<String> {
+fn of_record(kept: &CallLine, record: &Record) -> Option<String> {
     if kept.seat >= record.header.seats.len() {
         return Some(format!("a call of seat {}, which the match does not have", kept.seat));
     }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn repeat(a: usize, b: usize, score: f64, n: usize) -> Vec<Played> {
-    (0..n).map(|_| Played::two(a, b, score)).collect()
+fn repeat(a: usize, b: usize, score: f64, n: usize) -> Vec<PlayedGame> {
+    (0..n).map(|_| PlayedGame::two(a, b, score)).collect()
 }
 
 fn quick(fixed: &[(usize, f64)]) -> Anchored {
@@ -62,7 +62,7 @@ fn perfect_scores_are_finite_and_have_intervals() {
 }
 
 /// Results of the model itself: every two players meet `pairs` times on each side.
-fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<Played> {
+fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<PlayedGame> {
     let nu = 2.0 * draws / (1.0 - draws);
     let mut rng = Stream::named(&format!("simulate:{seed}"));
     let mut games = Vec::new();
@@ -75,7 +75,7 @@ fn simulate(strength: &[f64], draws: f64, pairs: usize, seed: u64) -> Vec<Played
                     let u = rng.unit() * (win + loss + nu);
                     let score = if u < win { 1.0 } else { if u < win + loss { 0.0 } else { 0.5 } };
                     let pair = Some(1000 * (a.min(b) * strength.len() + a.max(b)) + k);
-                    games.push(Played { pair, ..Played::two(a, b, score) });
+                    games.push(PlayedGame { pair, ..PlayedGame::two(a, b, score) });
                 }
             }
         }
@@ -136,11 +136,11 @@ fn pairs_are_resampled_whole() {
     // The player that moves first wins: every pair is 1 : 1, so that resampling pairs changes nothing but the prior's part.
     let mut games = Vec::new();
     for k in 0..100 {
-        games.push(Played { pair: Some(k), ..Played::two(0, 1, 1.0) });
-        games.push(Played { pair: Some(k), ..Played::two(1, 0, 1.0) });
+        games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(0, 1, 1.0) });
+        games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(1, 0, 1.0) });
     }
     let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 300, seed: 0 };
-    let width = |games: &[Played]| {
+    let width = |games: &[PlayedGame]| {
         let i = anchored(2, games, &settings).players[1].unwrap().interval.unwrap();
         i.high - i.low
     };

@@ -3,7 +3,8 @@ use super::*;
 
 fn plan(parts: &str, scale: f64) -> Plan {
     let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{parts}");
-    Plan::new(Suite::parse(&text).unwrap(), &[("me".into(), "random".into())], scale).unwrap()
+    let games = Games::builtin();
+    Plan::new(Suite::parse(&text, &games).unwrap(), &[("me".into(), "random".into())], scale, &games).unwrap()
 }
 
 /// Plays a plan to its end by a rule: the points of the first side by (level or none, index, turn).

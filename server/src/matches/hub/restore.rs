@@ -83,7 +83,7 @@ impl Hub {
         if let Some(pair) = &setup.pair {
             self.lobby.lock().pairs.begun(pair, &kept.row.id);
         }
-        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().goes_on(join));
+        setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().continues(join));
         let restarts = setup.restarts;
         let (machine, asks) = Match::restore(setup, rows, self.now())?;
         self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
@@ -137,14 +137,14 @@ impl Hub {
     /// An agent that was already seated before the restart: no limit applies to it again.
     fn trusted(&self, text: &str, game: &GameRef) -> Result<(Arc<dyn Agent>, String), String> {
         let spec = self.config.opponents.named.get(text).map_or(text, String::as_str);
-        let agent = ludex_agents::build(spec, game).map_err(|e| e.to_string())?;
+        let agent = self.config.opponents.agents.build(spec, game).map_err(|e| e.to_string())?;
         Ok((agent, text.to_owned()))
     }
 
     pub(super) fn setup_of(&self, kept: &KeptMatch, restarts: u32) -> Result<(Setup, Secret), String> {
         let header: Header = serde_json::from_str(&kept.row.header).map_err(|e| e.to_string())?;
         let secret: Secret = serde_json::from_str(&kept.row.secret).map_err(|e| e.to_string())?;
-        let game = ludex_env::load_with(&header.game, &header.params).map_err(|e| e.to_string())?;
+        let game = self.config.catalogue.load(&header.game, &header.params).map_err(|e| e.message)?;
         if game.spec().hash != header.hash {
             return Err(format!("its rules are {}, this server's are {}", header.hash, game.spec().hash));
         }

@@ -6,6 +6,7 @@ use ludex_env::GameRef;
 use ludex_protocol::client::{Join, MatchView};
 use ludex_protocol::error::{ErrorCode, Refusal, shortened};
 use ludex_protocol::server::{HeldJoin, Joined, ServerMessage};
+use ludex_protocol::spec::Params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -40,7 +41,7 @@ struct TicketBody {
 }
 
 impl Hub {
-    /// Answers a `join`, then seats whom it can.
+    /// Answers a `join`, then begins the matches that are possible.
     pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
         let entered = self.enter(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
@@ -106,10 +107,10 @@ impl Hub {
         Ok(id)
     }
 
-    /// A join from before a restart, which had so many matches by then.
+    /// Brings a join from before a restart back, which had `played` matches by then.
     ///
     /// # Errors
-    /// Why it is no longer possible.
+    /// Why it is not possible any more.
     pub(in crate::matches) fn rejoin(&self, session: &Arc<Session>, row: JoinRow, played: u32) -> anyhow::Result<()> {
         let kept: KeptJoin = serde_json::from_str(&row.body)?;
         self.wait(session, KeptJoin { id: row.id.clone(), ..kept }, played).map_err(|e| anyhow::anyhow!(e.message))?;
@@ -121,7 +122,7 @@ impl Hub {
 
     fn wait(&self, session: &Arc<Session>, kept: KeptJoin, played: u32) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
-        let game = crate::catalogue::load(&r.game, &r.params)?;
+        let game = self.config.catalogue.load(&r.game, &r.params)?;
         self.possible(session, r, &game)?;
         let waiting = Waiting {
             session: session.clone(),
@@ -235,7 +236,7 @@ impl Hub {
     /// connection that waited for many would not hear its client meanwhile, whose clocks run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
-            let next = self.lobby.lock().next(self.now());
+            let next = self.lobby.lock().next(self.now(), &self.config);
             match next {
                 None => return,
                 Some(Next::Waits(session, queued)) => {
@@ -269,11 +270,11 @@ impl Hub {
         matches: Vec<PlannedMatch>,
     ) -> anyhow::Result<()> {
         for m in &matches {
-            let game = ludex_env::load(&m.game)?;
+            let game = self.config.catalogue.load(&m.game, &Params::new()).map_err(|e| anyhow::anyhow!(e.message))?;
             anyhow::ensure!(m.seats.len() == game.spec().players as usize, "{} has another number of seats", m.game);
             for seat in &m.seats {
                 if let PlannedSeat::Agent(spec) = seat {
-                    ludex_agents::build(spec, &game)?;
+                    self.config.opponents.agents.build(spec, &game)?;
                 }
             }
         }

@@ -88,8 +88,8 @@ impl Plan {
         self.matches.insert(n, planned);
     }
 
-    /// What `make` makes of the first match that waits for this ticket (without one: for no ticket) and of which it makes
-    /// something.
+    /// The first match that waits for this ticket (without one: that needs no ticket) and for which `make` gives a
+    /// result, with that result.
     pub(super) fn first<T>(&self, ticket: Option<&str>, make: impl Fn(&PlannedMatch) -> Option<T>) -> Option<(u64, T)> {
         let of = match ticket {
             Some(ticket) => self.by_ticket.get(ticket)?,
@@ -133,7 +133,7 @@ impl Pairs {
         self.0.entry(pair.to_owned()).or_default().to_come += 1;
     }
 
-    /// A match of the pair begins, or goes on after a restart.
+    /// A match of the pair begins, or continues after a restart.
     pub(in crate::matches) fn begun(&mut self, pair: &str, id: &str) {
         let p = self.0.entry(pair.to_owned()).or_default();
         p.to_come = p.to_come.saturating_sub(1);

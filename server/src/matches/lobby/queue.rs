@@ -35,7 +35,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// For a game of so many players.
+    /// For a game with this number of players.
     pub(super) fn new(players: u32) -> Self {
         Queue { players: players as usize, waiting: BTreeMap::new(), last: None, interval: None }
     }

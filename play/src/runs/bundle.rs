@@ -9,40 +9,41 @@ use anyhow::Context as _;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use ludex_agents::{AgentSpec, llm};
 use ludex_referee::read::{Refused, Source};
 
-use ludex_agents::{AgentSpec, llm};
-
-use crate::archive::{Archive, CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
-use crate::runs::settings::Settings;
-use crate::tables::card::{about_run, sha256};
+use super::describe::{LICENCE, about_run, program, sha256};
+use super::lines::{CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
+use super::settings::Settings;
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
 pub const SUMS: &str = "SHA256SUMS";
+/// The files of a run or a bundle, by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
 /// What is in the bundle.
 pub const CARD: &str = "CARD.md";
 /// More than any run holds: what unpacks to more is no bundle of ours.
 const MOST: u64 = 16 << 30;
 
-/// Packs a run with the pages of its report. The same run gives the same bytes.
+/// Packs the files of a run with the pages of its report. The same run gives the same bytes.
 ///
 /// # Errors
 /// When the run holds a secret, or its name cannot be that of a folder.
-pub fn write(run: &Archive, pages: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Vec<u8>> {
+pub fn write(about: &Settings, run: &Files, pages: Files) -> anyhow::Result<Vec<u8>> {
     let mut files = pages;
     for name in FILES {
-        let Some(bytes) = run.files.get(name) else { continue };
+        let Some(bytes) = run.get(name) else { continue };
         // A line that a killed process left in two is nothing to hand on.
         let end = if name.ends_with(".jsonl") { whole_lines(bytes) } else { bytes.len() };
         files.insert(name.to_owned(), bytes[..end].to_vec());
     }
-    files.insert(CARD.to_owned(), card(run, &files).into_bytes());
+    files.insert(CARD.to_owned(), card(about, &files).into_bytes());
     files.insert(SUMS.to_owned(), sums(&files).into_bytes());
     let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    holds_no_secret(&run.about, &parts)?;
-    let folder = Path::new(&run.about.run);
+    holds_no_secret(about, &parts)?;
+    let folder = Path::new(&about.run);
     let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
-    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", run.about.run);
+    anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", about.run);
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     for (name, bytes) in &files {
         let mut header = tar::Header::new_gnu();
@@ -67,7 +68,7 @@ pub fn is_bundle(path: &Path) -> bool {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn unpacked(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+pub fn unpacked(folder: &Path) -> anyhow::Result<Files> {
     let mut files = BTreeMap::new();
     if !folder.join(SUMS).is_file() {
         return Ok(files);
@@ -86,7 +87,7 @@ pub fn unpacked(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
 ///
 /// # Errors
 /// When it cannot be read to its end, or holds anything but files in one folder.
-pub fn read(file: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+pub fn read(file: &Path) -> anyhow::Result<Files> {
     let name = file.display();
     let open = std::fs::File::open(file).with_context(|| format!("{name} cannot be opened"))?;
     let mut tar = tar::Archive::new(GzDecoder::new(open).take(MOST));
@@ -115,7 +116,7 @@ pub fn read(file: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
 }
 
 /// What is wrong with the files by their sums; `place` stands for the bundle in messages. Nothing where there are no sums.
-pub fn check(place: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<Refused> {
+pub fn check(place: &Path, files: &Files) -> Vec<Refused> {
     let Some(sums) = files.get(SUMS) else { return Vec::new() };
     let mut wrong = Vec::new();
     let mut refuse = |name: &str, line: usize, message: String| {
@@ -146,11 +147,11 @@ pub fn check(place: &Path, files: &BTreeMap<String, Vec<u8>>) -> Vec<Refused> {
 }
 
 /// One line for each file.
-fn sums(files: &BTreeMap<String, Vec<u8>>) -> String {
+fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
-fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
+fn card(run: &Settings, files: &Files) -> String {
     let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
     let about = |name: &str| match name {
         RUN => "settings, fixed when the run began".to_owned(),
@@ -165,11 +166,10 @@ fn card(run: &Archive, files: &BTreeMap<String, Vec<u8>>) -> String {
         files.iter().map(|(name, bytes)| format!("| `{name}` | {} | {} |\n", bytes.len(), about(name))).collect();
     format!(
         "# {}\n\nA run of {}, whole: `ludex verify FILE` checks its sums, plays every match again, and compares seeds, rules and \
-         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each |\n\n## \
-         Licence\n\nNot stated yet: to be filled in by the owner of the run.\n",
-        run.about.run,
-        if run.about.ludex.is_empty() { "ludex" } else { &run.about.ludex },
-        about_run(&run.about),
+         calls with the settings.\n\n{}\n## Files\n\n| file | bytes | |\n|---|---|---|\n{rows}| `{SUMS}` | | SHA-256 of each |\n{LICENCE}",
+        run.run,
+        program(run),
+        about_run(run),
     )
 }
 
@@ -200,8 +200,8 @@ fn names_of_variables(spec: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::AgentId;
     use super::*;
-    use crate::runs::settings::AgentId;
 
     #[test]
     fn sums_name_what_was_changed() {

@@ -1,0 +1,191 @@
+//! What is read of a run, finished or still going on: its settings, the records of its matches, the calls that its language
+//! models made, and its log.
+//!
+//! A run is a folder, or a bundle that was made of one. A last line that is cut off is what a killed process leaves: it is
+//! passed over and named in [`Archive::cut`]; any other line that cannot be read is named in [`Archive::refused`], and the
+//! rest is still read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use ludex_protocol::record::Parts;
+use ludex_referee::read::{Found, RawLine, Refused, Source};
+
+use super::bundle;
+use super::episode::{MatchPlace, episode_of};
+use super::lines::{self, CALLS, CallLine, EPISODES, FILES, LOG, LogLine, RUN};
+use super::settings::Settings;
+
+/// What a run left.
+#[derive(Clone, Debug, Default)]
+pub struct Archive {
+    /// Where it was found: a folder, or a file.
+    pub place: PathBuf,
+    /// Its settings.
+    pub about: Settings,
+    /// Its files as they are, by name.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Its records, in the order in which matches ended.
+    pub found: Vec<Found>,
+    /// Its calls by episode, in the order of seats and keys.
+    pub calls: BTreeMap<String, Vec<CallLine>>,
+    /// Its log.
+    pub log: Vec<LogLine>,
+    /// Last lines that were cut off, which is no fault of the run.
+    pub cut: Vec<Source>,
+    /// Lines that cannot be read.
+    pub refused: Vec<Refused>,
+}
+
+impl Archive {
+    /// Reads the run that `name` means: a folder, a bundle, or a name below `data`/runs.
+    ///
+    /// # Errors
+    /// When there is no such run, or its settings cannot be read; the message says what there is.
+    pub fn open(name: &str, data: &Path) -> anyhow::Result<Archive> {
+        if bundle::is_bundle(Path::new(name)) {
+            return Archive::of_files(Path::new(name), bundle::read(Path::new(name))?);
+        }
+        let folder = Self::folder(name, data)?;
+        let mut files = BTreeMap::new();
+        for file in FILES {
+            let path = folder.join(file);
+            match fs::read(&path) {
+                Ok(bytes) => drop(files.insert(file.to_owned(), bytes)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(e).with_context(|| format!("{} cannot be read", path.display())),
+            }
+        }
+        Archive::of_files(&folder, files)
+    }
+
+    /// The folder of the run that `name` means.
+    ///
+    /// # Errors
+    /// No run of this name, with those that there are.
+    pub fn folder(name: &str, data: &Path) -> anyhow::Result<PathBuf> {
+        let runs = data.join("runs");
+        let named = runs.join(name);
+        if let Some(folder) = [named, PathBuf::from(name)].into_iter().find(|folder| folder.join(RUN).is_file()) {
+            return Ok(folder);
+        }
+        let mut known = runs_in(&runs);
+        known.sort();
+        let hint = match known.as_slice() {
+            [] => format!("there are no runs in {} (--data names another folder)", runs.display()),
+            known => format!("runs in {} are {}", runs.display(), known.join(", ")),
+        };
+        anyhow::bail!("there is no run {name:?}: {hint}")
+    }
+
+    /// Whether `name` means a run: a folder with settings, a bundle, or the name of a folder below `data`/runs.
+    pub fn is_run(name: &str, data: &Path) -> bool {
+        bundle::is_bundle(Path::new(name)) || Self::folder(name, data).is_ok()
+    }
+
+    /// Takes a run from the bytes of its files; `place` stands for it in messages.
+    ///
+    /// # Errors
+    /// When settings are missing or cannot be read.
+    pub fn of_files(place: &Path, files: BTreeMap<String, Vec<u8>>) -> anyhow::Result<Archive> {
+        let settings = files.get(RUN).with_context(|| format!("{} is no run: it has no {RUN}", place.display()))?;
+        let about = serde_json::from_slice(settings).with_context(|| {
+            format!("{} is damaged, and without it nothing of the run can be told", place.join(RUN).display())
+        })?;
+        let mut archive = Archive { place: place.to_owned(), about, files, ..Archive::default() };
+        archive.found = archive.take(EPISODES, found);
+        for call in archive.take(CALLS, |raw| Ok(CallLine { line: raw.source.line, ..lines::json(raw)? })) {
+            archive.calls.entry(call.episode.clone()).or_default().push(call);
+        }
+        archive.calls.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.seat, call.key, call.line)));
+        archive.log = archive.take(LOG, lines::json);
+        Ok(archive)
+    }
+
+    /// The lines of a file; what is wrong with the others is noted.
+    fn take<T>(&mut self, file: &str, parse: impl Fn(&RawLine) -> Result<T, Refused>) -> Vec<T> {
+        let bytes = self.files.get(file).map(Vec::as_slice).unwrap_or_default();
+        let read = lines::read(&self.place.join(file).display().to_string(), bytes, parse);
+        self.refused.extend(read.refused);
+        self.cut.extend(read.cut);
+        read.rows
+    }
+
+    /// Where a match belongs in the run, by the name of its episode.
+    pub fn place_of(&self, episode: &str) -> Option<MatchPlace> {
+        MatchPlace::parse(&self.about.run, episode)
+    }
+
+    /// The calls of one episode, in the order of seats and keys.
+    pub fn calls_of(&self, episode: &str) -> &[CallLine] {
+        self.calls.get(episode).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Episodes that have calls and no record: broken off, or still running.
+    pub fn unfinished(&self) -> BTreeSet<&str> {
+        let ended: BTreeSet<&str> = self.found.iter().map(|found| episode_of(&found.parts)).collect();
+        self.calls.keys().map(String::as_str).filter(|episode| !ended.contains(episode)).collect()
+    }
+
+    /// Whether the log says that the run is done.
+    pub fn done(&self) -> bool {
+        self.log
+            .iter()
+            .rev()
+            .find(|e| matches!(e.what.as_str(), "done" | "begun" | "resumed"))
+            .is_some_and(|e| e.what == "done")
+    }
+}
+
+/// A line that is a record.
+fn found(raw: &RawLine) -> Result<Found, Refused> {
+    let refuse = |message| Refused { source: raw.source.clone(), episode: None, message };
+    let parts = Parts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
+    Ok(Found { source: raw.source.clone(), parts })
+}
+
+/// The names of the runs in a folder.
+fn runs_in(runs: &Path) -> Vec<String> {
+    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+    entries.filter(|e| e.path().join(RUN).is_file()).filter_map(|e| e.file_name().into_string().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runs::settings::RunSeeds;
+
+    #[test]
+    fn what_is_damaged_is_named_and_the_rest_is_read() {
+        let call =
+            r#"{"episode":"r.p.0-1.0.0","seat":0,"key":"1.0.0","call":{"purpose":"move","answer":"x","later":1}}"#;
+        let calls = format!(
+            "{call}\nnothing\n{}\n{}\n{{\"epi",
+            call.replace("1.0.0\",\"call", "0.0.1\",\"call"),
+            call.replace("\"1.0.0\"", "\"1.0\"")
+        );
+        let text = |s: &str| s.as_bytes().to_vec();
+        let files = BTreeMap::from([
+            (RUN.to_owned(), text(r#"{"run":"r","agents":[{"name":"a"}],"seeds":{"open":7},"suite":{"name":"s"}}"#)),
+            (CALLS.to_owned(), calls.into_bytes()),
+            (LOG.to_owned(), text("{\"what\":\"begun\"}\n{\"what\":\"done\"}\n")),
+        ]);
+        let run = Archive::of_files(Path::new("f"), files).unwrap();
+        assert_eq!(run.about.seeds, RunSeeds::Open(7));
+        assert_eq!((run.about.suite.name.as_str(), run.done()), ("s", true));
+        let keys: Vec<u32> = run.calls_of("r.p.0-1.0.0").iter().map(|kept| kept.key.turn).collect();
+        assert_eq!(keys, [0, 1]);
+        assert_eq!(run.calls_of("r.p.0-1.0.0")[1].call.more["later"], 1);
+        let said: Vec<String> = run.refused.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 2 && said[0].starts_with("f/calls.jsonl:2: "), "{said:?}");
+        assert!(said[1].contains("f/calls.jsonl:4: r.p.0-1.0.0: key \"1.0\" is not turn.attempt.step"), "{said:?}");
+        assert_eq!(run.cut.iter().map(ToString::to_string).collect::<Vec<_>>(), ["f/calls.jsonl:5"]);
+        assert_eq!(run.unfinished().into_iter().collect::<Vec<_>>(), ["r.p.0-1.0.0"]);
+
+        let bad = Archive::of_files(Path::new("f"), BTreeMap::from([(RUN.to_owned(), text("{"))])).unwrap_err();
+        assert!(format!("{bad:#}").starts_with("f/run.json is damaged"), "{bad:#}");
+    }
+}

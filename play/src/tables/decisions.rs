@@ -1,0 +1,261 @@
+//! The table of a run's decisions.
+
+use std::collections::BTreeMap;
+
+use ludex_agents::llm::{Call, Role};
+use ludex_env::erased::legal_list;
+use ludex_env::history::given;
+use ludex_env::{DynState, Given, Seat, Turn};
+use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record, RecordEvent};
+use ludex_referee::read::{Found, Refused};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{TableRow, document, gather};
+use crate::runs::archive::Archive;
+use crate::runs::lines::CallLine;
+use crate::stepping::{Stepper, move_text};
+
+/// A decision: a turn of a seat, with its refused attempts.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DecisionRow {
+    /// name of the run
+    pub run: String,
+    /// name of the match
+    pub episode: String,
+    /// part of the suite
+    pub part: Option<String>,
+    /// game with its parameters
+    pub game: String,
+    /// level of the opponent, where it is an anchor of the game's ladder
+    pub level: Option<u32>,
+    /// name of the agent that decides
+    pub agent: Option<String>,
+    /// names of the others, by seat, joined by a comma
+    pub opponent: String,
+    /// number of the seed in the part, from 0
+    pub round: Option<u64>,
+    /// how far the seats were rotated, from 0
+    pub rotation: Option<usize>,
+    /// its seat, from 0
+    pub seat: usize,
+    /// its turn in the match, from 0
+    pub decision: u32,
+    /// moves of the match before this one
+    pub ply: u32,
+    /// when the match started, UTC, RFC 3339
+    pub started: String,
+    /// time of the decision, milliseconds
+    pub ms: u64,
+    /// legal actions there were
+    pub legal: usize,
+    /// system prompt of the last move call
+    pub system_prompt: Option<String>,
+    /// user prompt of the last move call
+    pub user_prompt: Option<String>,
+    /// what the model thought before it answered, where its endpoint tells
+    pub reasoning: Option<String>,
+    /// answer of the last move call
+    pub output: Option<String>,
+    /// the move read in the answer
+    pub response: Option<String>,
+    /// id of the action played
+    pub action: Option<u32>,
+    /// the move played, as its mover knows it
+    pub r#move: Option<String>,
+    /// what became of it: accepted, forced (not the agent's choice), or none (the match ended there)
+    pub verdict: &'static str,
+    /// attempts, refused ones among them
+    pub attempts: usize,
+    /// JSON: the refused attempts, what was answered and why it was refused
+    pub refused: String,
+    /// calls made for it
+    pub calls: usize,
+    /// tokens read, sum over its calls
+    pub tokens_in: Option<u64>,
+    /// tokens written, sum over its calls
+    pub tokens_out: Option<u64>,
+    /// price of its calls, US dollars; absent where one is not known
+    pub usd: Option<f64>,
+    /// how the agent came out of the match: win, loss, draw, none
+    #[schemars(with = "Option<String>")]
+    pub outcome: Outcome,
+    /// the agent's return in the match, in the game's points
+    pub r#return: Option<f64>,
+    /// whether the match counts
+    pub counts: bool,
+    /// played because the first try failed
+    pub rematch: bool,
+}
+
+impl TableRow for DecisionRow {
+    const WHAT: &str = "decisions";
+    const ABOUT: &str = "One row is one decision: a turn of a seat that a language model played (in a run without any, of any seat), \
+        with its refused attempts. Prompts and output are those of the attempt that was played.";
+}
+
+/// One row for each decision of a seat that a language model played (in a run without language models, of every seat); and
+/// the records that cannot be played.
+pub fn decisions(run: &Archive, records: &[&Found]) -> (Vec<DecisionRow>, Vec<Refused>) {
+    let thinks = |record: &Record| !thinking(run, record).is_empty();
+    let any = records.iter().any(|found| found.parts.clone().record().is_ok_and(|record| thinks(&record)));
+    gather(records, |record, _| {
+        let seats = if any { thinking(run, record) } else { (0..record.header.seats.len()).collect() };
+        decided(run, record, &seats)
+    })
+}
+
+/// The seats that a language model played.
+fn thinking(run: &Archive, record: &Record) -> Vec<Seat> {
+    let calls = run.calls_of(&record.header.episode);
+    let seats = record.header.seats.iter().enumerate();
+    let thinks = |k: usize, kind: AgentKind| kind == AgentKind::Llm || calls.iter().any(|line| line.seat == k);
+    seats.filter(|(k, seat)| thinks(*k, seat.kind)).map(|(k, _)| k).collect()
+}
+
+/// The level of an anchor such as `anchor level=3`.
+fn level(spec: &str) -> Option<u32> {
+    let mut words = spec.split_whitespace();
+    words.next().filter(|name| *name == "anchor")?;
+    words.find_map(|word| word.strip_prefix("level=")?.parse().ok())
+}
+
+/// What is the same in all decisions of a match.
+struct Decided<'a> {
+    run: &'a Archive,
+    record: &'a Record,
+    game: String,
+    calls: BTreeMap<(Seat, u32), Vec<&'a CallLine>>,
+}
+
+fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<DecisionRow>, String> {
+    let game = ludex_env::load_with(&record.header.game, &record.header.params).map_err(|e| e.to_string())?;
+    let mut calls: BTreeMap<_, Vec<&CallLine>> = BTreeMap::new();
+    for line in run.calls_of(&record.header.episode).iter().filter(|line| seats.contains(&line.seat)) {
+        calls.entry((line.seat, line.key.turn)).or_default().push(line);
+    }
+    let mut of = Decided { run, record, game: game.spec().string.clone(), calls };
+    let (mut rows, mut ply) = (Vec::new(), 0);
+    let mut steps = Stepper::new(&game, record, None);
+    loop {
+        let (before, at) = (steps.state().boxed(), steps.at());
+        let step = steps.step();
+        // A turn that ended the match without a move is the last event and cannot be played.
+        let until = step.as_ref().map_or(record.events.len(), |step| step.events.end);
+        let moves =
+            record.events[at..until].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
+        let mut moved = false;
+        for m in moves {
+            // In the middle of a joint turn a match may end with moves of some seats.
+            let alone = !matches!(before.turn(), Turn::Together(_));
+            if step.is_none() && alone && (m.action.is_some() || m.said.is_some()) {
+                return Err(format!("events[{at}] cannot be played here"));
+            }
+            moved = true;
+            if seats.contains(&(m.seat as usize)) {
+                rows.push(of.row(&*before, m, ply)?);
+            }
+        }
+        ply += u32::from(moved);
+        if step.is_none() {
+            break;
+        }
+    }
+    // The match ended while these were asked, and the record has no event of it.
+    let left: Vec<(Seat, u32)> = of.calls.keys().copied().collect();
+    for (seat, turn) in left {
+        let none = MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() };
+        rows.push(of.row(steps.state(), &none, ply)?);
+    }
+    Ok(rows)
+}
+
+impl Decided<'_> {
+    /// A decision at the position before it.
+    fn row(&mut self, state: &dyn DynState, m: &MoveRecord, ply: u32) -> Result<DecisionRow, String> {
+        let (header, footer) = (&self.record.header, &self.record.footer);
+        let seat = m.seat as usize;
+        let found = self.run.place_of(&header.episode);
+        let place = found.as_ref().map(|found| &found.place);
+        let others: Vec<_> = header.seats.iter().enumerate().filter(|(k, _)| *k != seat).map(|(_, s)| s).collect();
+        let names: Vec<&str> = others.iter().map(|s| s.name.as_str()).collect();
+        let calls = self.calls.remove(&(seat, m.turn)).unwrap_or_default();
+        // The attempt that was played is the last one. Its other calls (votes, critiques) are in the table of calls.
+        let last = calls.iter().rev().find(|line| line.call.purpose == "move").or(calls.last()).map(|line| &line.call);
+        let said = |role| last.map(|call| call.said(role)).filter(|text| !text.is_empty());
+        let played = move_text(state, m);
+        let verdict = match (&played, m.forced) {
+            (None, _) => "none",
+            (Some(_), true) => "forced",
+            (Some(_), false) => "accepted",
+        };
+        let own = played.is_some() && !m.forced;
+        let sum = |of: fn(&Call) -> u64| (!calls.is_empty()).then(|| calls.iter().map(|k| of(&k.call)).sum::<u64>());
+        // If one price is unknown, the sum is unknown.
+        let usd: Option<f64> = calls.iter().map(|line| line.call.usd).sum();
+        Ok(DecisionRow {
+            run: self.run.about.run.clone(),
+            episode: header.episode.clone(),
+            part: place.map(|place| place.part.clone()),
+            game: self.game.clone(),
+            level: others.iter().find_map(|s| s.spec.as_deref().and_then(level)),
+            agent: header.seats.get(seat).map(|s| s.name.clone()),
+            opponent: names.join(", "),
+            round: place.map(|place| place.index),
+            rotation: place.map(|place| place.turn),
+            seat,
+            decision: m.turn,
+            ply,
+            started: header.started.clone(),
+            ms: m.ms,
+            legal: legal_list(state, seat).len(),
+            system_prompt: said(Role::System),
+            user_prompt: said(Role::User),
+            reasoning: last.and_then(Call::reasoning).map(str::to_owned),
+            output: last.map(|call| call.answer.clone()),
+            response: last.and_then(|call| call.read.clone()),
+            action: m.action,
+            r#move: played,
+            verdict,
+            attempts: m.tries.len() + usize::from(own),
+            refused: document(refusals(state, m))?,
+            calls: calls.len(),
+            tokens_in: sum(|call| call.tokens.input),
+            tokens_out: sum(|call| call.tokens.out),
+            usd: usd.filter(|_| !calls.is_empty()),
+            outcome: footer.outcome.get(seat).copied().unwrap_or(Outcome::None),
+            r#return: footer.returns.get(seat).copied(),
+            counts: footer.reason.is_some_and(Reason::counts),
+            rematch: found.as_ref().is_some_and(|found| found.rematch),
+        })
+    }
+}
+
+/// What was answered before a move, and why it was refused in the game's words.
+fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
+    let refused = m.tries.iter().map(|attempt| {
+        let given = given(attempt);
+        let why = given.as_ref().and_then(|given| state.read(m.seat as usize, given).err()).map(|r| r.message);
+        let said = match given {
+            Some(Given::Id(id)) => json!(id),
+            Some(Given::Text(text)) => json!(text),
+            Some(Given::Document(value)) => value,
+            None => Value::Null,
+        };
+        json!({ "said": said, "code": attempt.code, "why": why, "ms": attempt.ms })
+    });
+    refused.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_those_of_anchors() {
+        assert_eq!(level("anchor level=3"), Some(3));
+        assert_eq!(level("anchor bot=2 level=10"), Some(10));
+        assert_eq!([level("mcts level=3"), level("anchor"), level("")], [None; 3]);
+    }
+}
