@@ -17,7 +17,7 @@ use ludex_referee::schedule::{Planned, Seeds};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::local::{Player, Series};
+use crate::local::{Seated, Series};
 
 /// How a ladder is measured.
 #[derive(Clone, Debug)]
@@ -52,11 +52,11 @@ pub fn measure(game: &GameRef, settings: &Settings, mut progress: impl FnMut(u64
     anyhow::ensure!(spec.anchors.len() > 1, "{} has no level above random", spec.game);
     let ladder = Ladder::new(spec, game.unit());
     let watches: Vec<Arc<Stopwatch>> = ladder.agents().iter().map(|_| Arc::default()).collect();
-    let players: Vec<Player> = ladder
+    let players: Vec<Seated> = ladder
         .agents()
         .iter()
         .zip(&watches)
-        .map(|(text, watch)| Ok(watch.time(Player::new(text, game).with_context(|| text.clone())?)))
+        .map(|(text, watch)| Ok(watch.time(Seated::new(text, game).with_context(|| text.clone())?)))
         .collect::<anyhow::Result<_>>()?;
     let mut kept = Kept::open(game, &ladder, settings)?;
     // Unit by unit through all pairings, so that an interrupted measurement is balanced.
@@ -97,7 +97,7 @@ struct Stopwatch {
 
 impl Stopwatch {
     /// The same player, timed.
-    fn time(self: &Arc<Self>, player: Player) -> Player {
+    fn time(self: &Arc<Self>, player: Seated) -> Seated {
         let watch = self.clone();
         let timed = wrap(player.agent, move |agent: &dyn Agent, ask: &Ask<'_>, deadline: Option<Instant>| {
             let begun = Instant::now();
@@ -108,7 +108,7 @@ impl Stopwatch {
             watch.most.fetch_max(nanos, Relaxed);
             answer
         });
-        Player { agent: Arc::new(timed), ..player }
+        Seated { agent: Arc::new(timed), ..player }
     }
 
     fn micros(&self) -> Option<[f64; 2]> {

@@ -5,33 +5,38 @@
 //!
 //! Outputs are in order of effect: what follows an [`Output::Keep`] of a rated match may be shown only when that row is
 //! durable. The driver waits there; the machine need not know.
+//!
+//! The machine keeps the course: rules, clocks, attempts and the story of what happened. Frames are made where somebody
+//! listens ([`Match::listen`]), and made again from the story for those who come later.
 
 mod acts;
+mod answers;
 mod clock;
 mod course;
 mod end;
-pub mod frames;
+mod follow;
+mod narrator;
+pub(crate) mod past;
 mod restore;
+mod story;
 pub mod terms;
 
-use std::collections::HashMap;
-
+use ludex_agents::Agent;
 use ludex_env::batch::Layout;
+use ludex_env::draw::Key;
 use ludex_env::present::view_of;
-use ludex_env::{Attempt, Draw, DynState, Outcomes, Seat};
+use ludex_env::{Action, AgentKey, Ask, Attempt, Draw, DynState, Outcomes, Seat};
 use ludex_protocol::error::{ErrorCode, Refusal};
-use ludex_protocol::message::{
-    EventKind, HeldMatch, MatchFrame, MatchStart, MatchView, Resync, SeatInfo, SeatView, ServerMessage,
-    Turn as TurnFrame,
-};
-use ludex_protocol::record::{Header, Reason, Record, RecordEvent, Try};
+use ludex_protocol::message::MatchView;
+use ludex_protocol::message::{HeldMatch, MatchFrame, Resync, SeatView, ServerMessage, Turn as TurnFrame};
+use ludex_protocol::record::{Header, Reason, Record, Try};
 
-use self::acts::Answer;
 use self::clock::Clocks;
-use self::course::replay;
-use self::frames::Logs;
-pub use self::frames::Watcher;
-use self::terms::{Input, KeptAct, Output, Question, Setup};
+use self::narrator::Narrator;
+pub use self::narrator::Watcher;
+use self::past::Memory;
+use self::story::Story;
+use self::terms::{Input, Kept, KeptAct, Output, Question, Setup};
 
 /// Numbers of frames restart here times the number of restarts, so that an old `seen` is never mistaken.
 pub const RESTART_STEP: u64 = 1_000_000;
@@ -40,8 +45,8 @@ pub const RESTART_STEP: u64 = 1_000_000;
 struct Place {
     /// Turns issued so far; the open turn is `issued - 1`.
     issued: u32,
-    /// The open turn's frame, while it waits for an answer.
-    open: Option<Box<TurnFrame>>,
+    /// Whether a client was asked and has not answered.
+    open: bool,
     /// Whether an in-process agent was asked and has not answered.
     asked: bool,
     /// A joint move's part, until all have moved.
@@ -49,7 +54,10 @@ struct Place {
     tries: Vec<Try>,
     /// The same refusals as an in-process agent is told them.
     attempts: Vec<Attempt>,
-    answers: HashMap<(u32, u32), Answer>,
+    /// The actions that an in-process agent chooses from.
+    legal: Vec<Action>,
+    /// What an in-process agent is told about the past, if it reads it.
+    memory: Option<Memory>,
     online: bool,
     away_since: Option<u64>,
     /// Whether it ever answered anything.
@@ -63,41 +71,63 @@ pub struct Match {
     setup: Setup,
     state: Box<dyn DynState>,
     draw: Draw,
+    agent_key: Key,
     outcomes: Outcomes,
-    events: Vec<RecordEvent>,
+    story: Story,
+    /// The story of a match that is over and has been packed.
+    packed: Option<Box<[u8]>>,
     places: Vec<Place>,
     clocks: Clocks,
-    logs: Logs,
-    phase: Option<&'static str>,
-    returns: Vec<f64>,
-    /// How it ended before a restart: what is told again is what was kept.
-    past: Option<Box<Record>>,
-    ended: Option<Record>,
+    narrator: Option<Narrator>,
+    /// Whether rows are put out.
+    keeps: bool,
+    /// The record of a match that had ended before a restart.
+    recalled: Option<Box<Record>>,
     out: Vec<Output>,
 }
 
 impl Match {
-    /// A match before its start.
+    /// A match before its start. Its clients listen; others do after [`Match::listen`].
     pub fn new(setup: Setup, now: u64) -> Self {
         let seats = setup.seats.len();
-        let state = setup.game.start();
-        let watchers = Logs::new(&setup.header.episode, seats, u64::from(setup.restarts) * RESTART_STEP);
+        let draw = Draw::new(setup.game.id(), setup.seed, 0);
+        let clients: Vec<_> = (0..seats).filter(|&s| setup.seats[s].remote).map(Watcher::Seat).collect();
         Match {
-            draw: Draw::new(setup.game.id(), setup.seed, 0),
+            agent_key: draw.other("agent"),
+            draw,
             outcomes: Outcomes::new(),
-            events: Vec::new(),
+            story: Story::new(setup.header.clone()),
+            packed: None,
             places: (0..seats).map(|_| Place::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
-            logs: watchers,
-            phase: state.phase(),
-            returns: vec![0.0; seats],
-            past: None,
-            ended: None,
+            narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients)),
+            keeps: true,
+            recalled: None,
             out: Vec::new(),
-            state,
+            state: setup.game.start(),
             setup,
         }
     }
+
+    /// The same match for a driver without a store: it puts out no rows.
+    pub fn without_rows(mut self) -> Self {
+        self.keeps = false;
+        self
+    }
+
+    /// From now on the frames of `to` are put out. Those so far can be had by [`Match::retold`].
+    pub fn listen(&mut self, to: Watcher) {
+        if self.narrator.as_ref().is_some_and(|n| n.hears(to)) || self.packed.is_some() {
+            return;
+        }
+        let mut new = Narrator::new(&self.setup, [to]);
+        new.tell(&self.setup, &self.story, &[], &mut |_, _| {});
+        match &mut self.narrator {
+            Some(narrator) => narrator.join(new),
+            None => self.narrator = Some(new),
+        }
+    }
+
     // ---- what drivers ask ----------------------------------------------------------------------------------------
 
     /// The id.
@@ -115,24 +145,26 @@ impl Match {
         &self.setup
     }
 
-    /// The record, when the match is over. Complete: what may be shown to whom is the caller's business.
+    /// The record, when the match is over and not packed. Complete: what may be shown to whom is the caller's business.
     pub fn record(&self) -> Option<&Record> {
-        self.ended.as_ref()
+        self.story.record().filter(|_| self.packed.is_none())
+    }
+
+    /// The record of a match that is over.
+    pub fn into_record(self) -> Option<Record> {
+        if self.packed.is_some() { None } else { self.story.into_record() }
     }
 
     /// The moves so far with what spectators may see of them, for the episode's page while it runs.
     pub fn public_events(&self) -> Vec<MatchFrame> {
-        self.logs.events(Watcher::Public)
+        let mut frames = self.retold(Watcher::Public, &[]);
+        frames.retain(|f| matches!(f, MatchFrame::Event(_)));
+        frames
     }
 
     /// Whether it is over.
     pub fn over(&self) -> bool {
-        self.ended.is_some()
-    }
-
-    /// Whether `seat` is to be asked now.
-    pub fn waits_for(&self, seat: Seat) -> bool {
-        self.places.get(seat).is_some_and(|p| p.open.is_some() || p.asked)
+        self.story.record().is_some()
     }
 
     /// When [`Input::Tick`] is due.
@@ -147,25 +179,52 @@ impl Match {
     /// Starts the clocks of turns that have just been handed to their sockets.
     pub fn delivered(&mut self, now: u64) {
         for (seat, place) in self.places.iter().enumerate() {
-            if place.open.is_some() && !place.waits {
+            if place.open && !place.waits {
                 self.clocks.start(seat, place.issued == 1, now);
             }
         }
     }
 
-    /// What an in-process agent is asked. `peek` lets it see the true state.
-    pub fn question(&self, seat: Seat, peek: bool) -> Option<Question> {
-        let place = self.places.get(seat).filter(|p| p.asked)?;
-        let legal = ludex_env::erased::legal_list(&*self.state, seat);
-        let (state, draw) = (self.state.boxed(), self.draw.clone());
-        let past = self.logs.past(Watcher::Seat(seat));
-        let (turn, attempts) = (place.issued.saturating_sub(1), place.attempts.clone());
-        Some(Question { seat, turn, legal, state, draw, peek, past, attempts })
+    /// What an in-process agent is asked, for a driver without clocks that asks at once.
+    pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<Ask<'_>> {
+        let place = self.places.get_mut(seat).filter(|p| p.asked)?;
+        place.legal.clear();
+        self.state.legal(seat, &mut place.legal);
+        if agent.reads_past() {
+            let memory = place.memory.get_or_insert_with(|| Memory::new(&*self.setup.game));
+            memory.grow(seat, self.story.events());
+        }
+        let turn = place.issued.saturating_sub(1);
+        let ask = Ask::on_state(&*self.state, seat, turn, &place.legal, AgentKey::Own(&self.agent_key));
+        let ask = ask.with_attempts(&place.attempts);
+        let ask = if let Some(memory) = &place.memory { ask.with_past(&memory.past) } else { ask };
+        Some(if agent.peeks() && !self.setup.header.rated { ask.with_peek() } else { ask })
+    }
+
+    /// What an in-process agent is asked, to be answered elsewhere. Starts its clock; where the match has none, the agent
+    /// has `limit_ms` for the turn.
+    pub fn question(&mut self, now: u64, seat: Seat, agent: &dyn Agent, limit_ms: u64) -> Option<Question> {
+        let peek = agent.peeks() && !self.setup.header.rated;
+        self.ask(seat, agent)?;
+        let place = &self.places[seat];
+        self.clocks.start_agent(seat, place.issued == 1, now, limit_ms);
+        Some(Question {
+            seat,
+            turn: place.issued.saturating_sub(1),
+            left_ms: self.clocks.left(seat, now),
+            legal: place.legal.clone(),
+            state: self.state.boxed(),
+            key: self.agent_key,
+            peek,
+            past: place.memory.as_ref().map(|m| m.past.clone()),
+            attempts: place.attempts.clone(),
+        })
     }
 
     /// For `welcome`: where a seat stands.
     pub fn held(&self, seat: Seat) -> HeldMatch {
-        let seq = self.logs.last_seq(Watcher::Seat(seat)).unwrap_or(0);
+        let to = Watcher::Seat(seat);
+        let seq = self.retold(to, &[]).last().map_or(0, MatchFrame::seq);
         HeldMatch { match_id: self.id().to_owned(), seat: Some(seat as u32), seq }
     }
 
@@ -173,46 +232,56 @@ impl Match {
     /// again, with its old number, even if it was seen.
     pub fn catch_up(&self, to: Watcher, seen: Option<u64>) -> Vec<ServerMessage> {
         let base = u64::from(self.setup.restarts) * RESTART_STEP;
-        let last = self.logs.last_seq(to);
-        let open = match to {
-            Watcher::Seat(seat) => self.places[seat].open.clone(),
-            _ => None,
+        let mut frames = self.retold(to, &[]);
+        let Some(last) = frames.last().map(MatchFrame::seq) else { return Vec::new() };
+        let Some(seen) = seen.filter(|seen| (base..=last).contains(seen)) else {
+            return vec![self.resync_of(to, frames)];
         };
-        match (seen, last) {
-            (_, None) => Vec::new(),
-            (Some(seen), Some(last)) if seen >= base && seen <= last => {
-                let mut out: Vec<ServerMessage> =
-                    self.logs.after(to, seen).into_iter().map(ServerMessage::from).collect();
-                if let Some(turn) = open.filter(|t| t.seq <= seen) {
-                    out.push(ServerMessage::Turn(turn));
-                }
-                out
-            }
-            _ => vec![self.resync(to)],
-        }
+        let open = self.open_turn(to, &frames).filter(|turn| turn.seq <= seen);
+        frames.retain(|f| f.seq() > seen);
+        frames.into_iter().map(ServerMessage::from).chain(open.map(ServerMessage::Turn)).collect()
     }
 
     /// Everything about the match so far in one message.
     pub fn resync(&self, to: Watcher) -> ServerMessage {
-        let turn = match to {
-            Watcher::Seat(seat) => self.places[seat].open.clone(),
-            _ => None,
-        };
-        let (start, events, end) = self.logs.parts(to);
-        let resync = Resync {
-            seq: self.logs.last_seq(to).unwrap_or(0),
-            match_id: self.id().to_owned(),
-            start: start.unwrap_or_default(),
-            events,
-            turn,
-            end,
-        };
-        ServerMessage::Resync(Box::new(resync))
+        self.resync_of(to, self.retold(to, &[]))
     }
 
-    /// The frames of a spectator so far, each event with the views asked for.
+    fn resync_of(&self, to: Watcher, frames: Vec<MatchFrame>) -> ServerMessage {
+        let turn = self.open_turn(to, &frames);
+        let seq = frames.last().map_or(0, MatchFrame::seq);
+        let (mut start, mut events, mut end) = (None, Vec::new(), None);
+        for frame in frames {
+            match frame {
+                MatchFrame::MatchStart(s) => start = Some(s),
+                MatchFrame::MatchEnd(e) => end = Some(e),
+                MatchFrame::Event(_) => events.push(frame),
+                MatchFrame::Turn(_) => {}
+            }
+        }
+        let match_id = self.id().to_owned();
+        let start = start.unwrap_or_default();
+        ServerMessage::Resync(Box::new(Resync { seq, match_id, start, events, turn, end }))
+    }
+
+    /// The open turn of a seat, the last among its frames, with the number of tries so far.
+    fn open_turn(&self, to: Watcher, frames: &[MatchFrame]) -> Option<Box<TurnFrame>> {
+        let Watcher::Seat(seat) = to else { return None };
+        let place = self.places.get(seat).filter(|p| p.open)?;
+        let turn = frames.iter().rev().find_map(|f| if let MatchFrame::Turn(t) = f { Some(t) } else { None })?;
+        let mut turn = turn.clone();
+        turn.attempt = place.tries.len() as u32;
+        Some(turn)
+    }
+
+    /// All frames of a watcher so far, each event with the views asked for.
     pub fn retold(&self, to: Watcher, views: &[MatchView]) -> Vec<MatchFrame> {
-        self.logs.retold(to, &*self.setup.game, &self.events, views)
+        let mut frames = Vec::new();
+        self.with_story(|story| {
+            let mut narrator = Narrator::new(&self.setup, [to]);
+            narrator.tell(&self.setup, story, views, &mut |_, frame| frames.push(frame));
+        });
+        frames
     }
 
     /// The views of the position now, for a spectator.
@@ -220,28 +289,45 @@ impl Match {
         view_of(&*self.state, to.viewer(), views, Layout::Ludex)
     }
 
+    /// Keeps of a match that is over only what is needed to tell it again: a few kilobytes. Its record is gone then.
+    pub fn pack(&mut self) {
+        if !self.over() || self.packed.is_some() {
+            return;
+        }
+        self.packed = self.story.pack();
+        if self.packed.is_some() {
+            self.story.close(Record::default());
+        }
+        self.narrator = None;
+        self.outcomes = Outcomes::new();
+        for place in &mut self.places {
+            let tries = std::mem::take(&mut place.tries);
+            *place = Place { issued: place.issued, tries, ..Place::default() };
+        }
+    }
+
+    fn with_story<T>(&self, read: impl FnOnce(&Story) -> T) -> T {
+        match self.packed.as_deref().and_then(Story::unpack) {
+            Some(story) => read(&story),
+            None => read(&self.story),
+        }
+    }
+
     // ---- inputs --------------------------------------------------------------------------------------------------
 
     /// Takes one input at `now` (milliseconds of the host's monotonic clock) and says what follows.
     pub fn on(&mut self, now: u64, input: Input) -> Vec<Output> {
         if !matches!(input, Input::Start) {
-            self.fall(now);
+            self.expire(now);
         }
         match input {
             Input::Start => {
-                self.open_logs();
-                self.emit_opening();
+                self.story.begun = true;
                 self.settle();
             }
             Input::Act { seat, re, act } => self.act(now, seat, re, *act),
-            Input::Answer { seat, turn, given, notes } => self.answer(now, seat, turn, given, notes.map(|n| *n)),
-            Input::Failed { seat, reason, message } => {
-                if !self.over() {
-                    tracing::warn!(match_id = self.id(), seat, %message, "an in-process agent failed");
-                    self.finish(reason, reason.counts().then_some(seat));
-                }
-            }
-            Input::Resign { seat, re } => self.resign(seat, re),
+            Input::Agent { seat, turn, did } => self.agent(now, seat, turn, did),
+            Input::Resign { seat, re } => self.resign(seat, Some(re)),
             Input::Online(seat) => self.presence(now, seat, true),
             Input::Offline(seat) => self.presence(now, seat, false),
             Input::Tick => {}
@@ -251,11 +337,12 @@ impl Match {
                 }
             }
         }
+        self.narrate();
         std::mem::take(&mut self.out)
     }
 
-    /// Ends the match where a clock or the patience with a lost connection ran out before `now`.
-    fn fall(&mut self, now: u64) {
+    /// Ends the match if a clock, or the time that a seat is held for a lost connection, ran out before `now`.
+    fn expire(&mut self, now: u64) {
         if self.over() {
             return;
         }
@@ -263,7 +350,7 @@ impl Match {
         let away = away.map(|(since, seat)| (since.saturating_add(self.setup.grace_ms), seat));
         let clock = self.clocks.next().filter(|&(at, _)| at <= now);
         match (clock, away.filter(|&(at, _)| at <= now)) {
-            (Some((at, fell)), away) if away.is_none_or(|(gone, _)| at <= gone) => match fell {
+            (Some((at, seat)), away) if away.is_none_or(|(gone, _)| at <= gone) => match seat {
                 Some(seat) => self.blame(Reason::Timeout, seat),
                 None => self.finish(Reason::Truncated, None),
             },
@@ -273,12 +360,13 @@ impl Match {
     }
 
     fn blame(&mut self, reason: Reason, seat: Seat) {
-        let reason = if self.places[seat].acted { reason } else { Reason::NoShow };
+        // Only a client can stay away from the start: an agent of the host is there.
+        let shown = self.places[seat].acted || !self.setup.seats[seat].remote;
+        let reason = if shown { reason } else { Reason::NoShow };
         self.finish(reason, Some(seat));
     }
 
     fn presence(&mut self, now: u64, seat: Seat, online: bool) {
-        let grace = self.setup.grace_ms;
         let over = self.over();
         let Some(place) = self.places.get_mut(seat) else { return };
         if place.online == online && place.away_since.is_some() != online {
@@ -293,17 +381,14 @@ impl Match {
         if over || (first && online) {
             return;
         }
-        let event = EventKind::Presence { seat: seat as u32, online, grace_ms: (!online).then_some(grace) };
-        for to in self.logs.watchers().filter(|&w| w != Watcher::Seat(seat)) {
-            self.emit(to, event.clone());
-        }
+        self.story.presence(seat as u32, online);
     }
 
     fn resign(&mut self, seat: Seat, re: Option<i64>) {
         let over = self.over();
         // Said again, because the answer was lost with the connection.
-        let end = self.ended.as_ref().map(|r| (r.footer.reason, r.footer.at_fault));
-        let again = end == Some((Some(Reason::Resign), Some(seat as u32)));
+        let end = |story: &Story| story.record().map(|r| (r.footer.reason, r.footer.at_fault));
+        let again = over && self.with_story(end) == Some((Some(Reason::Resign), Some(seat as u32)));
         self.places[seat].acted = true;
         if let Some(re) = re {
             let message = if over && !again {
@@ -322,48 +407,18 @@ impl Match {
         self.out.push(Output::Reply { seat, re, message: Box::new(message) });
     }
 
-    // ---- frames ---------------------------------------------------------------------------------------------------
-
-    /// The first frame of every watcher.
-    fn open_logs(&mut self) {
-        let h = &self.setup.header;
-        let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
-        let seats: Vec<SeatInfo> = seats.collect();
-        for to in self.logs.watchers() {
-            let (seat, join) = match to {
-                Watcher::Seat(s) => (Some(s as u32), self.setup.seats[s].join.clone()),
-                _ => (None, None),
-            };
-            let start = MatchStart {
-                seq: 0,
-                match_id: h.episode.clone(),
-                join,
-                game: h.game.clone(),
-                params: h.params.clone(),
-                rules: h.rules,
-                hash: h.hash.clone(),
-                seat,
-                seats: seats.clone(),
-                rated: h.rated,
-                clock: h.clock.clone(),
-                illegal: h.illegal,
-                skip_forced: self.setup.skip_forced,
-                seed_commit: h.seed_commit.clone(),
-            };
-            self.logs.push(to, MatchFrame::MatchStart(Box::new(start)), 0);
+    /// Puts out a row, where rows are kept.
+    fn keep(&mut self, row: impl FnOnce() -> Kept) {
+        if self.keeps {
+            self.out.push(Output::Keep(Box::new(row())));
         }
     }
 
-    fn emit_opening(&mut self) {
-        for to in self.logs.watchers() {
-            for frame in self.logs.all(to) {
-                self.out.push(Output::Frame { to, frame: Box::new(frame) });
-            }
-        }
-    }
-
-    fn emit(&mut self, to: Watcher, kind: EventKind) {
-        let frame = self.logs.event(to, kind, self.events.len());
-        self.out.push(Output::Frame { to, frame: Box::new(frame) });
+    /// Puts out the frames of what happened since the last time.
+    fn narrate(&mut self) {
+        let Some(narrator) = &mut self.narrator else { return };
+        let out = &mut self.out;
+        let mut put = |to, frame| out.push(Output::Frame { to, frame: Box::new(frame) });
+        narrator.tell(&self.setup, &self.story, &[], &mut put);
     }
 }

@@ -16,7 +16,7 @@ use ludex_protocol::message::{Event, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
 use serde_json::Value;
 
-use crate::machine::frames::past_of;
+use crate::machine::past::past_of;
 
 /// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
 const WIRE: Duration = Duration::from_millis(200);
@@ -80,7 +80,7 @@ impl RemoteAgent {
     }
 
     fn tables(&self) -> MutexGuard<'_, Tables> {
-        // Plain maps: whoever panicked left them whole.
+        // Plain maps: they are whole even after a panic.
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,6 +110,7 @@ impl RemoteAgent {
         };
         let key = key(&format!("ludex.v1:agent-seed:{}", self.seed.wrapping_add(tables.begun)));
         tables.begun += 1;
+        agent.enter();
         let table = Table { game, agent, key };
         tables.running.insert(start.match_id.clone(), table.clone());
         Ok(table)
@@ -117,7 +118,7 @@ impl RemoteAgent {
 }
 
 impl RemoteAgent {
-    /// The answers to this turn that were refused. Those from before the connection was lost are not known any more.
+    /// The answers to this turn that were refused. Those from before the connection was lost are unknown.
     fn refused(&self, ask: &Ask) -> Vec<Attempt> {
         let mut tables = self.tables();
         let open = tables.open.entry(ask.start.match_id.clone()).or_default();
@@ -167,11 +168,19 @@ impl Handler for RemoteAgent {
 
     fn ended(&self, played: &Played) {
         let mut tables = self.tables();
-        tables.running.remove(&played.start.match_id);
+        if let Some(table) = tables.running.remove(&played.start.match_id) {
+            table.agent.leave();
+        }
         tables.past.remove(&played.start.match_id);
         tables.open.remove(&played.start.match_id);
         drop(tables);
         (self.told)(played);
+    }
+}
+
+impl Drop for RemoteAgent {
+    fn drop(&mut self) {
+        self.tables().running.drain().for_each(|(_, table)| table.agent.leave());
     }
 }
 

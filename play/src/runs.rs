@@ -27,7 +27,7 @@ use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
 use ludex_referee::suite::{Part, Policy, Suite};
 
-use crate::local::Player;
+use crate::local::Seated;
 
 /// The rules of a run, as functions of the matches that are done: which blocks are due, and what a match counts.
 pub trait Schedule: Sync {
@@ -71,7 +71,7 @@ pub struct RunTable {
     /// Where its seeds come from.
     pub seeds: Seeds,
     /// The agents, by their index in the run.
-    pub players: BTreeMap<usize, Player>,
+    pub players: BTreeMap<usize, Seated>,
 }
 
 /// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
@@ -92,7 +92,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
             let player = spec_in(plan, at, who).and_then(|spec| {
                 anyhow::ensure!(spec.class() != AgentClass::Person, "a person does not play in runs");
                 let agent = spec.build(&planned.game)?;
-                Ok(Player { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
+                Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
             players
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);

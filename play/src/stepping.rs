@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use ludex_env::{DynState, GameRef, Given, Turn, Viewer};
-use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
+use ludex_env::history::Steps;
+use ludex_env::{DynState, GameRef, Viewer};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 
 /// A record on its way from the first position to the last.
 pub struct Stepper<'a> {
     record: &'a Record,
-    state: Box<dyn DynState>,
+    steps: Steps<'a>,
     at: usize,
-    until: usize,
 }
 
 /// What one step played.
@@ -23,15 +23,15 @@ pub struct Stepped {
 }
 
 impl<'a> Stepper<'a> {
-    /// Begins before the first event and goes no further than event `until` (`None`: to the end).
+    /// Begins before the first event and plays no further than event `until` (`None`: to the end).
     pub fn new(game: &GameRef, record: &'a Record, until: Option<usize>) -> Self {
         let until = until.unwrap_or(record.events.len()).min(record.events.len());
-        Stepper { record, state: game.start(), at: 0, until }
+        Stepper { record, steps: Steps::new(&**game, &record.events[..until]), at: 0 }
     }
 
     /// The position.
     pub fn state(&self) -> &dyn DynState {
-        &*self.state
+        self.steps.position()
     }
 
     /// The event that is next.
@@ -41,48 +41,14 @@ impl<'a> Stepper<'a> {
 
     /// Plays the next event, or the joint move that begins there. `None` at the end, and where it cannot be played.
     pub fn step(&mut self) -> Option<Stepped> {
-        let events = self.record.events.get(self.at..self.until)?;
-        let (text, played) = self.play(events)?;
-        let from = self.at;
-        self.at += played;
-        Some(Stepped { events: from..self.at, text })
-    }
-
-    /// What happened, and how many events that took.
-    fn play(&mut self, events: &[RecordEvent]) -> Option<(String, usize)> {
-        let state = &mut *self.state;
-        match (state.turn(), events.first()?) {
-            (Turn::Chance, RecordEvent::Chance(c)) => {
-                let action = c.action?;
-                let text = state.outcome_text(action);
-                state.play_chance(action).ok()?;
-                Some((format!("chance: {text}"), 1))
-            }
-            (Turn::Seat(seat), RecordEvent::Move(m)) if m.seat as usize == seat => {
-                let text = said(state, self.record, m)?;
-                match (m.action, &m.said) {
-                    (Some(action), _) => state.play(seat, action).ok()?,
-                    (None, Some(said)) => state.play_said(seat, said).ok()?,
-                    (None, None) => return None,
-                }
-                Some((text, 1))
-            }
-            (Turn::Together(acting), RecordEvent::Move(_)) => {
-                let moves: Vec<&MoveRecord> = events
-                    .iter()
-                    .map_while(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None })
-                    .take(acting.len())
-                    .collect();
-                let mut joint = vec![None; self.record.header.seats.len()];
-                let texts: Option<Vec<String>> = moves.iter().map(|m| said(state, self.record, m)).collect();
-                for m in &moves {
-                    *joint.get_mut(m.seat as usize)? = m.action;
-                }
-                state.play_together(&joint).ok()?;
-                Some((texts?.join("; "), moves.len()))
-            }
-            _ => None,
-        }
+        let step = self.steps.next()?.ok().filter(|step| step.played)?;
+        let texts: Option<Vec<String>> = match step.events {
+            [RecordEvent::Chance(c)] => Some(vec![format!("chance: {}", step.before.outcome_text(c.action?))]),
+            _ => step.moves().map(|(_, m)| said(step.before, self.record, m)).collect(),
+        };
+        let events = step.at..step.at + step.events.len();
+        self.at = events.end;
+        Some(Stepped { events, text: texts?.join("; ") })
     }
 }
 
@@ -93,16 +59,6 @@ pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
         (Some(action), _) => Some(state.view(viewer).action_text(seat, action)),
         (None, Some(said)) => Some(state.seen_said(viewer, seat, said).text.unwrap_or_default()),
         (None, None) => None,
-    }
-}
-
-/// A refused attempt as it was given.
-pub fn given(attempt: &Try) -> Option<Given> {
-    match (attempt.action, &attempt.text, &attempt.proposal) {
-        (Some(id), ..) => Some(Given::Id(id)),
-        (_, Some(text), _) => Some(Given::Text(text.clone())),
-        (_, _, Some(proposal)) => Some(Given::Document(proposal.clone())),
-        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ludex_agents::llm::{Call, Message, Role};
+use ludex_env::history::given;
 use ludex_env::{DynState, Given, Mover, Seat, Turn, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use crate::runs::archive::Archive;
 use crate::runs::episode::MatchPlace;
 use crate::runs::lines::CallLine;
-use crate::stepping::{Stepped, Stepper, given, move_text};
+use crate::stepping::{Stepped, Stepper, move_text};
 use crate::words;
 
 /// A match as a list of decisions.

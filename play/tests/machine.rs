@@ -1,13 +1,15 @@
 //! The match machine alone: virtual time, scripted inputs, no socket.
 
-use ludex_env::Given;
 use ludex_play::machine::Watcher;
-use ludex_play::machine::terms::{Input, Kept, Output, SeatSetup, Setup};
+use ludex_play::machine::terms::{Did, Input, Kept, Output, SeatSetup, Setup};
 use ludex_play::machine::{Match, RESTART_STEP};
-use ludex_protocol::ServerMessage;
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::message::{Act, EventKind, MatchFrame, MatchView};
-use ludex_protocol::record::{Clock, Header, Illegal, IllegalPolicy, Outcome, Reason, Record, RecordEvent, RecordSeat};
+use ludex_protocol::message::{Act, MatchView};
+use ludex_protocol::message::{EventKind, MatchFrame};
+use ludex_protocol::record::{
+    Clock, Header, Illegal, IllegalPolicy, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat,
+};
+use ludex_protocol::{Move, ServerMessage};
 use ludex_referee::Verifier;
 
 fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
@@ -49,6 +51,7 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
 /// A started match with everybody connected at time 0.
 fn start(game: &str, change: impl FnOnce(&mut Setup)) -> Match {
     let mut m = Match::new(setup(game, change), 0);
+    m.listen(Watcher::Public);
     m.on(0, Input::Start);
     for seat in 0..m.header().seats.len() {
         m.on(0, Input::Online(seat));
@@ -319,17 +322,19 @@ fn what_was_said_in_an_unfinished_joint_turn_is_in_the_record() {
 #[test]
 fn resigning_ends_it() {
     let mut m = start("tic_tac_toe", |_| ());
-    let out = m.on(5, Input::Resign { seat: 1, re: Some(3) });
+    let out = m.on(5, Input::Resign { seat: 1, re: 3 });
     assert!(matches!(reply(&out), ServerMessage::Ok(_)));
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.returns), (Some(Reason::Resign), vec![1.0, -1.0]));
-    assert_eq!(code(&m.on(6, Input::Resign { seat: 0, re: Some(4) })), ErrorCode::MatchOver);
+    assert_eq!(code(&m.on(6, Input::Resign { seat: 0, re: 4 })), ErrorCode::MatchOver);
 }
 
 #[test]
 fn every_watcher_has_a_gapless_numbering_of_its_own() {
     for game in ["kuhn_poker", "iterated_prisoners_dilemma", "connect_four", "chess(max_plies=20)"] {
         let mut m = Match::new(setup(game, |_| ()), 0);
+        m.listen(Watcher::Full);
+        m.listen(Watcher::Public);
         let mut seen: Vec<Output> = m.on(0, Input::Start);
         m.delivered(0);
         let mut rng = ludex_env::Stream::named(game);
@@ -434,15 +439,18 @@ fn an_in_process_agent_is_asked_and_may_fail() {
     let mut m = Match::new(setup("tic_tac_toe", with_agent), 0);
     let out = m.on(0, Input::Start);
     assert!(out.iter().any(|o| matches!(o, Output::Ask(0))));
-    let q = m.question(0, false).unwrap();
+    let agent = ludex_agents::build("random", &m.setup().game).unwrap();
+    let q = m.question(0, 0, &*agent, 60_000).unwrap();
     assert_eq!((q.turn, q.legal.len()), (0, 9));
+    let did = |a| Did::Move { chosen: Move::Id(a), notes: None };
     // An answer to another turn is no answer.
-    assert!(m.on(1, Input::Answer { seat: 0, turn: 5, given: Given::Id(0), notes: None }).is_empty());
-    m.on(2, Input::Answer { seat: 0, turn: 0, given: Given::Id(0), notes: None });
-    assert!(m.waits_for(1));
+    assert!(m.on(1, Input::Agent { seat: 0, turn: 5, did: did(0) }).is_empty());
+    m.on(2, Input::Agent { seat: 0, turn: 0, did: did(0) });
+    assert!(open_turn(&m, 1).is_some());
     let mut failing = Match::new(setup("tic_tac_toe", with_agent), 0);
     failing.on(0, Input::Start);
-    failing.on(1, Input::Failed { seat: 0, reason: Reason::AgentError, message: "on purpose".into() });
+    let did = Did::Failed { reason: Reason::AgentError, message: "on purpose".into() };
+    failing.on(1, Input::Agent { seat: 0, turn: 0, did });
     let record = verified(&failing);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::AgentError), Some(0)));
 }
@@ -468,4 +476,65 @@ fn forced_moves_are_skipped_only_where_nothing_is_hidden() {
     m.on(0, Input::Start);
     assert!(m.over());
     assert_eq!(verified(&m).events.len(), 3);
+}
+
+#[test]
+fn an_agent_of_the_host_has_a_clock_and_is_never_away() {
+    let seated = |s: &mut Setup| {
+        s.seats[0] = SeatSetup::default();
+        s.header.clock = Clock { move_ms: Some(50), bank_ms: 100, ..Clock::default() };
+    };
+    let did = || Did::Move { chosen: Move::Id(0), notes: None };
+    let agent = ludex_agents::build("random", &setup("tic_tac_toe", seated).game).unwrap();
+    let mut m = Match::new(setup("tic_tac_toe", seated), 0);
+    m.on(0, Input::Start);
+    m.on(0, Input::Online(1));
+    assert_eq!(m.question(7, 0, &*agent, 60_000).unwrap().left_ms, 150);
+    assert_eq!(m.wake(), Some(157));
+    m.on(157, Input::Tick);
+    assert_eq!((verified(&m).footer.reason, m.record().unwrap().footer.at_fault), (Some(Reason::Timeout), Some(0)));
+    assert!(m.on(158, Input::Agent { seat: 0, turn: 0, did: did() }).is_empty(), "it comes too late");
+    // What it used is in the record.
+    let mut m = Match::new(setup("tic_tac_toe", seated), 0);
+    m.on(0, Input::Start);
+    m.question(0, 0, &*agent, 60_000).unwrap();
+    let out = m.on(70, Input::Agent { seat: 0, turn: 0, did: did() });
+    let Some(Output::Keep(row)) = out.first() else { panic!("a row was due: {out:?}") };
+    assert!(matches!(&**row, Kept::Act(act) if (act.ms, act.bank_ms) == (70, 80)), "{row:?}");
+    // Without a clock the host's limit holds.
+    let unlimited = |s: &mut Setup| {
+        seated(s);
+        s.header.clock = Clock::default();
+    };
+    let mut m = Match::new(setup("tic_tac_toe", unlimited), 0);
+    m.on(0, Input::Start);
+    assert_eq!(m.question(5, 0, &*agent, 60_000).unwrap().left_ms, 60_000);
+    assert_eq!(m.wake(), Some(60_005));
+    // After a restart clients have to come back, agents of the host are there.
+    let (mut back, asks) = Match::restore(setup("tic_tac_toe", unlimited), Vec::new(), 0).unwrap();
+    assert!(matches!(asks[..], [Output::Ask(0)]));
+    back.on(1, Input::Online(1));
+    assert_eq!(back.wake(), None);
+}
+
+#[test]
+fn a_packed_match_tells_the_same_and_answers_the_same() {
+    for game in ["kuhn_poker(players=3)", "iterated_prisoners_dilemma", "chess(max_plies=60)"] {
+        let mut m = start(game, |s| s.header.clock = Clock { bank_ms: 1_000_000, inc_ms: 3, ..Clock::default() });
+        m.on(1, Input::Offline(0));
+        m.on(2, Input::Online(0));
+        let mut said = by_id(0, 0, 99_999);
+        said.notes = Some(Notes { say: Some("hello".into()), analysis: Some("long".into()), ..Notes::default() });
+        let first = open_turn(&m, 0).map_or(1, |_| 0);
+        let refused = reply(&send(&mut m, 2, first, said.clone()));
+        play_out(&mut m, 3);
+        let watchers = [Watcher::Seat(0), Watcher::Seat(1), Watcher::Public, Watcher::Full];
+        let told =
+            |m: &Match| watchers.map(|to| (m.resync(to), m.catch_up(to, Some(4)), m.retold(to, &[MatchView::Struct])));
+        let before = told(&m);
+        m.pack();
+        assert_eq!(told(&m), before, "{game}");
+        assert!(m.record().is_none());
+        assert_eq!(reply(&send(&mut m, 1_000, first, said)), refused, "{game}");
+    }
 }

@@ -8,11 +8,15 @@ use tokio::sync::{Semaphore, oneshot};
 /// Jobs that may wait or run for each thread of the pool. When that many are there, a caller waits in its own task.
 const QUEUED_PER_THREAD: usize = 64;
 
-/// A pool of threads behind a bounded queue.
+/// Jobs that may wait for something outside at the same time, each on a thread of its own.
+const WAITING: usize = 256;
+
+/// A pool of threads behind a bounded queue, and threads beside it for jobs that wait.
 #[derive(Clone)]
 pub struct Compute {
     pool: Arc<rayon::ThreadPool>,
     queue: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
 }
 
 /// The job panicked; the log has it.
@@ -29,7 +33,11 @@ impl Compute {
         let threads = threads.max(1);
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
-        Ok(Compute { pool: Arc::new(pool), queue: Arc::new(Semaphore::new(threads * QUEUED_PER_THREAD)) })
+        Ok(Compute {
+            pool: Arc::new(pool),
+            queue: Arc::new(Semaphore::new(threads * QUEUED_PER_THREAD)),
+            waiting: Arc::new(Semaphore::new(WAITING)),
+        })
     }
 
     /// Runs `job` on the pool. The job is queued when the future is first polled and there is room; it
@@ -38,7 +46,7 @@ impl Compute {
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, Panicked>> + Send + 'static {
-        let Compute { pool, queue } = self.clone();
+        let Compute { pool, queue, .. } = self.clone();
         async move {
             let place = queue.acquire_owned().await.map_err(|_| Panicked)?;
             let (done, result) = oneshot::channel();
@@ -49,6 +57,20 @@ impl Compute {
             });
             result.await.map_err(|_| Panicked)?
         }
+    }
+
+    /// Runs a job that waits for something other than its own computing, beside the pool.
+    ///
+    /// # Errors
+    /// When `job` panicked.
+    pub async fn wait<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Panicked> {
+        let place = self.waiting.clone().acquire_owned().await.map_err(|_| Panicked)?;
+        let done = tokio::task::spawn_blocking(move || {
+            let result = caught("a job", job);
+            drop(place);
+            result
+        });
+        done.await.map_err(|_| Panicked)?
     }
 }
 

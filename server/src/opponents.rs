@@ -40,6 +40,8 @@ pub struct Opponents {
     pub named: BTreeMap<String, String>,
     /// Bounds on everything else.
     pub search: SearchLimits,
+    /// Milliseconds that an agent has for a turn of a match without a clock.
+    pub agent_ms: u64,
 }
 
 /// An agent that is ready to play.
@@ -88,7 +90,12 @@ impl Default for Pace {
 impl Default for Opponents {
     /// The built-in agents, within the default limits.
     fn default() -> Self {
-        Opponents { agents: Roster::builtin().clone(), named: BTreeMap::new(), search: SearchLimits::default() }
+        Opponents {
+            agents: Roster::builtin().clone(),
+            named: BTreeMap::new(),
+            search: SearchLimits::default(),
+            agent_ms: 60_000,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ludex_agents::{Agent, Answer, wrap};
 use ludex_env::{Ask, GameRef};
-use ludex_play::local::{Asking, Player, block_key, play, setup};
+use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
 use ludex_play::stepping::{Stepper, move_text};
 use ludex_protocol::Move;
 use ludex_protocol::record::{AgentKind, Record, RecordEvent};
@@ -84,9 +84,9 @@ impl Run<'_> {
         (part, index): (&str, u64),
         turn: usize,
     ) -> Record {
-        let mut model = Player::new(plays, game).expect("an agent");
+        let mut model = Seated::new(plays, game).expect("an agent");
         model.agent = clumsy(model.agent);
-        let opponent = Player::new(opponent, game).expect("an agent");
+        let opponent = Seated::new(opponent, game).expect("an agent");
         let table = [&model, &opponent];
         let seats = [table[turn], table[1 - turn]];
         let seed = seeds("small", SEED, part, None).of(index);
@@ -99,7 +99,7 @@ impl Run<'_> {
         seat.spec = Some(format!("llm model={name} key=TEST_LUDEX_KEY"));
         setup.run = Some(self.name.to_owned());
         setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
-        play(setup, &seats, Asking::default(), |_, _| {}).record
+        play_match(setup, &seats, Asking::default()).record
     }
 }
 

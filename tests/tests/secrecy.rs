@@ -108,13 +108,16 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         header,
         game: game.clone(),
     };
-    Match::new(setup, 0)
+    let mut machine = Match::new(setup, 0);
+    machine.listen(Watcher::Public);
+    machine.listen(Watcher::Full);
+    machine
 }
 
-/// The legal actions that `seat` is asked to choose from.
-fn open(m: &Match, seat: usize) -> Vec<u32> {
+/// The legal actions that `seat` is asked to choose from; `None` when it is not asked.
+fn open(m: &Match, seat: usize) -> Option<Vec<u32>> {
     let ServerMessage::Resync(resync) = m.resync(Watcher::Seat(seat)) else { panic!("a resync was due") };
-    resync.turn.map(|t| t.legal.iter().collect()).unwrap_or_default()
+    resync.turn.map(|t| t.legal.iter().collect())
 }
 
 /// What one watcher got, as bytes of both encodings.
@@ -159,11 +162,9 @@ fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
     let mut steps = vec![step(started, &worlds)];
     let (mut turns, mut now) = (vec![(0u32, 0u32); players], 0);
     while !worlds[0].over() && !worlds[1].over() {
-        let Some(seat) = (0..players).find(|&s| worlds[0].waits_for(s)) else { break };
-        if !worlds[1].waits_for(seat) {
-            break;
-        }
-        let legal = worlds.each_ref().map(|m| open(m, seat));
+        let Some((seat, first)) = (0..players).find_map(|s| Some((s, open(&worlds[0], s)?))) else { break };
+        let Some(second) = open(&worlds[1], seat) else { break };
+        let legal = [first, second];
         // A refusal now and then: its words must not tell the worlds apart either.
         let refused = turns[seat].1 == 0 && rng.below(4) == 0;
         let action =
@@ -288,7 +289,7 @@ fn no_frame_before_the_end_gives_the_seed_away() {
         let mut out = m.on(0, Input::Start);
         let mut turns = [0u32; 2];
         while !m.over() {
-            let seat = (0..2).find(|&s| m.waits_for(s)).unwrap();
+            let seat = (0..2).find(|&s| open(&m, s).is_some()).unwrap();
             let act = Act { match_id: "m_1".into(), turn: turns[seat], action: Some(1), ..Act::default() };
             turns[seat] += 1;
             out.extend(m.on(1, Input::Act { seat, re: 1, act: Box::new(act) }));

@@ -12,7 +12,7 @@ use ludex_referee::schedule::{Seeds, blocks};
 use serde_json::{Value, json};
 
 use super::print::{self, number};
-use ludex_play::local::{Player, Series};
+use ludex_play::local::{Seated, Series};
 
 /// What `ludex match` takes.
 #[derive(clap::Args)]
@@ -92,7 +92,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 }
 
 /// An agent for each seat.
-pub(super) fn players(game: &ludex_env::GameRef, seats: &[String]) -> anyhow::Result<Vec<Player>> {
+pub(super) fn players(game: &ludex_env::GameRef, seats: &[String]) -> anyhow::Result<Vec<Seated>> {
     let spec = game.spec();
     if seats.len() != spec.players as usize {
         let names = spec.seats.join(", ");
@@ -103,7 +103,7 @@ pub(super) fn players(game: &ludex_env::GameRef, seats: &[String]) -> anyhow::Re
             print::count(seats.len(), "--seat was", "--seat were"),
         );
     }
-    let player = |text: &String| Player::new(text, game).with_context(|| format!("--seat {text:?}"));
+    let player = |text: &String| Seated::new(text, game).with_context(|| format!("--seat {text:?}"));
     seats.iter().map(player).collect()
 }
 

@@ -9,10 +9,9 @@ use ludex_agents::AgentClass;
 use ludex_protocol::message::{EventKind, MatchFrame, MatchView};
 
 use super::print::points;
-use ludex_play::local::{self, Asking, Player};
+use ludex_play::local::{self, Asking, Seated};
 use ludex_play::machine::Match;
 use ludex_play::machine::Watcher;
-use ludex_play::machine::terms::Output;
 
 /// What `ludex play` takes.
 #[derive(clap::Args)]
@@ -51,7 +50,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         open.with_context(|| format!("{} cannot be written", path.display()))
     });
     let file = file.transpose()?;
-    let seats: Vec<&Player> = players.iter().collect();
+    let seats: Vec<&Seated> = players.iter().collect();
     let block = local::block_key(&game, &seats, seed);
     let setup = local::setup(&game, &seats, seed, &block, 0, None);
     let table: Vec<String> =
@@ -60,13 +59,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if !persons.is_empty() {
         writeln!(io::stdout().lock(), "? lists the legal moves, quit resigns")?;
     }
-    let played = local::play(setup, &seats, Asking::default(), |machine, output| {
-        if let Output::Frame { to, frame } = output
-            && *to == ears
-        {
-            // A failure to print is no reason to end the game.
-            let _ = io::stdout().lock().write_all(heard(machine, ears, frame).as_bytes());
-        }
+    let played = local::play_aloud(setup, &seats, Asking::default(), ears, |machine, frame| {
+        // A failure to print is no reason to end the game.
+        let _ = io::stdout().lock().write_all(heard(machine, ears, frame).as_bytes());
     });
     let mut out = io::stdout().lock();
     writeln!(out, "{}", ludex_play::words::result(game.spec(), &played.record))?;

@@ -18,17 +18,26 @@ struct Running {
     since: u64,
     /// What the turn may use before the bank is touched.
     allowance: u64,
+    /// When the turn is over.
+    until: Option<u64>,
+}
+
+/// How long a turn may take in all under a clock, with `bank` in the bank; `None` without a limit.
+pub(super) fn budget(rule: &Clock, bank: u64, first: bool) -> Option<u64> {
+    let limited = rule.move_ms.is_some() || rule.first_ms.is_some() || rule.bank_ms > 0;
+    limited.then(|| allowance(rule, first).saturating_add(bank))
+}
+
+/// What a turn may use before the bank is touched.
+fn allowance(rule: &Clock, first: bool) -> u64 {
+    let plain = rule.move_ms.unwrap_or(0);
+    if first { rule.first_ms.unwrap_or(plain) } else { plain }
 }
 
 impl Clocks {
     /// Full banks for `seats` seats; the episode begins at `now`.
     pub fn new(rule: Clock, seats: usize, now: u64) -> Self {
         Clocks { bank: vec![rule.bank_ms; seats], running: vec![None; seats], began: now, rule }
-    }
-
-    /// Whether turns are limited at all.
-    pub fn limited(&self) -> bool {
-        self.rule.move_ms.is_some() || self.rule.first_ms.is_some() || self.rule.bank_ms > 0
     }
 
     /// The banks.
@@ -41,21 +50,27 @@ impl Clocks {
         self.bank[seat] = ms;
     }
 
-    /// How long a turn of `seat` may take in all; `None` without a limit.
-    pub fn budget(&self, seat: usize, first: bool) -> Option<u64> {
-        self.limited().then(|| self.allowance(first).saturating_add(self.bank[seat]))
-    }
-
-    fn allowance(&self, first: bool) -> u64 {
-        let plain = self.rule.move_ms.unwrap_or(0);
-        if first { self.rule.first_ms.unwrap_or(plain) } else { plain }
-    }
-
     /// Starts the clock of a turn, when it has been handed to the socket; a running clock is left alone.
     pub fn start(&mut self, seat: usize, first: bool, now: u64) {
-        if self.running[seat].is_none() {
-            self.running[seat] = Some(Running { since: now, allowance: self.allowance(first) });
-        }
+        let left = budget(&self.rule, self.bank[seat], first);
+        self.run(seat, first, now, left);
+    }
+
+    /// Starts the clock of an in-process agent's turn, which has `limit_ms` where turns have no limit.
+    pub fn start_agent(&mut self, seat: usize, first: bool, now: u64, limit_ms: u64) {
+        let left = budget(&self.rule, self.bank[seat], first).unwrap_or(limit_ms);
+        self.run(seat, first, now, Some(left));
+    }
+
+    fn run(&mut self, seat: usize, first: bool, now: u64, left: Option<u64>) {
+        let until = left.map(|left| now.saturating_add(left));
+        let new = Running { since: now, allowance: allowance(&self.rule, first), until };
+        self.running[seat].get_or_insert(new);
+    }
+
+    /// Milliseconds until the clock of `seat` runs out; 0 where it does not run.
+    pub fn left(&self, seat: usize, now: u64) -> u64 {
+        self.running[seat].and_then(|r| r.until).map_or(0, |until| until.saturating_sub(now))
     }
 
     /// Time used by the running turn.
@@ -78,15 +93,11 @@ impl Clocks {
         self.running.fill(None);
     }
 
-    /// When the next clock falls: a seat's, or (`None`) the whole episode's.
+    /// When the next clock runs out: a seat's, or (`None`) the whole episode's.
     pub fn next(&self) -> Option<(u64, Option<usize>)> {
-        let limited = self.limited();
-        let seats = self.running.iter().enumerate().filter(|_| limited).filter_map(|(seat, r)| {
-            let r = (*r)?;
-            Some((r.since.saturating_add(r.allowance).saturating_add(self.bank[seat]), Some(seat)))
-        });
+        let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some(((*r)?.until?, Some(seat))));
         let episode = self.rule.episode_ms.map(|ms| (self.began.saturating_add(ms), None));
-        // At the same moment the seat falls first, the lowest first.
+        // At the same moment a seat's clock comes before the episode's, and the lowest seat first.
         seats.chain(episode).min_by_key(|&(at, seat)| (at, seat.unwrap_or(usize::MAX)))
     }
 }
@@ -105,7 +116,7 @@ mod tests {
         c.start(0, true, 10);
         assert_eq!(c.next(), Some((110, Some(0))));
         assert_eq!(c.stop(0, 60), 50);
-        assert_eq!((c.next(), c.budget(0, false)), (None, Some(100)));
+        assert_eq!((c.next(), budget(&rule(Some(100), 0, 0), 0, false)), (None, Some(100)));
     }
 
     #[test]
@@ -129,9 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_nothing_falls() {
+    fn without_a_limit_only_agents_run_out_of_time() {
         let mut c = Clocks::new(rule(None, 0, 0), 1, 0);
         c.start(0, true, 0);
-        assert_eq!((c.next(), c.budget(0, true)), (None, None));
+        assert_eq!((c.next(), budget(&rule(None, 0, 0), 0, true)), (None, None));
+        c.stop(0, 5);
+        c.start_agent(0, false, 5, 100);
+        c.start_agent(0, false, 50, 100);
+        assert_eq!((c.next(), c.left(0, 85)), (Some((105, Some(0))), 20));
+        assert_eq!((c.stop(0, 90), c.banks()), (85, &[0][..]));
     }
 }

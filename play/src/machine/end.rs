@@ -1,12 +1,10 @@
 //! The end of a match, and its record.
 
 use ludex_env::{Seat, Turn};
-use ludex_protocol::message::{MatchEnd, MatchFrame};
-use ludex_protocol::record::{Footer, MoveRecord, Parts, Reason, Record, RecordEvent};
-use ludex_referee::digest;
+use ludex_protocol::record::{Footer, MoveRecord, Reason, RecordEvent};
 
 use super::Match;
-use crate::machine::terms::{Kept, Output};
+use super::terms::{Kept, Output};
 
 impl Match {
     /// What was said in a turn that the end cut short: the parts of a joint move that others had made, and what the
@@ -15,7 +13,7 @@ impl Match {
         let more = matches!(self.state.turn(), Turn::Together(_));
         for seat in 0..self.places.len() {
             if let Some(act) = self.places[seat].pending.take() {
-                self.record_move(&act, true);
+                self.record_move(act, true);
                 continue;
             }
             let place = &mut self.places[seat];
@@ -23,78 +21,54 @@ impl Match {
                 let tries = std::mem::take(&mut place.tries);
                 let turn = place.issued.saturating_sub(1);
                 let unanswered = MoveRecord { seat: seat as u32, turn, tries, more, ..MoveRecord::default() };
-                self.events.push(RecordEvent::Move(unanswered));
+                self.story.push(RecordEvent::Move(unanswered), 0);
             }
         }
     }
 
     /// Ends the match: the record, and `match_end` for everybody.
     pub(super) fn finish(&mut self, reason: Reason, at_fault: Option<Seat>) {
+        self.narrate();
         self.clocks.halt();
         self.record_unfinished(at_fault);
         for place in &mut self.places {
-            place.open = None;
+            place.open = false;
             place.asked = false;
         }
-        let record = match self.past.take() {
-            Some(record) => *record,
-            None => self.record_of(reason, at_fault),
-        };
-        self.out.push(Output::Keep(Box::new(Kept::End(Box::new(record.clone())))));
-        let release = self.setup.release;
-        let end = MatchEnd {
-            seq: 0,
-            match_id: self.id().to_owned(),
-            returns: record.footer.returns.clone(),
-            outcome: record.footer.outcome.clone(),
-            reason,
-            at_fault: at_fault.map(|s| s as u32),
-            rated: self.setup.header.rated && reason.counts(),
-            digest: record.footer.digest.clone().filter(|_| release),
-            seed: record.footer.seed.clone().filter(|_| release),
-            salt: record.footer.salt.clone().filter(|_| release),
-            record: format!("/episodes/{}", self.id()),
-        };
-        let ply = self.events.len();
-        for to in self.logs.watchers() {
-            let frame = self.logs.push(to, MatchFrame::MatchEnd(Box::new(end.clone())), ply);
-            self.out.push(Output::Frame { to, frame: Box::new(frame) });
+        match self.recalled.take() {
+            Some(record) => self.story.close(*record),
+            None => self.complete(reason, at_fault),
         }
-        self.ended = Some(record);
+        if let Some(record) = self.story.record().filter(|_| self.keeps) {
+            self.out.push(Output::Keep(Box::new(Kept::End(Box::new(record.clone())))));
+        }
+        self.narrate();
         self.out.push(Output::Over);
     }
 
-    /// The record of a match that ends here.
-    fn record_of(&self, reason: Reason, at_fault: Option<Seat>) -> Record {
+    /// Completes the record of a match that ends here.
+    fn complete(&mut self, reason: Reason, at_fault: Option<Seat>) {
         let spec = self.setup.game.spec();
-        // 0 added makes -0 plain 0, as which it is read back from a record.
-        let mut returns: Vec<f64> = self.state.returns().iter().map(|r| r + 0.0).collect();
-        if let Some(seat) = at_fault {
-            ludex_env::batch::forfeit(spec, seat, &mut returns);
+        let mut returns = self.state.returns();
+        let (mut reason, mut at_fault) = (reason, at_fault.map(|s| s as u32));
+        if returns.iter().any(|r| !r.is_finite()) {
+            // No record holds such a number. The rules failed, so nobody is at fault.
+            tracing::error!(match_id = self.setup.header.episode, ?returns, "returns that are not finite");
+            returns.fill(0.0);
+            (reason, at_fault) = (Reason::InfraError, None);
         }
-        let mut record = Record {
-            header: self.setup.header.clone(),
-            events: self.events.clone(),
-            footer: Footer {
-                outcome: ludex_referee::outcome::outcomes(spec, &returns, reason, at_fault),
-                returns,
-                reason: Some(reason),
-                at_fault: at_fault.map(|s| s as u32),
-                ended: Some(crate::time::now_text()),
-                run: self.setup.run.clone(),
-                pair: self.setup.pair.clone(),
-                seed: Some(self.setup.seed.to_string()),
-                salt: Some(hex::encode(self.setup.salt)),
-                digest: None,
-            },
+        let footer = Footer {
+            reason: Some(reason),
+            at_fault,
+            ended: Some(crate::time::now_text()),
+            run: self.setup.run.clone(),
+            pair: self.setup.pair.clone(),
+            seed: Some(self.setup.seed.to_string()),
+            salt: Some(hex::encode(self.setup.salt)),
+            ..Footer::default()
         };
-        record.footer.digest = digest_of(&record);
-        record
+        if let Err(error) = self.story.end(spec, &returns, footer) {
+            tracing::error!(match_id = self.setup.header.episode, %error, "a record without a canonical form");
+        }
     }
-}
-
-/// The digest of a finished record; `None` only for numbers that JSON cannot carry.
-fn digest_of(record: &Record) -> Option<String> {
-    let parts = Parts::parse(&record.to_line().ok()?).ok()?;
-    digest::digest(&parts).ok()
 }

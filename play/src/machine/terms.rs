@@ -1,14 +1,21 @@
 //! What a match machine is made of, takes and gives.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, ErrorKind};
-use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Given, Past, Seat};
-use ludex_protocol::message::{Act, MatchFrame, MatchView, Refused, ServerMessage};
+use ludex_env::draw::Key;
+use ludex_env::erased::legal_list;
+use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Heard, Past, Seat};
+use ludex_protocol::Move;
+use ludex_protocol::message::{Act, MatchView};
+use ludex_protocol::message::{MatchFrame, Refused, ServerMessage};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
+use ludex_protocol::spec::Information;
 
-use super::frames::Watcher;
+use super::narrator::Watcher;
 
 /// What is fixed before the first move.
 pub struct Setup {
@@ -34,6 +41,14 @@ pub struct Setup {
     pub pair: Option<String>,
     /// How often the match was brought back after a crash.
     pub restarts: u32,
+}
+
+impl Setup {
+    /// Whether `seat`, which is to move alone, is not asked since it has no choice.
+    pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
+        let open = self.game.spec().information == Information::Perfect;
+        self.skip_forced && open && legal_list(state, seat).len() == 1
+    }
 }
 
 /// A seat before the first move.
@@ -66,32 +81,21 @@ pub enum Input {
         /// The message.
         act: Box<Act>,
     },
-    /// The move of an in-process agent.
-    Answer {
+    /// What an in-process agent did.
+    Agent {
         /// The seat.
         seat: Seat,
-        /// Its turn.
+        /// Its turn. What belongs to another turn than the open one is dropped.
         turn: u32,
-        /// The move.
-        given: Given,
-        /// What it says beside it.
-        notes: Option<Box<Notes>>,
-    },
-    /// An in-process agent cannot go on.
-    Failed {
-        /// The seat.
-        seat: Seat,
-        /// How the match ends: `agent_error`, `timeout`, or `infra_error` where it is nobody's fault.
-        reason: Reason,
-        /// Why.
-        message: String,
+        /// What it did.
+        did: Did,
     },
     /// A client gives up.
     Resign {
         /// The seat.
         seat: Seat,
-        /// The request's id; an in-process agent has none.
-        re: Option<i64>,
+        /// The request's id.
+        re: i64,
     },
     /// A client is connected.
     Online(Seat),
@@ -103,9 +107,29 @@ pub enum Input {
     Abort(Reason),
 }
 
-impl Input {
-    /// What an in-process agent answered, or that it could not.
-    pub fn of_agent(seat: Seat, turn: u32, answer: Result<Answer, AgentError>) -> Input {
+/// What an in-process agent did in its turn.
+#[derive(Clone, Debug)]
+pub enum Did {
+    /// It moved.
+    Move {
+        /// The move.
+        chosen: Move,
+        /// What it says beside it.
+        notes: Option<Box<Notes>>,
+    },
+    /// It gives up.
+    Resign,
+    /// It failed.
+    Failed {
+        /// How the match ends: `agent_error`, `timeout`, or `infra_error` where nobody is at fault.
+        reason: Reason,
+        /// Why.
+        message: String,
+    },
+}
+
+impl From<Result<Answer, AgentError>> for Did {
+    fn from(answer: Result<Answer, AgentError>) -> Self {
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
@@ -114,12 +138,12 @@ impl Input {
                     ErrorKind::Infrastructure => Reason::InfraError,
                     _ => Reason::AgentError,
                 };
-                return Input::Failed { seat, reason, message: error.to_string() };
+                return Did::Failed { reason, message: error.to_string() };
             }
         };
-        let Some(given) = answer.mv else { return Input::Resign { seat, re: None } };
+        let Some(chosen) = answer.mv else { return Did::Resign };
         let notes = (!answer.notes.is_empty()).then(|| Box::new(answer.notes));
-        Input::Answer { seat, turn, given, notes }
+        Did::Move { chosen, notes }
     }
 }
 
@@ -197,26 +221,37 @@ pub struct KeptAct {
     pub bank_ms: u64,
 }
 
+impl KeptAct {
+    /// The move as the game understood it.
+    pub(super) fn heard(&self) -> Option<Heard> {
+        let said = || self.said.clone().map(Heard::Said);
+        self.action.map(Heard::Action).or_else(said)
+    }
+}
+
 /// A question to an in-process agent; owns all that it needs, so that it can be answered elsewhere.
 pub struct Question {
     /// The seat.
     pub seat: Seat,
     /// Its turn.
     pub turn: u32,
+    /// Milliseconds until the machine ends the turn.
+    pub left_ms: u64,
     /// Legal actions.
     pub legal: Vec<u32>,
     pub(super) state: Box<dyn DynState>,
-    pub(super) draw: Draw,
+    pub(super) key: Key,
     pub(super) peek: bool,
-    pub(super) past: Vec<Past>,
+    pub(super) past: Option<Arc<Vec<Past>>>,
     pub(super) attempts: Vec<Attempt>,
 }
 
 impl Question {
     /// The question as agents take it.
     pub fn ask(&self) -> Ask<'_> {
-        let ask = Ask::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Episode(&self.draw));
-        let ask = ask.with_past(&self.past).with_attempts(&self.attempts);
+        let ask = Ask::on_state(&*self.state, self.seat, self.turn, &self.legal, AgentKey::Own(&self.key));
+        let ask = ask.with_attempts(&self.attempts);
+        let ask = if let Some(past) = &self.past { ask.with_past(past) } else { ask };
         if self.peek { ask.with_peek() } else { ask }
     }
 }

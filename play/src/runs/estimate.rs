@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::play::setup;
 use super::{RunTable, spec_in};
-use crate::local::{self, Asking, Player};
+use crate::local::{self, Asking, Seated};
 use crate::named::Measured;
 
 /// Blocks of each pairing that are tried.
@@ -209,7 +209,7 @@ fn try_block(
     for due in &block.matches {
         let name = key(&table.id, &block.pairing, block.index, due.turn);
         let seen: Arc<Mutex<Cost>> = Arc::default();
-        let players: Vec<Player> = due
+        let players: Vec<Seated> = due
             .seats
             .iter()
             .map(|who| {
@@ -220,13 +220,13 @@ fn try_block(
                     None if candidate => counted(player.agent.clone(), seen.clone()),
                     None => return Ok(player.clone()),
                 };
-                Ok(Player { agent, ..player.clone() })
+                Ok(Seated { agent, ..player.clone() })
             })
             .collect::<anyhow::Result<_>>()?;
-        let players: Vec<&Player> = players.iter().collect();
+        let players: Vec<&Seated> = players.iter().collect();
         let asking = Asking { skip_forced: table.policy.skip_forced, ..Asking::default() };
         let begun = Instant::now();
-        let played = local::play(setup(table, block, due, "estimate", &name), &players, asking, |_, _| {});
+        let played = local::play_match(setup(table, block, due, "estimate", &name), &players, asking);
         let seconds = begun.elapsed().as_secs_f64();
         let judged = small.done(block.part, due.turn, &played.record);
         // A failure here will occur in the run too, and is reported there.

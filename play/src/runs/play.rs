@@ -214,7 +214,7 @@ impl Executor<'_> {
             late_is_infra: policy.on_timeout == OnTimeout::Error,
             journals: Some(&journals),
         };
-        let played = local::play(setup, &players, asking, |_, _| {});
+        let played = local::play_match(setup, &players, asking);
         FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() }
     }
 

@@ -22,7 +22,7 @@ use super::RunTable;
 use super::folder::{Folder, path_of, read_settings};
 use super::play::{Budget, Executor, RunEnd, RunNews};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
-use crate::local::{Player, Unfit, check};
+use crate::local::{Seated, Unfit, check};
 use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
 use schedule::{NAME, PART, Terms, TournamentSchedule};
@@ -72,7 +72,7 @@ pub struct Contest<'a> {
 struct Trial {
     name: String,
     /// The player, or why the entrant is left out.
-    player: Result<Player, String>,
+    player: Result<Seated, String>,
     /// Seconds that each of its seats takes in a match; 0 if it was not tried.
     seconds: f64,
 }
@@ -87,7 +87,7 @@ pub struct Ready<'a> {
     pub left_out: Vec<(String, String)>,
     /// How long the tournament will take; absent if the run has begun.
     pub estimate: Option<TournamentEstimate>,
-    players: BTreeMap<usize, Player>,
+    players: BTreeMap<usize, Seated>,
 }
 
 /// A tournament that has ended or stopped.
@@ -291,13 +291,13 @@ impl Ready<'_> {
 }
 
 /// An entrant made ready to play.
-fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Player, String> {
+fn make(entry: &NamedAgent, game: &GameRef, bots: &Path) -> Result<Seated, String> {
     let spec = entry.spec(bots).map_err(|e| format!("{e:#}"))?;
     if spec.class() == AgentClass::Person {
         return Err("a person cannot play in tournaments".into());
     }
     let agent = spec.build(game).map_err(|e| e.to_string())?;
-    Ok(Player { name: entry.name.clone(), spec, agent })
+    Ok(Seated { name: entry.name.clone(), spec, agent })
 }
 
 fn is_model(entry: &NamedAgent) -> bool {

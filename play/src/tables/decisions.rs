@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ludex_agents::llm::{Call, Role};
 use ludex_env::erased::legal_list;
+use ludex_env::history::given;
 use ludex_env::{DynState, Given, Seat, Turn};
 use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record, RecordEvent};
 use ludex_referee::read::{Found, Refused};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use super::{TableRow, document, gather};
 use crate::runs::archive::Archive;
 use crate::runs::lines::CallLine;
-use crate::stepping::{Stepper, given, move_text};
+use crate::stepping::{Stepper, move_text};
 
 /// A decision: a turn of a seat, with its refused attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::Agent;
 use ludex_env::Seat;
-use ludex_play::machine::terms::{Input, Kept, Output};
+use ludex_play::machine::terms::{Did, Input, Kept, Output};
 use ludex_play::machine::{Match, Watcher};
 use ludex_protocol::message::{MatchFrame, MatchView, ServerMessage};
 use ludex_protocol::record::{Reason, Record};
@@ -13,13 +13,15 @@ use tokio::sync::mpsc;
 
 use super::handle::{Cmd, Handle};
 use super::hub::Hub;
-use crate::compute::caught;
+use crate::compute::{Panicked, caught};
 use crate::mailbox::{Mailbox, Out, Undelivered};
 use crate::opponents::Pace;
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
 /// More missed frames than this are sent as one `resync`.
 const MISSED: usize = 128;
+/// A tenth of an agent's time for a turn is kept back for the way of its answer, at most this.
+const WAY: Duration = Duration::from_millis(200);
 /// How often it is tried to tell spectators who fell behind where the match stands.
 const BEHIND: Duration = Duration::from_millis(100);
 /// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
@@ -53,6 +55,8 @@ pub(super) struct Actor {
     handle: Handle,
     agents: Vec<Option<Seated>>,
     lines: Vec<Line>,
+    /// Until the match is over.
+    entered: Option<Entered>,
     spectators: Vec<Spectator>,
     /// Rows handed to the store so far.
     rows: u64,
@@ -67,8 +71,19 @@ pub(super) struct Actor {
 impl Actor {
     pub(super) fn new(hub: Arc<Hub>, machine: Match, handle: Handle, agents: Vec<Option<Seated>>, rows: u64) -> Self {
         let lines = (0..agents.len()).map(|_| Line::default()).collect();
-        let (held, held_until) = (Vec::new(), None);
-        Actor { hub, machine, handle, agents, lines, spectators: Vec::new(), rows, held, held_until, settled: false }
+        Actor {
+            entered: (!machine.over()).then(|| Entered::new(&agents)),
+            hub,
+            machine,
+            handle,
+            agents,
+            lines,
+            spectators: Vec::new(),
+            rows,
+            held: Vec::new(),
+            held_until: None,
+            settled: false,
+        }
     }
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
@@ -80,7 +95,9 @@ impl Actor {
         loop {
             if self.machine.over() && gone_at.is_none() {
                 gone_at = Some(until(self.hub.now(), &self.machine));
+                self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
+                self.machine.pack();
             }
             let now = self.hub.now();
             if gone_at.is_some_and(|at| now >= at) {
@@ -170,6 +187,7 @@ impl Actor {
             Cmd::Spectate { session, mailbox, re, full, views } => {
                 self.spectators.retain(|s| s.session != session);
                 let to = if full { Watcher::Full } else { Watcher::Public };
+                self.machine.listen(to);
                 mailbox.reply(re, ServerMessage::Ok(Default::default()));
                 let told =
                     self.machine.retold(to, &views).into_iter().try_for_each(|frame| mailbox.event(frame.into()));
@@ -327,30 +345,53 @@ impl Actor {
         }
     }
 
-    /// Asks an in-process agent, elsewhere if it may take long.
+    /// Asks an in-process agent: a quick one here, one that waits for something outside on a thread of its own, others on
+    /// the pool. The machine ends the turn when its time is over, and drops an answer that comes later.
     fn ask(&mut self, seat: Seat) {
         let Some((agent, pace)) = self.agents.get(seat).cloned().flatten() else { return };
-        let Some(question) = self.machine.question(seat, agent.peeks() && !self.machine.header().rated) else { return };
+        let limit_ms = self.hub.config.opponents.agent_ms;
+        let Some(question) = self.machine.question(self.hub.now(), seat, &*agent, limit_ms) else { return };
         let (handle, turn) = (self.handle.clone(), question.turn);
-        let quick = pace.is_quick();
+        let (quick, waits) = (pace.is_quick(), agent.waits());
+        let left = Duration::from_millis(question.left_ms);
+        let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
         let act = move || {
             let from = Instant::now();
-            let answer = agent.act(&question.ask(), None);
+            let answer = agent.act(&question.ask(), deadline);
             pace.measure(from.elapsed());
             answer
         };
-        let answered = move |thought: Result<_, crate::compute::Panicked>| {
-            let input = match thought {
-                Ok(answer) => Input::of_agent(seat, turn, answer),
-                Err(panicked) => Input::Failed { seat, reason: Reason::AgentError, message: panicked.to_string() },
+        let answered = move |thought: Result<_, Panicked>| {
+            let did = match thought {
+                Ok(answer) => Did::from(answer),
+                Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
             };
-            handle.send(Cmd::Input(input));
+            handle.send(Cmd::Input(Input::Agent { seat, turn, did }));
         };
-        if quick {
+        if quick && !waits {
             return answered(caught("an agent", act));
         }
-        let thought = self.hub.compute.run(act);
-        tokio::spawn(async move { answered(thought.await) });
+        let compute = self.hub.compute.clone();
+        tokio::spawn(async move {
+            answered(if waits { compute.wait(act).await } else { compute.run(act).await });
+        });
+    }
+}
+
+/// Agents that were told that their match began. They are told that it ended when this is dropped.
+struct Entered(Vec<Arc<dyn Agent>>);
+
+impl Entered {
+    fn new(agents: &[Option<Seated>]) -> Self {
+        let agents: Vec<_> = agents.iter().flatten().map(|(agent, _)| agent.clone()).collect();
+        agents.iter().for_each(|agent| agent.enter());
+        Entered(agents)
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|agent| agent.leave());
     }
 }
 

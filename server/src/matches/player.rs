@@ -126,7 +126,7 @@ impl Player {
             }
             ClientMessage::Act(act) => self.act(re, act),
             ClientMessage::Resign(resign) => match self.session.seat(&resign.match_id) {
-                Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Resign { seat, re: Some(re) })),
+                Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
             ClientMessage::ListMatches(list) => self.list(re, &list),

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::probe;
 use crate::commands::print;
-use ludex_play::local::{Player, check};
+use ludex_play::local::{Seated, check};
 use ludex_play::named::{self, AgentSource};
 
 /// Whether all agents passed. Language models are asked at their endpoints; they play only if a game is named.
@@ -123,7 +123,7 @@ impl Candidate {
 }
 
 fn play(text: &str, game: &GameRef) -> Option<String> {
-    match Player::new(text, game) {
+    match Seated::new(text, game) {
         Ok(player) if player.spec.class() == AgentClass::Person => Some("a person cannot be checked".to_owned()),
         Ok(player) => check(player, game, None).err().map(|unfit| unfit.why),
         Err(e) => Some(e.to_string()),

@@ -1,0 +1,132 @@
+//! Series of matches on all cores.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+
+use ludex_env::GameRef;
+use ludex_referee::schedule::{Planned, Seeds};
+use rayon::prelude::*;
+
+use super::seated::Seated;
+use super::single::{Asking, Played, block_key, play_match, setup};
+
+/// Matches to be played by a plan.
+pub struct Series {
+    /// The game.
+    pub game: GameRef,
+    /// Who takes part; the plan names them by index.
+    pub players: Vec<Seated>,
+    /// The matches. Those of one block are a pair.
+    pub plan: Vec<Planned>,
+    /// The seeds of the blocks.
+    pub seeds: Seeds,
+}
+
+impl Series {
+    /// Plays match `k` of the plan.
+    ///
+    /// # Panics
+    /// If there is no such match, or it names a player that is missing.
+    pub fn play(&self, k: usize) -> Played {
+        self.play_asking(k, Asking::default())
+    }
+
+    /// [`Series::play`] with agents that are asked in this way.
+    pub(super) fn play_asking(&self, k: usize, asking: Asking) -> Played {
+        let planned = &self.plan[k];
+        let players: Vec<&Seated> = planned.seats.iter().map(|&p| &self.players[p]).collect();
+        let seed = self.seeds.of(planned.pair);
+        let block = block_key(&self.game, &players, seed);
+        let pair = format!("p_{}", hex::encode(&block[..8]));
+        play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
+    }
+
+    /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,
+    /// in the order of the plan, as soon as those before it are done.
+    ///
+    /// # Errors
+    /// The first error of `done`; matches that have not begun are not played then. When the system gives no threads.
+    pub fn run(&self, jobs: usize, mut done: impl FnMut(usize, Played) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+        let (tx, rx) = mpsc::channel();
+        std::thread::scope(|scope| {
+            // One after the other, not in halves, so that little waits for its turn. Nobody listens after an error.
+            let all = || {
+                (0..self.plan.len())
+                    .par_bridge()
+                    .try_for_each_with(tx, |tx, k| tx.send((k, self.play(k))).map_err(drop))
+            };
+            scope.spawn(|| pool.install(all));
+            let mut early = BTreeMap::new();
+            let mut next = 0;
+            for (k, played) in rx {
+                early.insert(k, played);
+                while let Some(played) = early.remove(&next) {
+                    done(next, played)?;
+                    next += 1;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::load;
+    use ludex_protocol::record::Record;
+    use ludex_referee::schedule::blocks;
+
+    use super::*;
+
+    fn series(game: &str, seats: &[&str], pairs: u64) -> Series {
+        let game = load(game).unwrap();
+        let players: Vec<Seated> = seats.iter().map(|s| Seated::new(s, &game).unwrap()).collect();
+        let table: Vec<usize> = (0..players.len()).collect();
+        Series { game, players, plan: blocks(&table, pairs, 0), seeds: Seeds::Open(1) }
+    }
+
+    /// Records without the time of day.
+    fn records(series: &Series, jobs: usize) -> Vec<Record> {
+        let mut all = Vec::new();
+        series
+            .run(jobs, |k, mut played| {
+                assert_eq!((k, played.failure), (all.len(), None));
+                played.record.header.started.clear();
+                (played.record.footer.ended, played.record.footer.digest) = (None, None);
+                all.push(played.record);
+                Ok(())
+            })
+            .unwrap();
+        all
+    }
+
+    #[test]
+    fn a_series_is_the_same_on_any_number_of_threads() {
+        for (game, seats) in [
+            ("tic_tac_toe", &["mcts sims=20", "random"][..]),
+            ("kuhn_poker(players=3)", &["random", "mcts sims=20", "random"]),
+            ("iterated_prisoners_dilemma", &["tit_for_tat", "random"]),
+        ] {
+            let series = series(game, seats, 4);
+            let one = records(&series, 1);
+            assert_eq!(one, records(&series, 3));
+            assert_eq!(one.len(), 4 * seats.len());
+            let first = &one[0].footer;
+            assert!(one[1..seats.len()].iter().all(|r| r.footer.pair == first.pair && r.footer.seed == first.seed));
+            assert!(one[seats.len()..].iter().all(|r| r.footer.pair != first.pair && r.footer.seed != first.seed));
+        }
+    }
+
+    #[test]
+    fn an_error_of_the_listener_ends_the_series() {
+        let series = series("tic_tac_toe", &["random", "random"], 500);
+        let mut seen = 0;
+        let end = series.run(1, |k, _| {
+            seen += 1;
+            anyhow::ensure!(k < 3, "enough");
+            Ok(())
+        });
+        assert_eq!((end.unwrap_err().to_string(), seen), ("enough".to_owned(), 4));
+    }
+}

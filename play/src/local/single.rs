@@ -1,0 +1,193 @@
+//! One match.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use ludex_agents::{Agent, Answer};
+use ludex_env::draw::{Key, key};
+use ludex_env::{GameRef, Journal};
+use ludex_protocol::message::MatchFrame;
+use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
+use ludex_referee::digest::seed_commit;
+
+use super::seated::Seated;
+use crate::machine::terms::{Did, Input, Output, SeatSetup, Setup};
+use crate::machine::{Match, Watcher};
+use crate::time::now_text;
+
+/// A match that was played.
+#[derive(Clone, Debug)]
+pub struct Played {
+    /// The record, with seed, salt and digest.
+    pub record: Record,
+    /// What went wrong, where an agent's failure ended the match.
+    pub failure: Option<String>,
+}
+
+/// The terms of a match without a clock between `players` (one for each seat). `block` is the key of the block of matches
+/// that it belongs to ([`block_key`]), `turn` its place there; a match alone has no `pair`.
+pub fn setup(game: &GameRef, players: &[&Seated], seed: u64, block: &Key, turn: usize, pair: Option<String>) -> Setup {
+    let seats = players.iter().map(|p| p.record_seat()).collect();
+    let peeks = players.iter().any(|p| p.agent.peeks());
+    Setup { pair, ..terms(game, seats, peeks, seed, block, turn) }
+}
+
+/// The same for agents that are known by their seats in the record alone.
+pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u64, block: &Key, turn: usize) -> Setup {
+    let spec = game.spec();
+    let mut salt = [0; 16];
+    salt.copy_from_slice(&block[16..]);
+    let header = Header {
+        ludex: VERSION,
+        episode: format!("l_{}_{turn}", hex::encode(&block[..8])),
+        number: 0,
+        flags: if peeks { vec!["peek".into()] } else { Vec::new() },
+        game: spec.game.clone(),
+        params: spec.params.clone(),
+        rules: spec.rules,
+        hash: spec.hash.clone(),
+        server: crate::PROGRAM.into(),
+        seats,
+        rated: false,
+        clock: Clock::default(),
+        illegal: Illegal { tries: 1, ..Illegal::default() },
+        seed_commit: Some(seed_commit(&salt, seed)),
+        started: now_text(),
+    };
+    Setup {
+        game: game.clone(),
+        seats: header.seats.iter().map(|_| SeatSetup::default()).collect(),
+        header,
+        skip_forced: false,
+        seed,
+        salt,
+        release: true,
+        grace_ms: 0,
+        run: None,
+        pair: None,
+        restarts: 0,
+    }
+}
+
+/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<specs, sorted>:<seed>`. Names and
+/// salts are taken from it, so that the same block has the same name wherever it is played.
+pub fn block_key(game: &GameRef, players: &[&Seated], seed: u64) -> Key {
+    block_of(game, players.iter().map(|p| p.spec.to_string()).collect(), seed)
+}
+
+/// The same for specs as text.
+pub(super) fn block_of(game: &GameRef, mut specs: Vec<String>, seed: u64) -> Key {
+    specs.sort();
+    key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, specs.join("|")))
+}
+
+/// What a host decides about the asking of agents.
+#[derive(Clone, Copy, Default)]
+pub struct Asking<'a> {
+    /// How long an agent may think about one move. Those that cannot be hurried take the time they need.
+    pub limit: Option<Duration>,
+    /// A seat with one legal action is not asked, even where the game hides something: nobody here could tell by the time.
+    pub skip_forced: bool,
+    /// Being late is a fault of the infrastructure.
+    pub late_is_infra: bool,
+    /// Where each seat keeps what it did outside.
+    pub journals: Option<&'a dyn Journals>,
+}
+
+/// The journals of an episode, one for each seat.
+pub trait Journals: Send + Sync {
+    /// The journal of a seat.
+    fn of(&self, seat: usize) -> &dyn Journal;
+}
+
+/// Plays a match to its end. Nobody listens, so no frame is made.
+pub fn play_match(setup: Setup, players: &[&Seated], asking: Asking) -> Played {
+    run(Match::new(setup, 0), &agents_of(players), asking, |_, _| {})
+}
+
+/// Plays a match to its end; `told` hears each frame of `ears` when it happens.
+pub fn play_aloud(
+    setup: Setup,
+    players: &[&Seated],
+    asking: Asking,
+    ears: Watcher,
+    told: impl FnMut(&Match, &MatchFrame),
+) -> Played {
+    let mut machine = Match::new(setup, 0);
+    machine.listen(ears);
+    run(machine, &agents_of(players), asking, told)
+}
+
+fn agents_of<'a>(players: &[&'a Seated]) -> Vec<&'a dyn Agent> {
+    players.iter().map(|p| &*p.agent).collect()
+}
+
+pub(super) fn run(
+    machine: Match,
+    agents: &[&dyn Agent],
+    asking: Asking,
+    mut told: impl FnMut(&Match, &MatchFrame),
+) -> Played {
+    let mut machine = machine.without_rows();
+    let mut now = 0;
+    let mut failure = None;
+    agents.iter().for_each(|agent| agent.enter());
+    let mut due = VecDeque::from(machine.on(now, Input::Start));
+    while let Some(output) = due.pop_front() {
+        let seat = match output {
+            Output::Ask(seat) => seat,
+            Output::Frame { frame, .. } => {
+                told(&machine, &frame);
+                continue;
+            }
+            _ => continue,
+        };
+        let agent = agents[seat];
+        let Some(ask) = machine.ask(seat, agent) else { continue };
+        let (turn, begun) = (ask.turn, Instant::now());
+        let answer = match ask.legal[..] {
+            [only] if asking.skip_forced => Ok(Answer::id(only)),
+            _ => {
+                let journal = asking.journals.map(|journals| journals.of(seat));
+                let ask = if let Some(journal) = journal { ask.with_journal(journal) } else { ask };
+                agent.act(&ask, asking.limit.map(|limit| begun + limit))
+            }
+        };
+        if !agent.reproducible() {
+            now += begun.elapsed().as_millis() as u64;
+        }
+        let mut did = Did::from(answer);
+        if let Did::Failed { reason, message } = &mut did {
+            if *reason == Reason::Timeout && asking.late_is_infra {
+                *reason = Reason::InfraError;
+            }
+            failure = Some(message.clone());
+        }
+        due.extend(machine.on(now, Input::Agent { seat, turn, did }));
+    }
+    if !machine.over() {
+        // Nobody is asked and it is not over: no rule leads here, and a record must say so.
+        machine.on(now, Input::Abort(Reason::InfraError));
+    }
+    agents.iter().for_each(|agent| agent.leave());
+    let record = machine.into_record().unwrap_or_default();
+    let failure = failure.or_else(|| illegal_move(&record));
+    Played { record, failure }
+}
+
+/// The move that ended the match against the seat that made it.
+fn illegal_move(record: &Record) -> Option<String> {
+    let at_fault = record.footer.at_fault.filter(|_| record.footer.reason == Some(Reason::Illegal))?;
+    let tries = record.events.iter().rev().find_map(|event| match event {
+        RecordEvent::Move(m) if m.seat == at_fault => Some(&m.tries),
+        _ => None,
+    });
+    let last = tries?.last()?;
+    let text = match (last.action, &last.text, &last.proposal) {
+        (Some(id), ..) => id.to_string(),
+        (_, Some(text), _) => format!("{text:?}"),
+        (_, _, Some(document)) => document.to_string(),
+        _ => return None,
+    };
+    Some(format!("an illegal move: {text}"))
+}

@@ -1,0 +1,141 @@
+//! What a client was answered to an act: made again from the story when the client asks again.
+
+use ludex_env::history::given;
+use ludex_env::present::legal_of;
+use ludex_env::{DynState, Heard, Seat, Viewer};
+use ludex_protocol::Move;
+use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::{Accepted, Refused, ServerMessage};
+use ludex_protocol::record::{MoveRecord, RecordEvent, Try};
+
+use super::follow::Follower;
+use super::story::Story;
+use super::terms::{KeptAct, Setup};
+use super::{Match, Place};
+
+/// An act that was answered.
+pub(super) struct Answered {
+    /// The position that it was made in.
+    state: Box<dyn DynState>,
+    seat: Seat,
+    what: What,
+    pub(super) message: ServerMessage,
+}
+
+enum What {
+    Accepted(Heard),
+    Refused(Move),
+}
+
+impl Answered {
+    /// Whether `chosen` is the move that was answered: refused moves as they were written, others in any notation.
+    pub(super) fn is_to(&self, chosen: &Move) -> bool {
+        match &self.what {
+            What::Refused(given) => given == chosen,
+            What::Accepted(heard) => self.state.read(self.seat, chosen).is_ok_and(|h| h == *heard),
+        }
+    }
+}
+
+impl Match {
+    /// The answer that `seat` got to the act with this key.
+    pub(super) fn answered(&self, seat: Seat, turn: u32, attempt: u32) -> Option<Answered> {
+        self.with_story(|story| {
+            let place = &self.places[seat];
+            if place.issued.checked_sub(1) == Some(turn)
+                && let Some(found) = self.answered_now(place, seat, turn, attempt)
+            {
+                return Some(found);
+            }
+            self.answered_before(story, seat, turn, attempt)
+        })
+    }
+
+    /// In the turn that is open, or waits for others.
+    fn answered_now(&self, place: &Place, seat: Seat, turn: u32, attempt: u32) -> Option<Answered> {
+        let state = || self.state.boxed();
+        if let Some(tried) = place.tries.get(attempt as usize) {
+            return refused_again(&self.setup, state(), seat, turn, attempt, tried);
+        }
+        let act = place.pending.as_ref().filter(|act| act.attempt == attempt)?;
+        accepted_again(&self.setup, state(), act)
+    }
+
+    /// In a turn of the record.
+    fn answered_before(&self, story: &Story, seat: Seat, turn: u32, attempt: u32) -> Option<Answered> {
+        let of = |e: &RecordEvent| matches!(e, RecordEvent::Move(m) if m.seat as usize == seat && m.turn == turn);
+        let at = story.events().iter().position(of)?;
+        let RecordEvent::Move(m) = &story.events()[at] else { return None };
+        let mut position = Follower::new(&*self.setup.game);
+        while let Some(transition) = position.next(story.events()).filter(|t| position.at + t.len() <= at) {
+            position.play(transition);
+        }
+        if let Some(tried) = m.tries.get(attempt as usize) {
+            return refused_again(&self.setup, position.state, seat, turn, attempt, tried);
+        }
+        if attempt as usize != m.tries.len() || m.forced {
+            return None;
+        }
+        accepted_again(&self.setup, position.state, &act_of(m, attempt, story.bank(at)))
+    }
+}
+
+fn act_of(m: &MoveRecord, attempt: u32, bank_ms: u64) -> KeptAct {
+    let (seat, turn, action, said) = (m.seat as Seat, m.turn, m.action, m.said.clone());
+    KeptAct { seat, turn, attempt, action, said, ms: m.ms, notes: None, forced: false, bank_ms }
+}
+
+fn accepted_again(setup: &Setup, state: Box<dyn DynState>, act: &KeptAct) -> Option<Answered> {
+    let heard = act.heard()?;
+    let message = accepted(setup, &*state, act);
+    Some(Answered { state, seat: act.seat, what: What::Accepted(heard), message })
+}
+
+fn refused_again(
+    setup: &Setup,
+    state: Box<dyn DynState>,
+    seat: Seat,
+    turn: u32,
+    attempt: u32,
+    tried: &Try,
+) -> Option<Answered> {
+    let given = given(tried)?;
+    let why = state.read(seat, &given).err()?;
+    let message = ServerMessage::Refused(Box::new(refused(setup, &*state, seat, (turn, attempt), why)));
+    Some(Answered { state, seat, what: What::Refused(given), message })
+}
+
+/// The answer to an act that counts; `state` is the position before it.
+pub(super) fn accepted(setup: &Setup, state: &dyn DynState, act: &KeptAct) -> ServerMessage {
+    let seat = act.seat;
+    let text = match (act.action, &act.said) {
+        (Some(a), _) => state.view(Viewer::Seat(seat)).action_text(seat, a),
+        (None, Some(said)) => state.seen_said(Viewer::Seat(seat), seat, said).text.unwrap_or_default(),
+        (None, None) => String::new(),
+    };
+    let match_id = setup.header.episode.clone();
+    ServerMessage::Accepted(Accepted { match_id, turn: act.turn, action: act.action, text, bank_ms: act.bank_ms })
+}
+
+/// The answer to an act with the key (turn, try) that is refused.
+pub(super) fn refused(
+    setup: &Setup,
+    state: &dyn DynState,
+    seat: Seat,
+    (turn, attempt): (u32, u32),
+    why: Refusal,
+) -> Refused {
+    let illegal = setup.header.illegal;
+    let tries_left = illegal.tries.saturating_sub(attempt + 1);
+    Refused {
+        match_id: setup.header.episode.clone(),
+        turn,
+        attempt: attempt + 1,
+        code: ErrorCode::IllegalAction,
+        message: why.message,
+        tries_left,
+        legal: Some(legal_of(state, seat)),
+        issues: (!why.issues.is_empty()).then_some(why.issues),
+        then: (tries_left == 0).then_some(illegal.policy),
+    }
+}

@@ -1,0 +1,58 @@
+//! A position that follows the events of its match.
+
+use ludex_env::{DynGame, DynState, Turn};
+use ludex_protocol::record::RecordEvent;
+
+/// A position on its way through the events. It plays without checks: the events are this very machine's.
+pub(super) struct Follower {
+    pub(super) state: Box<dyn DynState>,
+    /// Events played so far.
+    pub(super) at: usize,
+}
+
+impl Follower {
+    /// Before the first event.
+    pub(super) fn new(game: &dyn DynGame) -> Self {
+        Follower { state: game.start(), at: 0 }
+    }
+
+    /// The next transition: one event, or all moves of a joint turn. `None` at the end, and at a turn that was cut short.
+    pub(super) fn next<'e>(&self, events: &'e [RecordEvent]) -> Option<&'e [RecordEvent]> {
+        let rest = events.get(self.at..)?;
+        let more = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.more);
+        match rest.first()? {
+            RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => None,
+            RecordEvent::Move(_) if matches!(self.state.turn(), Turn::Together(_)) => {
+                let last = rest.iter().position(|event| !more(event))?;
+                Some(&rest[..=last])
+            }
+            _ => Some(&rest[..1]),
+        }
+    }
+
+    /// Plays what [`Follower::next`] gave.
+    pub(super) fn play(&mut self, transition: &[RecordEvent]) {
+        self.at += transition.len();
+        if let (Turn::Together(_), Some(RecordEvent::Move(_))) = (self.state.turn(), transition.first()) {
+            let mut joint = vec![0; self.state.spec().players as usize];
+            for event in transition {
+                if let RecordEvent::Move(m) = event
+                    && let Some(place) = joint.get_mut(m.seat as usize)
+                {
+                    *place = m.action.unwrap_or(0);
+                }
+            }
+            return self.state.play_together_unchecked(&joint);
+        }
+        match transition {
+            [RecordEvent::Chance(c)] => self.state.play_unchecked(c.action.unwrap_or(0)),
+            [RecordEvent::Move(m)] => match (m.action, &m.said) {
+                (Some(a), _) => self.state.play_unchecked(a),
+                // The machine logs it when a game refuses its own canonical saying.
+                (None, Some(said)) => drop(self.state.play_said(m.seat as usize, said)),
+                (None, None) => {}
+            },
+            _ => {}
+        }
+    }
+}

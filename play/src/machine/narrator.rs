@@ -1,0 +1,337 @@
+//! Tells watchers what happens in a match, each in a gapless numbering of its own.
+//!
+//! Frames are a function of the setup and the [`Story`]. So none is kept: a narrator that listens from the start makes
+//! each frame when it happens, and a new one makes all of them again for a watcher who asks later.
+
+use std::collections::HashSet;
+
+use ludex_env::batch::Layout;
+use ludex_env::erased::legal_list;
+use ludex_env::present::{legal_of, view_of};
+use ludex_env::{DynState, Mover, Seat, Seen, Turn, Viewer};
+use ludex_protocol::message::MatchView;
+use ludex_protocol::message::{Event, EventKind, MatchEnd, MatchFrame, MatchStart, SeatInfo, Turn as TurnFrame};
+use ludex_protocol::record::{Footer, Reason, RecordEvent};
+use ludex_protocol::spec::RewardModel;
+
+use super::RESTART_STEP;
+use super::clock::budget;
+use super::follow::Follower;
+use super::story::Story;
+use super::terms::{SeatSetup, Setup};
+
+/// Somebody who is told about a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Watcher {
+    /// A seat.
+    Seat(Seat),
+    /// Spectators who see what everybody at the table sees.
+    Public,
+    /// Spectators who see hidden information.
+    Full,
+}
+
+impl Watcher {
+    /// Whose eyes the watcher has.
+    pub fn viewer(self) -> Viewer {
+        match self {
+            Watcher::Seat(s) => Viewer::Seat(s),
+            Watcher::Public | Watcher::Full => Viewer::Public,
+        }
+    }
+}
+
+/// Takes frames in the order of effect.
+pub(super) type Sink<'a> = dyn FnMut(Watcher, MatchFrame) + 'a;
+
+/// A watcher who listens.
+struct Ear {
+    to: Watcher,
+    /// The number of the next frame.
+    next: u64,
+    /// What was revealed to it: nothing is revealed twice.
+    revealed: HashSet<String>,
+}
+
+/// See the module.
+pub(super) struct Narrator {
+    position: Follower,
+    phase: Option<&'static str>,
+    returns: Vec<f64>,
+    banks: Vec<u64>,
+    /// Turns of each seat so far.
+    issued: Vec<u32>,
+    /// Presence events told so far.
+    present: usize,
+    begun: bool,
+    ended: bool,
+    /// In the order of [`Watcher`].
+    ears: Vec<Ear>,
+}
+
+impl Narrator {
+    /// Before the start, for `watchers`.
+    pub(super) fn new(setup: &Setup, watchers: impl IntoIterator<Item = Watcher>) -> Self {
+        let position = Follower::new(&*setup.game);
+        let seats = setup.seats.len();
+        let first = u64::from(setup.restarts) * RESTART_STEP;
+        let ear = |to| Ear { to, next: first, revealed: HashSet::new() };
+        Narrator {
+            phase: position.state.phase(),
+            returns: vec![0.0; seats],
+            banks: vec![setup.header.clock.bank_ms; seats],
+            issued: vec![0; seats],
+            present: 0,
+            begun: false,
+            ended: false,
+            ears: watchers.into_iter().map(ear).collect(),
+            position,
+        }
+    }
+
+    /// Whether `to` listens.
+    pub(super) fn hears(&self, to: Watcher) -> bool {
+        self.ears.iter().any(|ear| ear.to == to)
+    }
+
+    /// Takes over the watchers of another narrator that has told just as much.
+    pub(super) fn join(&mut self, other: Narrator) {
+        self.ears.extend(other.ears);
+        self.ears.sort_by_key(|ear| ear.to);
+    }
+
+    /// Tells what was not told yet. Events carry the views asked for.
+    pub(super) fn tell(&mut self, setup: &Setup, story: &Story, views: &[MatchView], sink: &mut Sink) {
+        if story.begun && !self.begun {
+            self.begun = true;
+            self.tell_start(setup, sink);
+            self.tell_turns(setup, sink);
+        }
+        while self.begun {
+            self.tell_presence(setup, story, views, sink);
+            let Some(transition) = self.position.next(story.events()) else { break };
+            self.tell_transition(setup, story, transition, views, sink);
+        }
+        if let Some(record) = story.record().filter(|_| !self.ended) {
+            self.ended = true;
+            let end = end_of(setup, &record.footer);
+            (0..self.ears.len()).for_each(|k| self.send(k, MatchFrame::MatchEnd(Box::new(end.clone())), sink));
+        }
+    }
+
+    fn send(&mut self, ear: usize, mut frame: MatchFrame, sink: &mut Sink) {
+        let ear = &mut self.ears[ear];
+        frame.set_seq(ear.next);
+        ear.next += 1;
+        sink(ear.to, frame);
+    }
+
+    /// Sends an event, with the views of the position now.
+    fn event(&mut self, ear: usize, kind: EventKind, setup: &Setup, views: &[MatchView], sink: &mut Sink) {
+        let viewer = self.ears[ear].to.viewer();
+        let view = (!views.is_empty()).then(|| view_of(&*self.position.state, viewer, views, Layout::Ludex));
+        let event = Event { seq: 0, match_id: setup.header.episode.clone(), kind, view };
+        self.send(ear, MatchFrame::Event(Box::new(event)), sink);
+    }
+
+    fn tell_start(&mut self, setup: &Setup, sink: &mut Sink) {
+        let h = &setup.header;
+        let seats = h.seats.iter().map(|s| SeatInfo { name: s.name.clone(), version: s.version.clone(), kind: s.kind });
+        let seats: Vec<SeatInfo> = seats.collect();
+        for k in 0..self.ears.len() {
+            let (seat, join) = match self.ears[k].to {
+                Watcher::Seat(s) => (Some(s as u32), setup.seats[s].join.clone()),
+                _ => (None, None),
+            };
+            let start = MatchStart {
+                seq: 0,
+                match_id: h.episode.clone(),
+                join,
+                game: h.game.clone(),
+                params: h.params.clone(),
+                rules: h.rules,
+                hash: h.hash.clone(),
+                seat,
+                seats: seats.clone(),
+                rated: h.rated,
+                clock: h.clock.clone(),
+                illegal: h.illegal,
+                skip_forced: setup.skip_forced,
+                seed_commit: h.seed_commit.clone(),
+            };
+            self.send(k, MatchFrame::MatchStart(Box::new(start)), sink);
+        }
+    }
+
+    fn tell_presence(&mut self, setup: &Setup, story: &Story, views: &[MatchView], sink: &mut Sink) {
+        while let Some(p) = story.presence.get(self.present).filter(|p| p.at <= self.position.at) {
+            self.present += 1;
+            let grace_ms = (!p.online).then_some(setup.grace_ms);
+            let event = EventKind::Presence { seat: p.seat, online: p.online, grace_ms };
+            for k in 0..self.ears.len() {
+                if self.ears[k].to != Watcher::Seat(p.seat as usize) {
+                    self.event(k, event.clone(), setup, views, sink);
+                }
+            }
+        }
+    }
+
+    /// The events of one transition, each watcher its own; what it changed; and whom it asks.
+    fn tell_transition(
+        &mut self,
+        setup: &Setup,
+        story: &Story,
+        transition: &[RecordEvent],
+        views: &[MatchView],
+        sink: &mut Sink,
+    ) {
+        let before = &*self.position.state;
+        let mut heard: Vec<(usize, EventKind)> = Vec::new();
+        for event in transition {
+            for (k, ear) in self.ears.iter().enumerate() {
+                heard.extend(heard_of(before, ear.to, event).map(|kind| (k, kind)));
+                if let RecordEvent::Move(m) = event
+                    && let Some(say) = m.notes.as_ref().and_then(|n| n.say.clone())
+                {
+                    heard.push((k, EventKind::Say { seat: m.seat, text: say }));
+                }
+            }
+        }
+        for (n, event) in (self.position.at..).zip(transition) {
+            if let RecordEvent::Move(m) = event {
+                self.banks[m.seat as usize] = story.bank(n);
+            }
+        }
+        self.position.play(transition);
+        heard.into_iter().for_each(|(k, kind)| self.event(k, kind, setup, views, sink));
+        self.tell_changes(setup, views, sink);
+        self.tell_turns(setup, sink);
+    }
+
+    /// Rewards, revelations and the phase after a transition.
+    fn tell_changes(&mut self, setup: &Setup, views: &[MatchView], sink: &mut Sink) {
+        let now = self.position.state.returns();
+        let rewards: Vec<f64> = now.iter().zip(&self.returns).map(|(n, b)| n - b).collect();
+        let paid = setup.game.spec().rewards == RewardModel::Step && rewards.iter().any(|&r| r != 0.0);
+        self.returns = now;
+        let phase = self.position.state.phase();
+        let entered = phase.filter(|p| Some(*p) != self.phase);
+        self.phase = phase;
+        for k in 0..self.ears.len() {
+            for (text, data) in self.position.state.reveals(self.ears[k].to.viewer()) {
+                if self.ears[k].revealed.insert(text.clone()) {
+                    self.event(k, EventKind::Reveal { text, data }, setup, views, sink);
+                }
+            }
+            if paid {
+                self.event(k, EventKind::Reward { rewards: rewards.clone() }, setup, views, sink);
+            }
+            if let Some(phase) = entered {
+                self.event(k, EventKind::Phase { phase: phase.to_owned() }, setup, views, sink);
+            }
+        }
+    }
+
+    /// The questions that the position asks.
+    fn tell_turns(&mut self, setup: &Setup, sink: &mut Sink) {
+        let state = &*self.position.state;
+        match state.turn() {
+            Turn::Seat(seat) => {
+                let turn = self.issue(seat);
+                if !setup.skips(&*self.position.state, seat) {
+                    self.tell_turn(setup, seat, turn, sink);
+                }
+            }
+            Turn::Together(acting) => {
+                for seat in acting.iter() {
+                    let turn = self.issue(seat);
+                    self.tell_turn(setup, seat, turn, sink);
+                }
+            }
+            Turn::Chance | Turn::Over => {}
+        }
+    }
+
+    fn issue(&mut self, seat: Seat) -> u32 {
+        self.issued[seat] += 1;
+        self.issued[seat] - 1
+    }
+
+    fn tell_turn(&mut self, setup: &Setup, seat: Seat, turn: u32, sink: &mut Sink) {
+        let SeatSetup { remote: true, views, openspiel, .. } = &setup.seats[seat] else { return };
+        let Some(ear) = self.ears.iter().position(|ear| ear.to == Watcher::Seat(seat)) else { return };
+        let (state, viewer) = (&*self.position.state, Viewer::Seat(seat));
+        let names = views.contains(&MatchView::Texts).then(|| {
+            let view = state.view(viewer);
+            legal_list(state, seat).into_iter().map(|a| view.action_text(seat, a)).collect()
+        });
+        let layout = if *openspiel { Layout::OpenSpiel } else { Layout::Ludex };
+        let frame = TurnFrame {
+            seq: 0,
+            match_id: setup.header.episode.clone(),
+            turn,
+            attempt: 0,
+            budget_ms: budget(&setup.header.clock, self.banks[seat], turn == 0),
+            bank_ms: self.banks.clone(),
+            legal: legal_of(state, seat),
+            names,
+            view: view_of(state, viewer, views, layout),
+            phase: state.phase().map(str::to_owned),
+        };
+        self.send(ear, MatchFrame::Turn(Box::new(frame)), sink);
+    }
+}
+
+/// What `to` hears of a move or an outcome; `before` is the position that it was made in.
+fn heard_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Option<EventKind> {
+    let Seen { action, text } = seen_of(before, to, event);
+    let text = text?;
+    Some(match event {
+        RecordEvent::Chance(_) => EventKind::Chance { action, text },
+        RecordEvent::Move(m) => EventKind::Move { seat: m.seat, action, text, ms: m.ms, forced: m.forced },
+    })
+}
+
+/// What `to` sees of a move or an outcome.
+pub(super) fn seen_of(before: &dyn DynState, to: Watcher, event: &RecordEvent) -> Seen {
+    let m = match event {
+        RecordEvent::Chance(c) => {
+            let a = c.action.unwrap_or(0);
+            return match to {
+                Watcher::Full => Seen { action: Some(a), text: Some(before.outcome_text(a)) },
+                _ => before.seen(to.viewer(), Mover::Chance, a),
+            };
+        }
+        RecordEvent::Move(m) => m,
+    };
+    let seat = m.seat as usize;
+    match (to, m.action, &m.said) {
+        // Full spectators see what the mover knows of its own move.
+        (Watcher::Full, Some(a), _) => {
+            Seen { action: Some(a), text: Some(before.view(Viewer::Seat(seat)).action_text(seat, a)) }
+        }
+        (Watcher::Full, None, Some(said)) => before.seen_said(Viewer::Seat(seat), seat, said),
+        (_, Some(a), _) => before.seen(to.viewer(), Mover::Seat(seat), a),
+        (_, None, Some(said)) => before.seen_said(to.viewer(), seat, said),
+        (_, None, None) => Seen { action: None, text: None },
+    }
+}
+
+/// The last message of a match that is over.
+fn end_of(setup: &Setup, footer: &Footer) -> MatchEnd {
+    let reason = footer.reason.unwrap_or(Reason::Aborted);
+    let released = |text: &Option<String>| text.clone().filter(|_| setup.release);
+    MatchEnd {
+        seq: 0,
+        match_id: setup.header.episode.clone(),
+        returns: footer.returns.clone(),
+        outcome: footer.outcome.clone(),
+        reason,
+        at_fault: footer.at_fault,
+        rated: setup.header.rated && reason.counts(),
+        digest: released(&footer.digest),
+        seed: released(&footer.seed),
+        salt: released(&footer.salt),
+        record: format!("/episodes/{}", setup.header.episode),
+    }
+}
