@@ -113,7 +113,8 @@ pub struct Draw {
     seed: u64,
     episode: u64,
     next: u64,
-    text: KeyText,
+    /// The text of the key; absent until a key is made, so that games without chance never touch it.
+    text: Option<KeyText>,
     /// The key of this episode; made before the first draw, so that games without chance never pay for it.
     key: Option<Key>,
     /// The last draws that are computed, and the number of the first one after them.
@@ -124,8 +125,7 @@ pub struct Draw {
 impl Draw {
     /// The chance of episode `episode` of `game` under `seed`, before any draw.
     pub fn new(game: &'static str, seed: u64, episode: u64) -> Self {
-        let text = KeyText::new("chance", game, seed, episode);
-        Draw { game, seed, episode, next: 0, text, key: None, ahead: [0; AHEAD], end: 0 }
+        Draw { game, seed, episode, next: 0, text: None, key: None, ahead: [0; AHEAD], end: 0 }
     }
 
     /// The seed.
@@ -140,10 +140,12 @@ impl Draw {
 
     /// Starts the next episode under the same seed, before any draw.
     pub fn next_episode(&mut self) {
-        (self.episode, self.next, self.key, self.end) = (self.episode + 1, 0, None, 0);
-        if !self.text.next() {
-            self.text = KeyText::new("chance", self.game, self.seed, self.episode);
+        if let Some(text) = &mut self.text
+            && (self.key.is_none() || !text.next())
+        {
+            self.text = None;
         }
+        (self.episode, self.next, self.key, self.end) = (self.episode + 1, 0, None, 0);
     }
 
     /// The key of this episode for another purpose than chance.
@@ -164,7 +166,9 @@ impl Draw {
     /// Makes the key of the episode. That happens at the first draw, too; a host of many episodes is faster when it
     /// first makes all keys and then computes all draws.
     pub(crate) fn make_key(&mut self) -> Key {
-        let key = self.text.key().unwrap_or_else(|| self.other("chance"));
+        let (game, seed, episode) = (self.game, self.seed, self.episode);
+        let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));
+        let key = text.key().unwrap_or_else(|| episode_key("chance", game, seed, episode));
         self.key = Some(key);
         key
     }
@@ -259,9 +263,12 @@ mod tests {
         {
             for first in [0, 9_998, u64::MAX - 5] {
                 let mut draw = Draw::new(game, seed, first);
-                for episode in first..=first + 5 {
+                for k in 0..4 {
+                    let episode = draw.episode();
                     assert_eq!(draw.make_key(), episode_key("chance", game, seed, episode), "{game} {seed} {episode}");
-                    if episode < u64::MAX {
+                    draw.next_episode();
+                    if k == 1 {
+                        // An episode without a draw.
                         draw.next_episode();
                     }
                 }
