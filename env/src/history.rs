@@ -5,7 +5,6 @@
 
 use ludex_protocol::record::{ChanceRecord, Footer, Header, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
-use serde_json::Value;
 
 use crate::batch::forfeit;
 use crate::game::Action;
@@ -14,6 +13,7 @@ mod digest;
 mod outcome;
 mod steps;
 
+use digest::write_event;
 pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, seed_commit};
 pub use outcome::{is_forfeit, outcomes};
 pub use steps::{Step, Steps, Stop, given, position, steps};
@@ -24,6 +24,8 @@ pub struct History {
     header: Header,
     events: Vec<RecordEvent>,
     chain: Chain,
+    /// The last event as text, kept for its memory.
+    text: Vec<u8>,
 }
 
 impl History {
@@ -33,7 +35,7 @@ impl History {
     /// A parameter without a canonical form.
     pub fn begin(header: Header) -> Result<Self, NotCanonical> {
         let chain = Chain::new(&header)?;
-        Ok(History { header, events: Vec::new(), chain })
+        Ok(History { header, events: Vec::new(), chain, text: Vec::new() })
     }
 
     /// What is known at the start.
@@ -51,7 +53,9 @@ impl History {
     /// # Errors
     /// An event without a canonical form (a note may hold any number); the record is as it was.
     pub fn push(&mut self, event: RecordEvent) -> Result<(), NotCanonical> {
-        self.chain.push(&event)?;
+        self.text.clear();
+        write_event(&event, &mut self.text)?;
+        self.chain.push_canonical(&self.text);
         self.events.push(event);
         Ok(())
     }
@@ -71,7 +75,7 @@ impl History {
     /// # Errors
     /// A return that is not finite.
     pub fn end(self, spec: &Spec, returns: &[f64], footer: Footer) -> Result<Record, NotCanonical> {
-        let History { header, events, mut chain } = self;
+        let History { header, events, mut chain, .. } = self;
         let mut footer = footer;
         let at_fault = footer.at_fault.map(|seat| seat as usize);
         // 0 added makes -0 plain 0, as which it is read back from a record.
@@ -81,11 +85,8 @@ impl History {
         }
         footer.outcome =
             footer.reason.map(|reason| outcomes(spec, &footer.returns, reason, at_fault)).unwrap_or_default();
-        let mut covered = serde_json::to_value(&footer).map_err(|e| NotCanonical::new(&e))?;
-        if let Value::Object(members) = &mut covered {
-            members.retain(|name, _| !OUTSIDE.contains(&name.as_str()));
-        }
-        chain.push(&covered)?;
+        // Without the members that are OUTSIDE.
+        chain.push(&Footer { seed: None, salt: None, digest: None, run: None, pair: None, ..footer.clone() })?;
         footer.digest = Some(chain.hex());
         Ok(Record { header, events, footer })
     }

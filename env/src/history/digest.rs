@@ -1,7 +1,7 @@
 //! The digest that chains an episode's events, and the commitment to its seed (`docs/protocol.md`, seeds and episode
 //! records).
 
-use ludex_protocol::record::Parts;
+use ludex_protocol::record::{ChanceRecord, MoveRecord, Parts, RecordEvent};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -26,6 +26,55 @@ impl NotCanonical {
 /// A number beyond the range of a double.
 pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical::new(&e))
+}
+
+/// The canonical JSON text of an event, added to `out`. Events without tries, notes and speech, nearly all, are written
+/// directly; that takes a tenth of the time.
+///
+/// # Errors
+/// As [`canonical`].
+pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), NotCanonical> {
+    // Up to here a double holds every whole number, and its canonical text has all digits.
+    const EXACT: u64 = 1 << 53;
+    match event {
+        RecordEvent::Chance(ChanceRecord { action: Some(action) }) => {
+            push(out, "{\"action\":", u64::from(*action));
+            out.extend_from_slice(b",\"kind\":\"chance\"}");
+        }
+        RecordEvent::Move(MoveRecord { seat, turn, action, said: None, ms, tries, notes: None, forced, more })
+            if tries.is_empty() && *ms <= EXACT =>
+        {
+            out.push(b'{');
+            if let Some(action) = action {
+                push(out, "\"action\":", u64::from(*action));
+                out.push(b',');
+            }
+            out.extend_from_slice(if *forced { b"\"forced\":true," } else { b"" });
+            out.extend_from_slice(b"\"kind\":\"move\",");
+            out.extend_from_slice(if *more { b"\"more\":true," } else { b"" });
+            push(out, "\"ms\":", *ms);
+            push(out, ",\"seat\":", u64::from(*seat));
+            push(out, ",\"turn\":", u64::from(*turn));
+            out.push(b'}');
+        }
+        other => out.extend(canonical(other)?),
+    }
+    Ok(())
+}
+
+fn push(out: &mut Vec<u8>, name: &str, mut number: u64) {
+    out.extend_from_slice(name.as_bytes());
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
 }
 
 /// A SHA-256 chain over the parts of an episode. A host makes it while the episode is played.
@@ -108,6 +157,27 @@ mod tests {
 
     fn of(record: &Value) -> String {
         digest(&Parts::from_map(record.as_object().unwrap().clone()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn events_written_directly_are_canonical() {
+        let plain = MoveRecord { seat: 1, turn: 20, action: Some(4095), ms: 7, ..MoveRecord::default() };
+        let moves = [
+            plain.clone(),
+            MoveRecord::default(),
+            MoveRecord { forced: true, more: true, ..plain.clone() },
+            MoveRecord { ms: (1 << 53) + 1, ..plain.clone() },
+            MoveRecord { ms: u64::MAX, action: Some(u32::MAX), ..plain.clone() },
+            MoveRecord { ms: 1 << 53, more: true, ..plain.clone() },
+            MoveRecord { said: Some(json!({"b": 1.5, "a": "x"})), ..plain.clone() },
+            MoveRecord { notes: Some(ludex_protocol::record::Notes::default()), ..plain },
+        ];
+        let chance = [None, Some(0), Some(12)].map(|action| RecordEvent::Chance(ChanceRecord { action }));
+        for event in moves.into_iter().map(RecordEvent::Move).chain(chance) {
+            let mut written = Vec::new();
+            write_event(&event, &mut written).unwrap();
+            assert_eq!(String::from_utf8(written), String::from_utf8(canonical(&event).unwrap()), "{event:?}");
+        }
     }
 
     const GOLDEN: &str = "7be0c7d153bd5208507b191484c5a04d6dde22583f526bb76bac40f3a54f93b7";
