@@ -3,10 +3,10 @@
 //! Reading takes two passes over the frame. The first stops as soon as it has seen `type` and `id`; the second reads the
 //! message.
 //!
-//! The few messages that are sent all the time (`Message::HOT`) are read straight into their structs and written straight
-//! from them: a packed column of a MessagePack frame is copied once and not looked at. Only when such a frame fails is it
-//! looked at again, to say what is wrong. Any other message goes through a tree of values in both
-//! directions, so that its code is compiled once and not for each encoding.
+//! A few messages are read or written by servers all the time (`Message::READ_OFTEN`, `Message::WRITTEN_OFTEN`). They are
+//! read straight into their structs, or written straight from them: a packed column of a MessagePack frame is copied once
+//! and not looked at. Only when such a frame fails is it looked at again, to say what is wrong. Everything else goes
+//! through a tree of values, so that its code is compiled once and not for each encoding.
 
 use crate::Id;
 use crate::error::{ErrorCode, Refusal};

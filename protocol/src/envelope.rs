@@ -14,14 +14,19 @@ pub(crate) trait Message: Serialize + DeserializeOwned {
     /// Its word in `type`.
     const TYPE: &'static str;
 
-    /// Whether it is sent so often that it gets code of its own in each encoding. Any other message goes through a tree
-    /// of values, which is slower to run and much faster to compile.
-    const HOT: bool = false;
+    /// Whether a server reads it so often that its reader is compiled for each encoding. Any other message is read from
+    /// a tree of values, which takes a little longer to run and much less time to compile.
+    const READ_OFTEN: bool = false;
+
+    /// Whether a server writes it so often that its writer is compiled for each encoding. Any other message is written
+    /// as a tree of values.
+    const WRITTEN_OFTEN: bool = false;
 }
 
 impl<M: Message> Message for Box<M> {
     const TYPE: &'static str = M::TYPE;
-    const HOT: bool = M::HOT;
+    const READ_OFTEN: bool = M::READ_OFTEN;
+    const WRITTEN_OFTEN: bool = M::WRITTEN_OFTEN;
 }
 
 /// A message with its number. Its fields are written as they come; nothing is buffered.

@@ -74,7 +74,7 @@ impl Encoding {
 
     /// Writes a message into a buffer that has room for `room` bytes at first.
     pub(crate) fn write<M: Message>(self, envelope: &Envelope<M>, room: usize) -> Result<Vec<u8>, EncodeError> {
-        if M::HOT {
+        if M::WRITTEN_OFTEN {
             return self.write_value(envelope, room);
         }
         let tree = envelope.tree(self == Encoding::Json).map_err(|problem| EncodeError(problem.to_string()))?;
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
 
     /// The second pass: the message itself, and nothing after it.
     pub(crate) fn read<M: Message>(&self) -> Result<M, Rejected> {
-        let reason = match M::HOT {
+        let reason = match M::READ_OFTEN {
             true => match self.value(PhantomData::<M>) {
                 Ok(message) => return Ok(message),
                 Err(reason) => Some(reason),

@@ -27,7 +27,7 @@ pub struct Accepted {
 
 impl Message for Accepted {
     const TYPE: &'static str = "accepted";
-    const HOT: bool = true;
+    const WRITTEN_OFTEN: bool = true;
 }
 
 impl FromServer for Accepted {}

@@ -57,7 +57,7 @@ impl Act {
 
 impl Message for Act {
     const TYPE: &'static str = "act";
-    const HOT: bool = true;
+    const READ_OFTEN: bool = true;
 }
 
 impl FromClient for Act {

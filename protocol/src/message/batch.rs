@@ -128,7 +128,7 @@ impl Batch {
 
 impl Message for Batch {
     const TYPE: &'static str = "batch";
-    const HOT: bool = true;
+    const WRITTEN_OFTEN: bool = true;
 }
 
 impl FromServer for Batch {

@@ -36,7 +36,7 @@ impl Step {
 
 impl Message for Step {
     const TYPE: &'static str = "step";
-    const HOT: bool = true;
+    const READ_OFTEN: bool = true;
 }
 
 impl FromClient for Step {

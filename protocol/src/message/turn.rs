@@ -63,7 +63,7 @@ pub struct Turn {
 
 impl Message for Turn {
     const TYPE: &'static str = "turn";
-    const HOT: bool = true;
+    const WRITTEN_OFTEN: bool = true;
 }
 
 impl FromServer for Turn {}

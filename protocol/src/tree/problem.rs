@@ -16,28 +16,43 @@ pub(crate) enum Step {
 }
 
 /// What is wrong, and where. It is an error type of serde that collects the way to the field from the inside out.
+#[derive(Debug)]
+pub(crate) struct Problem(Box<Found>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Problem {
-    pub(super) message: String,
-    pub(super) way: Vec<Step>,
-    pub(super) got: Option<Value>,
-    pub(super) word: Option<String>,
-    pub(super) allowed: Option<&'static [&'static str]>,
+struct Found {
+    message: String,
+    way: Vec<Step>,
+    got: Option<Value>,
+    word: Option<String>,
+    allowed: Option<&'static [&'static str]>,
 }
 
 impl Problem {
     /// Adds one step of the way, from the inside out.
     pub fn inside(mut self, step: Step, node: &Node) -> Self {
-        if self.way.is_empty() {
-            self.got = node.shown();
+        if self.0.way.is_empty() {
+            self.0.got = node.shown();
         }
-        self.way.push(step);
+        self.0.way.push(step);
         self
+    }
+
+    fn at_field(message: &str, field: &str) -> Self {
+        let way = vec![Step::Field(field.to_owned())];
+        Problem(Box::new(Found { message: message.to_owned(), way, ..Found::default() }))
+    }
+
+    /// For a value that is not even a word, where one of `words` is expected.
+    pub fn no_word(words: &'static [&'static str]) -> Self {
+        let message = format!("expected one of {}", words.join(", "));
+        Problem(Box::new(Found { message, allowed: Some(words), ..Found::default() }))
     }
 
     /// The answer: `bad_field` (`bad_seed` for a seed) with the path. If the way ends in a list, `at` has the position.
     pub fn into_refusal(self) -> Refusal {
-        let mut way = self.way;
+        let found = *self.0;
+        let mut way = found.way;
         way.reverse();
         let at = match way.last() {
             Some(&Step::At(at)) if way.len() > 1 => Some(at),
@@ -54,11 +69,11 @@ impl Problem {
         let is_seed = matches!(way.first(), Some(Step::Field(name)) if name == "seed" || name == "seeds");
         let code = if is_seed { ErrorCode::BadSeed } else { ErrorCode::BadField };
         let place = at.map(|at| format!("[{at}]")).unwrap_or_default();
-        let near = self.word.zip(self.allowed).and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
+        let near = found.word.zip(found.allowed).and_then(|(word, allowed)| nearest(&word, allowed.iter().copied()));
         let hint = near.map(|word| format!("; did you mean {word:?}?")).unwrap_or_default();
         let text = match path.is_empty() {
-            true => shortened(&self.message),
-            false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&self.message)),
+            true => shortened(&found.message),
+            false => format!("`{}{place}`: {}{hint}", shortened(&path), shortened(&found.message)),
         };
         let mut error = Refusal::new(code, text);
         if !path.is_empty() {
@@ -67,10 +82,10 @@ impl Problem {
         if let Some(at) = at {
             error = error.at(at);
         }
-        if let Some(got) = self.got {
+        if let Some(got) = found.got {
             error = error.got(got);
         }
-        if let Some(allowed) = self.allowed {
+        if let Some(allowed) = found.allowed {
             error = error.allowed(allowed);
         }
         if let Some(near) = near {
@@ -82,7 +97,7 @@ impl Problem {
 
 impl Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -120,7 +135,7 @@ fn wanted(expected: &dyn Expected) -> String {
 
 impl Error for Problem {
     fn custom<T: Display>(message: T) -> Self {
-        Problem { message: message.to_string(), ..Problem::default() }
+        Problem(Box::new(Found { message: message.to_string(), ..Found::default() }))
     }
 
     fn invalid_type(unexpected: Unexpected, expected: &dyn Expected) -> Self {
@@ -132,24 +147,20 @@ impl Error for Problem {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Problem {
+        Problem(Box::new(Found {
             message: format!("{:?} is not one of {}", shortened(variant), expected.join(", ")),
             word: Some(variant.to_owned()),
             allowed: Some(expected),
-            ..Problem::default()
-        }
+            ..Found::default()
+        }))
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Problem { message: "missing".to_owned(), way: vec![Step::Field(field.to_owned())], ..Problem::default() }
+        Problem::at_field("missing", field)
     }
 
     fn duplicate_field(field: &'static str) -> Self {
-        Problem {
-            message: "it is there twice".to_owned(),
-            way: vec![Step::Field(field.to_owned())],
-            ..Problem::default()
-        }
+        Problem::at_field("it is there twice", field)
     }
 }
 

@@ -1,38 +1,116 @@
 //! Reads a message from a tree.
 
 use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 
 use super::problem::Step;
 use super::{Node, Problem};
 
 /// A value to read a message from.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'n, 'a>(pub &'n Node<'a>);
 
-impl<'de> Deserializer<'de> for Reader<'de, '_> {
-    type Error = Problem;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+impl<'de> Reader<'de, '_> {
+    fn scalar<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
         match self.0 {
-            Node::Null => visitor.visit_unit(),
             Node::Bool(value) => visitor.visit_bool(*value),
             Node::Int(value) => visitor.visit_i64(*value),
             Node::Unsigned(value) => visitor.visit_u64(*value),
             Node::Float(value) => visitor.visit_f64(*value),
             Node::Single(value) => visitor.visit_f32(*value),
+            _ => Err(self.unfit(&visitor)),
+        }
+    }
+
+    fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.0 {
             Node::Text(value) => visitor.visit_borrowed_str(value),
-            Node::Bytes(value) => visitor.visit_borrowed_bytes(value),
-            Node::List(nodes) => {
-                let mut items = Items { nodes: nodes.iter().enumerate() };
-                let value = visitor.visit_seq(&mut items)?;
-                match items.nodes.next() {
-                    None => Ok(value),
-                    Some((at, _)) => Err(Problem::custom(format_args!("expected a list of {at}, got {}", nodes.len()))),
-                }
-            }
+            _ => Err(self.unfit(&visitor)),
+        }
+    }
+
+    fn list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        let Node::List(nodes) = self.0 else {
+            return Err(self.unfit(&visitor));
+        };
+        let mut items = Items { nodes: nodes.iter().enumerate() };
+        let value = visitor.visit_seq(&mut items)?;
+        match items.nodes.next() {
+            None => Ok(value),
+            Some((at, _)) => Err(Problem::custom(format_args!("expected a list of {at}, got {}", nodes.len()))),
+        }
+    }
+
+    fn map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.0 {
             Node::Map(nodes) => visitor.visit_map(Entries { nodes: nodes.iter(), entry: None }),
-            Node::Extension => Err(Problem::custom("a MessagePack extension, which no message has")),
+            _ => Err(self.unfit(&visitor)),
+        }
+    }
+
+    #[cold]
+    fn unfit(self, expected: &dyn Expected) -> Problem {
+        let unexpected = match self.0 {
+            Node::Null => Unexpected::Unit,
+            Node::Bool(value) => Unexpected::Bool(*value),
+            Node::Int(value) => Unexpected::Signed(*value),
+            Node::Unsigned(value) => Unexpected::Unsigned(*value),
+            Node::Float(value) => Unexpected::Float(*value),
+            Node::Single(value) => Unexpected::Float((*value).into()),
+            Node::Text(value) => Unexpected::Str(value),
+            Node::Bytes(value) => Unexpected::Bytes(value),
+            Node::List(_) => Unexpected::Seq,
+            Node::Map(_) => Unexpected::Map,
+            Node::Extension => return Problem::custom("a MessagePack extension, which no message has"),
+        };
+        Problem::invalid_type(unexpected, expected)
+    }
+}
+
+/// Methods for values of one kind. Each looks at that kind alone, which keeps the code of every field small.
+macro_rules! kinds {
+    ($($method:ident($($arg:ty),*) -> $kind:ident;)*) => {
+        $(fn $method<V: Visitor<'de>>(self, $(_: $arg,)* visitor: V) -> Result<V::Value, Problem> {
+            self.$kind(visitor)
+        })*
+    };
+}
+
+impl<'de> Deserializer<'de> for Reader<'de, '_> {
+    type Error = Problem;
+
+    kinds! {
+        deserialize_bool() -> scalar;
+        deserialize_i8() -> scalar;
+        deserialize_i16() -> scalar;
+        deserialize_i32() -> scalar;
+        deserialize_i64() -> scalar;
+        deserialize_u8() -> scalar;
+        deserialize_u16() -> scalar;
+        deserialize_u32() -> scalar;
+        deserialize_u64() -> scalar;
+        deserialize_f32() -> scalar;
+        deserialize_f64() -> scalar;
+        deserialize_char() -> text;
+        deserialize_str() -> text;
+        deserialize_string() -> text;
+        deserialize_identifier() -> text;
+        deserialize_seq() -> list;
+        deserialize_tuple(usize) -> list;
+        deserialize_tuple_struct(&'static str, usize) -> list;
+        deserialize_map() -> map;
+        deserialize_struct(&'static str, &'static [&'static str]) -> map;
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
+        match self.0 {
+            Node::Null => visitor.visit_unit(),
+            Node::Text(_) => self.text(visitor),
+            Node::Bytes(value) => visitor.visit_borrowed_bytes(value),
+            Node::List(_) => self.list(visitor),
+            Node::Map(_) => self.map(visitor),
+            _ => self.scalar(visitor),
         }
     }
 
@@ -58,11 +136,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
                 let word: StrDeserializer<Problem> = (&**word).into_deserializer();
                 visitor.visit_enum(word)
             }
-            _ => Err(Problem {
-                message: format!("expected one of {}", words.join(", ")),
-                allowed: Some(words),
-                ..Problem::default()
-            }),
+            _ => Err(Problem::no_word(words)),
         }
     }
 
@@ -71,8 +145,7 @@ impl<'de> Deserializer<'de> for Reader<'de, '_> {
     }
 
     forward_to_deserialize_any! {
-                bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        i128 u128 bytes byte_buf unit unit_struct
     }
 }
 
@@ -111,12 +184,11 @@ impl<'n> MapAccess<'n> for Entries<'n, '_> {
         let Some((key, node)) = self.entry.take() else {
             return Err(Problem::custom("a value without a key"));
         };
-        seed.deserialize(Reader(node)).map_err(|problem| {
-            let name = match key {
-                Node::Text(name) => name.clone().into_owned(),
-                _ => "?".to_owned(),
-            };
-            problem.inside(Step::Field(name), node)
-        })
+        seed.deserialize(Reader(node)).map_err(|problem| in_field(problem, key, node))
     }
+}
+
+#[cold]
+fn in_field(problem: Problem, key: &Node, node: &Node) -> Problem {
+    problem.inside(Step::Field(key.as_str().unwrap_or("?").to_owned()), node)
 }
