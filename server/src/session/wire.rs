@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{self, Message};
 
 /// Bytes read from the socket at once. Every connection holds such a buffer, and clears it before each read.
-const READ_BUFFER: usize = 8 << 10;
+const READ_BUFFER: usize = 6 << 10;
 /// Bytes that are collected before they are written without a flush.
 const WRITE_BUFFER: usize = 64 << 10;
 /// Time that a closing connection is given to take the last frames.

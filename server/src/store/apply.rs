@@ -9,7 +9,7 @@ use super::StoreError;
 use super::rows::{EndRow, MatchRow, SeatRow, Write};
 
 /// The most rows in one statement.
-const ROWS: usize = 64;
+pub(super) const ROWS: usize = 32;
 
 /// The end of a match, with its place in the order of release if it is released at once.
 const END: [&str; 2] = [
@@ -177,7 +177,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Makes statements of many rows, which stand between the two halves of the text, and returns how many rows they
-    /// changed. The number of rows in a statement is a power of two, so that only a few statements are kept prepared.
+    /// changed.
     async fn rows<T>(
         &mut self,
         [before, after]: [&str; 2],
@@ -186,8 +186,7 @@ impl<'a> Batch<'a> {
     ) -> Result<u64, sqlx::Error> {
         let mut changed = 0;
         while !rows.is_empty() {
-            let count = if rows.len() >= ROWS { ROWS } else { 1 << rows.len().ilog2() };
-            let (now, rest) = rows.split_at(count);
+            let (now, rest) = rows.split_at(rows.len().min(ROWS));
             let mut query = QueryBuilder::<Sqlite>::new(before);
             query.push_values(now, |mut row, item| bind(&mut row, item)).push(after);
             changed += query.build().execute(&mut *self.connection).await?.rows_affected();

@@ -25,8 +25,8 @@ const BUSY: Duration = Duration::from_secs(10);
 /// Connections for reading.
 const READERS: u32 = 4;
 
-/// Distinct statements kept prepared: each of those for several rows in a handful of lengths, and all the others.
-const STATEMENTS: usize = 128;
+/// Distinct statements kept prepared: the six for several rows, one for each number of rows, and all the others.
+const STATEMENTS: usize = 6 * super::apply::ROWS + 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
