@@ -20,6 +20,7 @@ pub(crate) mod past;
 mod restore;
 mod story;
 pub mod terms;
+mod watcher;
 
 use ludex_agents::Agent;
 use ludex_env::batch::Layout;
@@ -33,10 +34,10 @@ use ludex_protocol::record::{Header, Reason, Record, Try};
 
 use self::clock::Clocks;
 use self::narrator::Narrator;
-pub use self::narrator::Watcher;
 use self::past::Memory;
 use self::story::Story;
 use self::terms::{Input, Kept, KeptAct, Output, Question, Setup};
+pub use self::watcher::Watcher;
 
 /// Numbers of frames restart here times the number of restarts, so that an old `seen` is never mistaken.
 pub const RESTART_STEP: u64 = 1_000_000;

@@ -302,7 +302,10 @@ fn ends_are_told_apart() {
     let silent = "import os, time; os.close(1); time.sleep(3600)";
     assert_eq!(python(silent).line(&AMPLE), Err(Fault::Closed));
     let missing = Program::new("./no-such-bot").unwrap().start().err().unwrap();
-    assert!(matches!(&missing, Fault::NotStarted { why, .. } if why.contains("no file ./no-such-bot")), "{missing}");
+    assert!(
+        matches!(&missing, Fault::NotStarted { why, .. } if why.contains("the file ./no-such-bot is missing")),
+        "{missing}"
+    );
 }
 
 #[test]

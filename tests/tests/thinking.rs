@@ -32,10 +32,10 @@ async fn server(folder: &std::path::Path, agent_ms: u64) -> Server {
     .await
 }
 
-/// A match of chess in which the sleeper has just been asked.
+/// A match of chess in which the sleeper has just been asked. Seat 1 has White and moves first.
 async fn asked(server: &Server, clock: serde_json::Value) -> Bot {
     let mut bot = Bot::new(server.address, "mybot").await;
-    bot.join(json!({"game": "chess", "against": ["sleeper"], "seat": 0, "clock": clock})).await;
+    bot.join(json!({"game": "chess", "against": ["sleeper"], "seat": 1, "clock": clock})).await;
     let turn = bot.wait("turn").await;
     let first = turn["legal"][0].clone();
     assert_eq!(bot.act(&turn, json!({"action": first})).await["type"], "accepted");
@@ -61,7 +61,7 @@ async fn batches_step_while_an_agent_waits_and_it_loses_by_its_clock() {
     assert_eq!(server.hub.live_matches(), 4, "the agents still think");
     for bot in &mut bots {
         let end = bot.wait("match_end").await;
-        assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(1)), "{end}");
+        assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     }
     server.stop().stopped().await;
 }
@@ -72,6 +72,6 @@ async fn an_agent_without_a_clock_has_the_servers_limit() {
     let server = server(folder.path(), 800).await;
     let mut bot = asked(&server, json!({})).await;
     let end = tokio::time::timeout(Duration::from_secs(20), bot.wait("match_end")).await.expect("an end");
-    assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(1)), "{end}");
+    assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     server.stop().stopped().await;
 }

@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_explained() {
         let why = find("./no/such/bot").unwrap_err();
-        assert!(why.contains("no file ./no/such/bot"), "{why}");
+        assert!(why.contains("the file ./no/such/bot is missing"), "{why}");
         let why = find("./Cargo.toml").unwrap_err();
         assert!(why.contains("chmod +x"), "{why}");
     }

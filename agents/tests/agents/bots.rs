@@ -88,7 +88,9 @@ fn a_person_sees_the_board_and_moves() {
 fn bad_input_is_asked_again_with_the_reason() {
     let (mv, shown) = talk("tic_tac_toe", &[4], "\nhello\n4\n12\n-3\n1e9\n{\"a\":1}\n?\no(0,2)\n");
     assert_eq!(mv, Some(Move::Id(2)));
-    for reason in ["\"hello\" names no legal action", "the square is taken", "12 is no action", "takes no proposals"] {
+    for reason in
+        ["\"hello\" names no legal action", "the square is taken", "12 is not an action", "takes no proposals"]
+    {
         assert!(shown.contains(reason), "{reason} in {shown}");
     }
     assert_eq!(shown.matches("o(2,2)").count(), 2, "listed at first and again on ?: {shown}");

@@ -7,7 +7,8 @@ use ludex_protocol::message::EventKind;
 use ludex_protocol::record::RecordEvent;
 
 use super::follow::Follower;
-use super::narrator::{Watcher, seen_of};
+use super::narrator::seen_of;
+use super::watcher::Watcher;
 
 /// The moves and outcomes that a seat saw. It grows when the seat is asked and is never made again.
 pub(super) struct Memory {

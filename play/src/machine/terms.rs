@@ -15,7 +15,7 @@ use ludex_protocol::message::{MatchFrame, Refused, ServerMessage};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::spec::Information;
 
-use super::narrator::Watcher;
+use super::watcher::Watcher;
 
 /// What is fixed before the first move.
 pub struct Setup {

@@ -150,7 +150,7 @@ impl File<'_> {
         };
         let (price_in, price_out) = (price("price_in")?, price("price_out")?);
         let priced = match &source {
-            AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.to_string()),
+            AgentSource::Spec(spec) => priced(spec, price_in, price_out).map(drop).map_err(|e| e.message),
             AgentSource::Program(_) if price_in.or(price_out).is_some() => {
                 Err("a program costs nothing; prices are for language models: leave them out".to_owned())
             }

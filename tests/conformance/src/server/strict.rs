@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(why(r#"{"type":"accepted","re":1,"match":"m","turn":0,"text":"a"}"#), "bank_ms is missing");
         assert!(why(r#"{"type":"pong","re":1}"#).contains("now_ms"));
         assert!(why(r#"{"type":"gong","re":1}"#).contains("unknown_type"));
-        assert!(why("{").contains("no JSON"));
+        assert!(why("{").contains("not JSON"));
         assert!(why(r#"{"type":"ok","re":"1"}"#).contains("`re`"));
     }
 
