@@ -249,7 +249,7 @@ fn rewards_are_sums_since_the_learners_last_action() {
 
 #[test]
 fn episodes_that_end_before_the_client_acts_are_skipped_and_counted() {
-    // One cell: whoever is to move fills it, and the game is drawn.
+    // One cell: the seat to move fills it, and the game is drawn.
     let game = load("connect_four(rows=1,columns=1)");
     let seats = vec![first(), None];
     let rotating = BatchConfig { count: 2, seats: seats.clone(), rotate: Rotate::Cycle, ..Default::default() };

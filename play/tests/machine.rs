@@ -215,7 +215,7 @@ fn a_clock_falls_at_its_moment_and_no_earlier() {
     assert!(m.on(999, Input::Tick).is_empty());
     assert!(accepted(&send(&mut m, 999, 0, by_id(0, 0, 0))));
     assert_eq!(m.wake(), Some(1_999));
-    // The other seat never answered anything: that is no defeat, and is not rated.
+    // The other seat never answered anything: that does not count as a defeat, and is not rated.
     m.on(1_999, Input::Tick);
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::NoShow), Some(1)));
@@ -353,7 +353,7 @@ fn every_watcher_has_a_gapless_numbering_of_its_own() {
             let frames = frames(&seen, watcher);
             let seqs: Vec<u64> = frames.iter().map(MatchFrame::seq).collect();
             assert_eq!(seqs, (0..seqs.len() as u64).collect::<Vec<_>>(), "{game} {watcher:?}");
-            // Whoever saw the first n gets exactly the rest.
+            // A watcher that saw the first n gets exactly the rest.
             for n in 0..frames.len() {
                 let rest = m.catch_up(watcher, Some(n as u64));
                 let want: Vec<ServerMessage> = frames[n + 1..].iter().cloned().map(ServerMessage::from).collect();
@@ -443,7 +443,7 @@ fn an_in_process_agent_is_asked_and_may_fail() {
     let q = m.question(0, 0, &*agent, 60_000).unwrap();
     assert_eq!((q.turn, q.legal.len()), (0, 9));
     let did = |a| Did::Move { chosen: Move::Id(a), notes: None };
-    // An answer to another turn is no answer.
+    // An answer to another turn is ignored.
     assert!(m.on(1, Input::Agent { seat: 0, turn: 5, did: did(0) }).is_empty());
     m.on(2, Input::Agent { seat: 0, turn: 0, did: did(0) });
     assert!(open_turn(&m, 1).is_some());

@@ -27,7 +27,7 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Web pages that may connect, beside those on this machine: `https://example.org`, or `*` for all.
     pub origins: Vec<String>,
-    /// How long matches may go on after the server was told to stop.
+    /// How long matches may continue after the server was told to stop.
     pub drain: Duration,
 }
 

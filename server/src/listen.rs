@@ -34,7 +34,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// How often histograms are sorted into their buckets.
 const TIDY: Duration = Duration::from_secs(5);
 
-/// Serves `listener` until `shutdown` resolves and what was going on then has come to its end.
+/// Serves `listener` until `shutdown` resolves; then finishes the matches that still run, for at most `config.drain`.
 ///
 /// # Errors
 /// What keeps a server from starting: certificates, limits that contradict each other, a store that cannot be opened.
@@ -60,7 +60,7 @@ pub async fn run_then(
     let shared = Arc::new(Shared::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
     if back > 0 {
-        tracing::info!("{back} matches go on where they stood");
+        tracing::info!("{back} matches continue where they were");
     }
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
@@ -108,7 +108,7 @@ async fn drain(shared: &Shared) {
     let until_ms = shared.now_ms() + shared.config.drain.as_millis() as u64;
     shared.hub.sessions.broadcast(|| Control::Drain(Draining { until_ms, resume: true }));
     if tokio::time::timeout(shared.config.drain, shared.hub.idle()).await.is_err() {
-        tracing::info!("matches still run; they go on after the restart");
+        tracing::info!("matches still run; they continue after the restart");
     }
 }
 

@@ -22,7 +22,7 @@ const MOST_POINTS: u64 = 200;
 const HORIZON: u64 = 8;
 /// More than a double has digits.
 const HALVINGS: u32 = 54;
-/// So many games are kept: clients name parameters as they like.
+/// At most this many games are kept: clients choose the parameters, so their number has no bound.
 const MOST_KEPT: usize = 16;
 
 const ROLL: Action = 0;

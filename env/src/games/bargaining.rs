@@ -111,7 +111,7 @@ const MOST_ITEMS: u8 = 7;
 const WORTH: u32 = 10;
 /// Accepting the last offer; ids below are offers.
 const AGREE: Action = 120;
-/// Chance goes on.
+/// Chance continues the game.
 const CONTINUE: Action = 1_000;
 /// Chance ends the game.
 const END: Action = 1_001;
@@ -297,7 +297,7 @@ impl Bargaining {
         if a >= AGREE { "Agree".to_owned() } else { format!("Offer: {}", self.list(&self.offer(a))) }
     }
 
-    /// The parts of an array that shows so many offers.
+    /// The parts of an array that shows these offers.
     fn parts(&self, shown: &[String]) -> TensorSpec {
         let numbers = 3 * (u32::from(MOST_ITEMS) + 1);
         let mut parts =

@@ -59,7 +59,7 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     men: [u128; 2],
-    /// Who is to move, or would be if the game went on.
+    /// The seat to move; when the game is over, the seat that would be next.
     seat: u8,
     /// Whether the last move won.
     won: bool,
@@ -84,9 +84,9 @@ pub struct View {
 
 const NAMES: [&str; 2] = ["b", "w"];
 const MARKS: [char; 2] = ['b', 'w'];
-/// Up to so many squares fit.
+/// The most squares that fit.
 const SQUARES: u32 = 128;
-/// From so many rows on, each side has two rows of men.
+/// With at least this many rows, each side has two rows of men.
 const ROWS_FOR_TWO: u32 = 6;
 /// Ids per square: six directions, with and without taking.
 const PER_SQUARE: u32 = 12;
@@ -136,7 +136,7 @@ impl Breakthrough {
         let (mine, theirs) = (s.men[seat], s.men[1 - seat]);
         let free = self.board & !(mine | theirs);
         // Where a step leads, seen from where it begins. What runs over an end of the board comes from a row in which
-        // the game is won already, or falls on bits that are no squares.
+        // the game is won already, or falls on bits outside the board.
         let back = |b: u128, way: usize| b.rotate_right((self.step[seat][way] & 127) as u32) & mine & self.inside[way];
         [back(free, 0), back(theirs, 0), back(free, STRAIGHT), 0, back(free, 2), back(theirs, 2)]
     }
@@ -152,7 +152,7 @@ impl Breakthrough {
         }
     }
 
-    /// The man that a move moves, whoever stands there.
+    /// The square that a move leaves, whether a man stands there or not.
     #[inline]
     fn origin(&self, m: Move) -> u128 {
         1u128.checked_shl(m.from).unwrap_or(0) & self.board

@@ -77,7 +77,7 @@ fn four<'de, D: Deserializer<'de>>(d: D) -> Result<[f64; 4], D::Error> {
 }
 
 const MOST_ROUNDS: u32 = 9_999;
-/// Chance goes on.
+/// Chance lets the episode continue.
 const CONTINUE: Action = 0;
 /// Chance ends the episode.
 const STOP: Action = 1;

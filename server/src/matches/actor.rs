@@ -305,7 +305,7 @@ impl Actor {
         let Err(error) = self.write(&rows, end, rated).await else { return true };
         tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
         if rated && !self.machine.over() {
-            // Nothing of it was shown; the match cannot go on without its log.
+            // Nothing of it was shown; the match cannot continue without its log.
             let outputs = self.machine.on(self.hub.now(), Input::Abort(Reason::InfraError));
             for output in outputs {
                 self.show(output);

@@ -413,7 +413,7 @@ impl Hub {
         }
     }
 
-    /// Ends a match in the store that cannot go on.
+    /// Ends a stored match that cannot continue.
     async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
         let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
         let end = EndRow {

@@ -107,7 +107,7 @@ impl Gate {
         }
         let Some(id) = id else { return Passed::Nothing };
         replies.postpone(id);
-        let message = format!("more than {} requests a second; go on in {wait} ms", shared.limits.requests_per_s);
+        let message = format!("more than {} requests a second; continue in {wait} ms", shared.limits.requests_per_s);
         Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
     }
 

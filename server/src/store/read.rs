@@ -113,7 +113,7 @@ impl Store {
 
     /// Released records that fit, in the order of release, at most `limit`, from after place `after` (0 for the
     /// beginning). For the next page, `after` is the last row's `seq`; records released later come later, so that a
-    /// reader may go on from where it was.
+    /// reader may continue from where it was.
     ///
     /// # Errors
     /// As [`running`](Self::running).

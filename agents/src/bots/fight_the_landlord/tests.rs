@@ -39,7 +39,7 @@ fn splits_are_whole_legal_and_short() {
         assert_eq!(split.iter().map(|c| c.counts).sum::<Counts>(), hand);
         for combo in &split {
             let same = |a: Action| rules.get(a).is_some_and(|p| rules.kind(p) == combo.kind);
-            assert!(rules.named(combo.counts).any(same), "{combo:?} is no play");
+            assert!(rules.named(combo.counts).any(same), "{combo:?} is not a play");
         }
         let mut all = Vec::new();
         rules.find(lowest(DECK, hand), None, &mut all);

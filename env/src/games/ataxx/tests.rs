@@ -123,7 +123,7 @@ fn games_agree_with_a_plain_board() {
             let cells = plain.cells.map(|row| row.map(|c| ['.', 'x', 'o'][usize::from(c)]).iter().collect::<String>());
             assert_eq!(s.view(Viewer::Public).value()["board"], serde_json::json!(cells));
         }
-        // Whoever can move alone, if anybody, has the empty cells.
+        // If only one side can move, the empty cells are its own.
         let count = |c: u8| plain.cells.iter().flatten().filter(|&&x| x == c).count() as i32;
         let can = |mover: u8| i32::from(!Plain { mover, ..plain }.moves().is_empty());
         let lead = count(1) - count(2) + count(0) * (can(1) - can(2));

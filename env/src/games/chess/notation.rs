@@ -114,7 +114,7 @@ fn from_loose(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
 /// they are missing, `Result`, `SetUp` and `FEN` are written here.
 ///
 /// # Errors
-/// A start that is no position, or the first move that is not legal.
+/// A start that is not a valid position, or the first move that is not legal.
 pub fn pgn(start: Option<&str>, moves: &[Action], result: &str, tags: &[(&str, &str)]) -> Result<String, String> {
     let mut pos = start.map_or_else(|| Ok(Chess::new()), position)?;
     let mut out = String::new();

@@ -132,7 +132,7 @@ struct Class {
     groups: Range<usize>,
 }
 
-/// What goes along with a main part: so many times `each` cards of a rank, at most `most` cards of one rank.
+/// What goes along with a main part: `number` times `each` cards of a rank, at most `most` cards of one rank.
 struct Wings {
     number: usize,
     each: u8,

@@ -68,7 +68,7 @@ pub struct State {
     pub(super) moves: [u16; MOST_MOVES],
 }
 
-/// The seat to move after so many moves, if `first` began.
+/// The seat to move after `moves` moves, if `first` began.
 pub fn seat_after(first: u8, moves: u8) -> Seat {
     (usize::from(first) + usize::from(moves)) % SEATS
 }

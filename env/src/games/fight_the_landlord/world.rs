@@ -33,7 +33,7 @@ fn factorial(n: usize) -> f64 {
     (1..=n).fold(1.0, |f, k| f * k as f64)
 }
 
-/// In how many ways `n` cards go to places of which they fill so many each; 0 if the places are not `n`.
+/// The number of ways to deal `n` cards so that each place gets its number of them; 0 if the numbers do not sum to `n`.
 fn ways(n: usize, places: &[Option<usize>]) -> f64 {
     let filled = places.iter().map(|p| p.ok_or(())).sum::<Result<usize, ()>>();
     if filled != Ok(n) {

@@ -80,8 +80,8 @@ impl Lines {
         *points = kept;
     }
 
-    /// For each axis: its step, and by number of stones of `side` (from 1) the points at which a line begins that holds
-    /// so many and none of the other side.
+    /// For each axis: its step, and for each number of stones (from 1) the points where a line begins that holds that
+    /// number of stones of `side` and none of the other side.
     fn each_axis(&self, side: &Points, other: &Points, mut each: impl FnMut(usize, &[Points])) {
         let length = self.connect as usize;
         // at_least[j]: the lines, by the point at which they begin, that hold more than j stones of this side.

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(stable(TOP | RIGHT), TOP | RIGHT);
         // a8 up to a6, and the run ends there; b7 is not on the edge.
         assert_eq!(stable(1 << 56 | 1 << 48 | 1 << 40 | 1 << 24 | 1 << 49), 1 << 56 | 1 << 48 | 1 << 40);
-        // h1 does not go on at a2.
+        // A run does not continue from h1 to a2.
         assert_eq!(stable(1 << 7 | 1 << 8), 1 << 7);
     }
 
