@@ -1,5 +1,5 @@
 //! Commitments: the digest and the seed's commitment, which hosts make, and rated seeds
-//! (`docs/protocol.md`, seeds and episode records).
+//! (`docs/records.md`).
 
 use hmac::{Hmac, KeyInit, Mac};
 pub(crate) use ludex_env::history::OUTSIDE;

@@ -1,5 +1,4 @@
-//! The digest that chains an episode's events, and the commitment to its seed (`docs/protocol.md`, seeds and episode
-//! records).
+//! The digest that chains an episode's events, and the commitment to its seed (`docs/records.md`).
 
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Parts, RecordEvent};
 use serde::Serialize;

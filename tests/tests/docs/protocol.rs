@@ -1,9 +1,11 @@
-//! The page of the protocol: every message has its section, every example is a golden frame, every paragraph is short.
+//! The pages of the protocol and of its records: every message has its section, every example is a golden frame, every
+//! golden value follows from the text beside it, every paragraph is short.
 
 use std::collections::BTreeSet;
 
 use ludex_protocol::{ClientMessage, ServerMessage};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::{read, root};
 
@@ -15,6 +17,10 @@ const SHORTENED: [&str; 2] = ["limits", "spec"];
 
 fn page() -> String {
     read(&root().join("docs/protocol.md"))
+}
+
+fn records() -> String {
+    read(&root().join("docs/records.md"))
 }
 
 fn object(line: &str) -> Value {
@@ -68,7 +74,7 @@ fn every_error_code_is_explained() {
 #[test]
 fn paragraphs_are_short() {
     let (mut fenced, mut paragraph) = (false, String::new());
-    for line in page().lines() {
+    for line in format!("{}\n{}", page(), records()).lines() {
         fenced ^= line.starts_with("```");
         let list = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
         if line.is_empty() || fenced || ["- ", ". ", "|", "#"].iter().any(|start| list.starts_with(start)) {
@@ -80,4 +86,44 @@ fn paragraphs_are_short() {
         let length = paragraph.chars().count();
         assert!(length <= PARAGRAPH, "{length} characters: {paragraph}");
     }
+}
+
+#[test]
+fn golden_values_of_seeds_follow_from_the_text() {
+    let page = records();
+    let key = hex::encode(Sha256::digest(b"ludex.v1:chance:kuhn_poker:42:0"));
+    assert!(page.contains(&format!("| key | `{key}` |")), "the chance key of kuhn_poker is {key}");
+    let salt: Vec<u8> = (0..16).collect();
+    let commitment = hex::encode(Sha256::digest([&salt[..], b"42"].concat()));
+    assert!(page.contains(&format!("seed 42 give `{commitment}`")), "the commitment is {commitment}");
+}
+
+#[test]
+fn the_golden_digest_is_the_chain_over_the_lines_below_it() {
+    let page = records();
+    let (_, golden) = page.split_once("Golden: this header").unwrap();
+    let mut chain = Vec::new();
+    for line in golden.lines().filter(|line| line.starts_with('{')) {
+        chain.extend_from_slice(line.as_bytes());
+        chain = Sha256::digest(&chain).to_vec();
+    }
+    assert_eq!(chain.len(), 32, "the page shows what the digest is over");
+    let digest = hex::encode(chain);
+    assert!(golden.contains(&format!("`{digest}`")), "the digest is {digest}");
+}
+
+#[test]
+fn the_example_of_a_record_has_fields_of_the_schema() {
+    let page = records();
+    let example = page.split("```").find(|part| part.trim_start().starts_with("{\"ludex\"")).unwrap();
+    let schema = object(&read(&root().join("docs/protocol.schema.json")));
+    let known = |kind: &str, example: &Value| {
+        let fields = schema["$defs"][kind]["properties"].as_object().unwrap();
+        for name in example.as_object().unwrap().keys() {
+            assert!(fields.contains_key(name), "{name} is not a field of {kind}");
+        }
+    };
+    let record = object(example);
+    known("Record", &record);
+    record["seats"].as_array().unwrap().iter().for_each(|seat| known("RecordSeat", seat));
 }

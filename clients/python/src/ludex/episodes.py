@@ -1,6 +1,6 @@
 """Draws that depend only on an episode's seed and number, so that anybody can repeat them.
 
-They are derived as on the server (section 10 of docs/protocol.md): the first eight bytes of
+They are derived as on the server (docs/records.md): the first eight bytes of
 ChaCha8 block 0 under the key SHA-256 of ``ludex.v1:<purpose>:<game>:<seed>:<episode>``, scaled to
 ``0..n``.
 """

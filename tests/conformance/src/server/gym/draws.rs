@@ -1,4 +1,4 @@
-//! The law of the draws: chance is the documented function of the seed (section 10).
+//! The law of the draws: chance is the documented function of the seed (`docs/records.md`).
 
 use ludex_env::draw::{block, episode_key};
 use ludex_protocol::message::{Batch, ChanceBy, Open, to_move};
