@@ -33,7 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
-mod board;
+pub mod board;
 pub mod cards;
 pub mod check;
 pub mod draw;

@@ -20,6 +20,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
     ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
+    ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server"]),
     (
         "ludex-cli",
         &[
@@ -235,7 +236,8 @@ fn crates_forbid_unsafe_code() {
 }
 
 /// Members whose front page shows their main use in a doctest.
-const FRONT_PAGES: &[&str] = &["ludex-client", "ludex-conformance", "ludex-referee"];
+const FRONT_PAGES: &[&str] =
+    &["ludex-agents", "ludex-client", "ludex-conformance", "ludex-env", "ludex-play", "ludex-referee", "ludex-server"];
 
 #[test]
 fn front_pages_show_the_main_use() {

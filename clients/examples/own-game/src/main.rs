@@ -5,6 +5,8 @@
 //! own-game verify episodes.jsonl
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod square_player;
 mod subtract_square;
 
@@ -47,19 +49,15 @@ fn value<'a>(args: &'a [String], option: &str) -> Option<&'a str> {
 
 fn serve(listen: &str, data: PathBuf, json: bool) -> anyhow::Result<()> {
     let (games, roster) = registries();
-    let config = Config { games, roster, ..Config::new(data) };
+    let mut config = Config { games, ..Config::new(data) };
+    config.opponents.agents = roster;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.with_context(|| format!("cannot listen on {listen}"))?;
         let url = format!("ws://{}", listener.local_addr()?);
-        let mut out = std::io::stdout().lock();
         // `ludex.serve()` of the Python client reads this line.
-        if json {
-            writeln!(out, "{{\"url\":\"{url}\"}}")?
-        } else {
-            writeln!(out, "own-game serves {url}")?
-        }
-        drop(out);
+        let line = if json { format!("{{\"url\":\"{url}\"}}") } else { format!("own-game serves {url}") };
+        writeln!(std::io::stdout(), "{line}")?;
         let stop = async { drop(tokio::signal::ctrl_c().await) };
         ludex_server::run(listener, config, stop).await
     })
@@ -67,7 +65,7 @@ fn serve(listen: &str, data: PathBuf, json: bool) -> anyhow::Result<()> {
 
 fn verify(file: PathBuf) -> anyhow::Result<()> {
     let (games, _) = registries();
-    let verifier = Verifier::new(games);
+    let verifier = Verifier::of(games);
     let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     for (at, line) in text.lines().enumerate() {
         let verified = verifier.verify_line(line, Source::default());
