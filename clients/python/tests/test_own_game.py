@@ -1,0 +1,22 @@
+"""The example of an own game: served by its own program, played from Python, verified."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "own-game" / "play.py"
+
+
+def test_own_game_is_served_played_and_verified() -> None:
+    program = os.environ.get("OWN_GAME_BIN")
+    if program is None or not Path(program).exists():
+        pytest.skip("OWN_GAME_BIN names no program: cargo build -p own-game")
+    environ = {**os.environ, "LUDEX_BIN": program}
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "verified: " in done.stdout, done.stdout
