@@ -130,7 +130,7 @@ pub trait DynView: Send + Sync {
     fn world(&self, rng: &mut Stream) -> Box<dyn DynState>;
     /// A copy.
     fn boxed(&self) -> Box<dyn DynView>;
-    /// The game's own [`View`](Game::View), for bots of that game.
+    /// The game's own [`View`](crate::Game::View), for bots of that game.
     fn as_any(&self) -> &dyn Any;
 }
 

@@ -103,7 +103,7 @@ fn a_game_of_proposals_keeps_the_laws() {
 #[test]
 fn a_game_of_ones_own_is_found_like_the_others() {
     let games = Games::builtin().with::<Offers>();
-    assert_eq!(games.iter().map(|e| e.id).last(), Some("offers"));
+    assert_eq!(games.iter().map(|e| e.id).next_back(), Some("offers"));
     assert_eq!(games.iter().count(), Games::builtin().iter().count() + 1);
     assert_eq!(games.load("offers").unwrap().page(), "# Offers\n");
     assert_eq!(games.load("ofers").err().unwrap().nearest.as_deref(), Some("offers"));

@@ -14,7 +14,7 @@
 //!
 //! What always holds here:
 //! - The crate opens no socket and knows no store. A [remote agent](remote_agent) plays over a client that it is given.
-//! - A [machine](machine) does no IO: time is an argument, chance comes from the seed, and the driver takes the outputs in
+//! - A [machine] does no IO: time is an argument, chance comes from the seed, and the driver takes the outputs in
 //!   order.
 //! - The same game, agents and seed give the same moves, on any number of threads.
 #![forbid(unsafe_code)]

@@ -19,7 +19,7 @@ const BURST_SECONDS: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
 /// Addresses in the table before those without connections are swept out.
 const SWEEP: usize = 1024;
 
-/// The allowance of one address, shared by its connections: as many requests at once as it gets in [`BURST_SECONDS`].
+/// The allowance of one address, shared by its connections: as many requests at once as it gets in four seconds.
 #[derive(Debug)]
 pub struct Bucket<C: Clock = DefaultClock> {
     limiter: RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<C::Instant>>,

@@ -16,7 +16,12 @@ def test_own_game_is_served_played_and_verified() -> None:
         pytest.skip("OWN_GAME_BIN names no program: cargo build -p own-game")
     environ = {**os.environ, "LUDEX_BIN": program}
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], env=environ, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, str(EXAMPLE)],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "verified: " in done.stdout, done.stdout

@@ -111,7 +111,7 @@ const MOST: u32 = 19;
 const NAMES: [&str; 2] = ["black", "white"];
 const MARKS: [char; 2] = ['b', 'w'];
 
-/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see [`format::game`]).
+/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
 pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, Some([a % params.size, a / params.size]));
     format::game(4, params.size, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())

@@ -85,7 +85,7 @@ impl Reversi {
 }
 
 /// A game in the Smart Game Format, from the usual position: who played what, ids as in records, under `properties` (see
-/// [`format::game`]).
+/// `sgf::game`).
 pub fn sgf(moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
     let stone = |&(seat, a): &(Seat, Action)| (seat, (a < PASS).then_some([a % 8, a / 8]));
     format::game(2, 8, properties, &[], &moves.iter().map(stone).collect::<Vec<_>>())

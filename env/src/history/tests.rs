@@ -153,7 +153,7 @@ fn what_cannot_be_played_stops() {
         (&game, [&deal[..], &[deal[0].clone()]].concat(), 2, true, "a seat is to move"),
         (&game, [&deal[..], &[play(1, Some(0))]].concat(), 2, false, "seat 1 moves where seat 0"),
         (&game, [&deal[..], &[play(0, Some(5))]].concat(), 2, false, "seat 0: "),
-        (&game, [&deal[..], &[said.clone()]].concat(), 2, false, "in words at once"),
+        (&game, [&deal[..], std::slice::from_ref(&said)].concat(), 2, false, "in words at once"),
         (&game, [&deal[..], &[play(0, Some(0)), play(1, Some(0)), play(0, Some(0))]].concat(), 4, false, "was over"),
         (&joint, both([false, false]), 0, false, "`more`"),
         (&joint, both([true, true]), 1, false, "`more`"),

@@ -168,7 +168,7 @@ pub enum Output {
     },
     /// A row to keep. In rated matches nothing after it is shown before it is durable.
     Keep(Box<Kept>),
-    /// An in-process agent is to move: see [`Match::question`](super::machine::Match::question).
+    /// An in-process agent is to move: see [`Match::question`](super::Match::question).
     Ask(Seat),
     /// The match is over.
     Over,

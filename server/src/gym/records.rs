@@ -107,8 +107,7 @@ impl Recorder {
             ..Footer::default()
         };
         let mut history = History::begin(header).map_err(|e| e.to_string())?;
-        let events = episode.events.iter().cloned();
-        events.map(|event| history.push(event)).collect::<Result<(), _>>().map_err(|e| e.to_string())?;
+        episode.events.iter().cloned().try_for_each(|event| history.push(event)).map_err(|e| e.to_string())?;
         let record = history.end(spec, &episode.returns, footer).map_err(|e| e.to_string())?;
         let json = |value: serde_json::Result<String>| value.map_err(|e| e.to_string());
         let row = MatchRow {

@@ -92,7 +92,7 @@ impl Handle {
         seated: Vec<Option<String>>,
         over: bool,
     ) -> Self {
-        let holders = Mutex::new(vec![Weak::new(); seated.len()]);
+        let holders = Mutex::new(seated.iter().map(|_| Weak::new()).collect());
         let (over, released) = (AtomicBool::new(over), AtomicBool::new(false));
         Handle(Arc::new(Known { tx, entry, seated, holders, over, released }))
     }

@@ -1,7 +1,7 @@
 //! Who waits for whom: joins by queue, against the server's agents, and by ticket of a plan.
 //!
 //! A join is *due* when something happened that may bring it a match: it came, one of its matches ended, its client came
-//! back. [`Lobby::next`] looks at those that are due, and at no others.
+//! back. `Lobby::next` looks at those that are due, and at no others.
 
 mod joins;
 mod plan;

@@ -67,10 +67,10 @@ impl<'a> Batch<'a> {
     /// Takes a write, or makes it at once if it is of a rare kind.
     pub(super) async fn take(&mut self, write: &'a Write) -> Result<(), Failed> {
         match write {
-            Write::MatchStart(MatchRow { id, .. }) | Write::Act { id, .. } | Write::MatchEnd { id, .. } => {
-                if self.closed.contains(id.as_str()) {
-                    self.flush().await?;
-                }
+            Write::MatchStart(MatchRow { id, .. }) | Write::Act { id, .. } | Write::MatchEnd { id, .. }
+                if self.closed.contains(id.as_str()) =>
+            {
+                self.flush().await?;
             }
             Write::Restarted { .. } | Write::Forget { .. } | Write::Reclaimed { .. } => self.flush().await?,
             _ => {}

@@ -102,7 +102,7 @@ pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     out
 }
 
-/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see [`sgf::game`]).
+/// A game in the Smart Game Format: who played what, ids as in records, under `properties` (see `sgf::game`).
 ///
 /// Size, komi and handicap are written here.
 pub fn sgf(params: &Params, moves: &[(Seat, Action)], properties: &[(&str, &str)]) -> String {
