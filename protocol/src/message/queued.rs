@@ -13,7 +13,7 @@ pub struct Queued {
     pub join: String,
     /// How many wait in the queue, this one counted.
     pub waiting: u32,
-    /// About how long it will take. The server of today never sends it.
+    /// About how long it will take, if the server can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta_ms: Option<u64>,
 }
