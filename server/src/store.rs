@@ -10,6 +10,7 @@ mod apply;
 mod error;
 mod open;
 mod read;
+mod readers;
 mod rows;
 mod writer;
 
@@ -21,12 +22,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use parking_lot::Mutex;
-use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::metrics::Commits;
 
 pub use error::StoreError;
+use readers::Readers;
 pub use rows::{
     ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
     TokenRow, Write,
@@ -45,7 +46,7 @@ pub struct Store {
 struct Shared {
     path: PathBuf,
     jobs: mpsc::Sender<Job>,
-    readers: SqlitePool,
+    readers: Readers,
     /// What the next number of each counter is; absent in a store beside a server.
     counters: Option<Mutex<HashMap<String, u64>>>,
 }
@@ -67,8 +68,8 @@ impl Store {
     /// # Errors
     /// As [`open`](Self::open).
     pub(crate) async fn open_measured(folder: &Path, commits: Commits) -> Result<Self, StoreError> {
-        let opened = open::open(folder, open::Access::Owner).await?;
-        let counters = read::counters(&opened.readers, &opened.path).await?;
+        let opened = opened(folder, open::Access::Owner).await?;
+        let counters = opened.readers.read(read::counters).await?;
         Self::start(opened, Some(Mutex::new(counters)), commits)
     }
 
@@ -78,7 +79,7 @@ impl Store {
     /// [`StoreError::Missing`] when there is none, [`StoreError::Version`] when a running server of another version
     /// owns it, and those of [`open`](Self::open) but `Locked`.
     pub async fn beside(folder: &Path) -> Result<Self, StoreError> {
-        Self::start(open::open(folder, open::Access::Beside).await?, None, Commits::default())
+        Self::start(opened(folder, open::Access::Beside).await?, None, Commits::default())
     }
 
     fn start(
@@ -213,6 +214,13 @@ impl Store {
     }
 }
 
+/// Opens on a thread where that may take its time.
+async fn opened(folder: &Path, access: open::Access) -> Result<open::Opened, StoreError> {
+    let path = folder.to_owned();
+    let opened = tokio::task::spawn_blocking(move || open::open(&path, access)).await;
+    opened.map_err(|e| StoreError::io(folder, std::io::Error::other(e)))?
+}
+
 /// Something that cannot be written down, and why. It must not be kept in part: a restart could not tell.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -264,8 +272,8 @@ mod tests {
     #[tokio::test]
     async fn a_full_disk_is_told_to_everyone_and_ends_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let mut opened = open::open(folder.path(), open::Access::Owner).await.unwrap();
-        sqlx::query("PRAGMA max_page_count = 100").execute(&mut opened.writer).await.unwrap();
+        let opened = open::open(folder.path(), open::Access::Owner).unwrap();
+        opened.writer.execute_batch("PRAGMA max_page_count = 100").unwrap();
         let store = Store::start(opened, Some(Mutex::default()), Commits::default()).unwrap();
         store.write(vec![start("m_1"), start("m_2"), act("m_1", 0, 10)]).await.unwrap();
 

@@ -12,7 +12,6 @@ use ludex_server::store::{
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
-use sqlx::{ConnectOptions as _, Connection as _};
 
 fn row(id: &str) -> MatchRow {
     MatchRow {
@@ -376,11 +375,8 @@ async fn one_owner_and_others_beside() {
 }
 
 /// A database at the store's place, made by `script`.
-async fn database(folder: &Path, script: &'static str) {
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(folder.join("ludex.db")).create_if_missing(true);
-    let mut connection = options.connect().await.unwrap();
-    sqlx::raw_sql(script).execute(&mut connection).await.unwrap();
-    connection.close().await.unwrap();
+fn database(folder: &Path, script: &'static str) {
+    rusqlite::Connection::open(folder.join("ludex.db")).unwrap().execute_batch(script).unwrap();
 }
 
 #[tokio::test]
@@ -395,7 +391,7 @@ async fn files_that_are_not_ours_are_named_and_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), before);
 
     fs::remove_file(&path).unwrap();
-    database(folder.path(), "CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1").await;
+    database(folder.path(), "CREATE TABLE recipes (name TEXT); PRAGMA user_version = 1");
     let before = fs::read(&path).unwrap();
     for opened in [Store::open(folder.path()).await, Store::beside(folder.path()).await] {
         assert!(matches!(opened.err(), Some(StoreError::Foreign { .. })));
@@ -404,7 +400,7 @@ async fn files_that_are_not_ours_are_named_and_left_alone() {
 
     fs::remove_file(&path).unwrap();
     open(folder.path()).await.close().await.unwrap();
-    database(folder.path(), "PRAGMA user_version = 99").await;
+    database(folder.path(), "PRAGMA user_version = 99");
     let Err(error) = Store::open(folder.path()).await else { panic!("a newer store was opened") };
     assert!(matches!(error, StoreError::Version { found: 99, .. }), "{error}");
     assert!(error.to_string().contains("newer"), "{error}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ludex_agents::Agent;
+use ludex_agents::{Agent, AgentError, Answer};
 use ludex_env::Seat;
 use ludex_play::machine::terms::{Did, Input, Kept, Output};
 use ludex_play::machine::{Match, Watcher};
@@ -27,6 +27,8 @@ const BEHIND: Duration = Duration::from_millis(100);
 /// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
 /// them. A crash sets an unrated match back by as much.
 const HELD: u64 = 1_000;
+/// How many answers of quick agents are asked for before others have their turn on this thread.
+const AT_ONCE: usize = 16;
 
 struct Spectator {
     session: String,
@@ -211,38 +213,43 @@ impl Actor {
     }
 
     async fn input(&mut self, input: Input) {
-        let outputs = self.machine.on(self.hub.now(), input);
+        let mut outputs = self.machine.on(self.hub.now(), input);
+        self.ask_quick(&mut outputs);
         self.deliver(outputs).await;
     }
 
-    /// Delivers in order. In rated matches it waits at rows until they are durable; the last move and the result go
-    /// into one write, and what stands between them waits for both.
-    async fn deliver(&mut self, outputs: Vec<Output>) {
-        let rated = self.machine.header().rated;
-        let is_end = |o: &Output| matches!(o, Output::Keep(row) if matches!(**row, Kept::End(_)));
-        let mut together = outputs.iter().any(is_end).then(Vec::new);
-        if let Some(rows) = &mut together {
-            rows.extend(
-                outputs.iter().filter_map(|o| if let Output::Keep(row) = o { Some((**row).clone()) } else { None }),
-            );
-        }
-        let ends = together.is_some();
-        if let Some(rows) = together
-            && !self.keep(rows, rated).await
-        {
-            return;
-        }
-        for output in outputs {
+    /// Quick agents answer before the rows of what they answer to are kept, so that both are kept at once.
+    fn ask_quick(&mut self, outputs: &mut Vec<Output>) {
+        let (mut at, mut asked) = (0, 0);
+        while let Some(output) = outputs.get(at) {
             match output {
-                Output::Keep(_) if ends => {}
-                Output::Keep(row) => {
-                    if !self.keep(vec![*row], rated).await {
-                        return;
+                Output::Ask(seat) if asked < AT_ONCE && self.is_quick(*seat) => {
+                    let seat = *seat;
+                    outputs.remove(at);
+                    asked += 1;
+                    if let Some((turn, act)) = self.question(seat) {
+                        let did = did(caught("an agent", act));
+                        outputs.append(&mut self.machine.on(self.hub.now(), Input::Agent { seat, turn, did }));
                     }
                 }
-                other => self.show(other),
+                _ => at += 1,
             }
         }
+    }
+
+    /// Delivers in order, when all rows are kept: in rated matches, when they are durable.
+    async fn deliver(&mut self, outputs: Vec<Output>) {
+        let (mut rows, mut shown) = (Vec::new(), Vec::with_capacity(outputs.len()));
+        for output in outputs {
+            match output {
+                Output::Keep(row) => rows.push(*row),
+                other => shown.push(other),
+            }
+        }
+        if !rows.is_empty() && !self.keep(rows).await {
+            return;
+        }
+        shown.into_iter().for_each(|output| self.show(output));
         self.machine.delivered(self.hub.now());
     }
 
@@ -286,7 +293,8 @@ impl Actor {
     }
 
     /// Keeps rows; `false` if a rated match could not be kept and was ended for it.
-    async fn keep(&mut self, mut rows: Vec<Kept>, rated: bool) -> bool {
+    async fn keep(&mut self, mut rows: Vec<Kept>) -> bool {
+        let rated = self.machine.header().rated;
         let end = match rows.last() {
             Some(Kept::End(_)) => rows.pop(),
             _ => None,
@@ -314,7 +322,7 @@ impl Actor {
         !rated
     }
 
-    /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
+    /// Hands rows to the store, and the end; waits until they are durable if the match is rated.
     async fn write(&mut self, rows: &[Kept], end: Option<Kept>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
         let act = |(row, n): (&Kept, u64)| Ok(ActRow { n, body: text(row)? });
@@ -323,15 +331,13 @@ impl Actor {
         self.rows += rows.len() as u64;
         let Some(Kept::End(record)) = end else {
             let writes = acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body }).collect();
-            let kept =
-                if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
-            return kept.map_err(|e| e.to_string());
+            return self.hub.hand_over(writes, rated).await.map_err(|e| e.to_string());
         };
         let end = end_row(&record)?;
         let released = self.hub.released_with(&self.machine);
-        // A client that hears of the end finds the record.
+        // Who reads the store waits for what was handed to it: a client that hears of the end finds the record.
         let writes = vec![Write::MatchEnd { id, acts, end }, Write::Released { ids: released.clone() }];
-        self.hub.store.write(writes).await.map_err(|e| e.to_string())?;
+        self.hub.hand_over(writes, rated).await.map_err(|e| e.to_string())?;
         self.hub.mark_released(&released);
         Ok(())
     }
@@ -345,15 +351,17 @@ impl Actor {
         }
     }
 
-    /// Asks an in-process agent: a quick one here, one that waits for something outside on a thread of its own, others on
-    /// the pool. The machine ends the turn when its time is over, and drops an answer that comes later.
-    fn ask(&mut self, seat: Seat) {
-        let Some((agent, pace)) = self.agents.get(seat).cloned().flatten() else { return };
+    fn is_quick(&self, seat: Seat) -> bool {
+        let agent = self.agents.get(seat).and_then(Option::as_ref);
+        agent.is_some_and(|(agent, pace)| pace.is_quick() && !agent.waits())
+    }
+
+    /// The number of an agent's turn, and its thinking.
+    fn question(&mut self, seat: Seat) -> Option<(u32, impl FnOnce() -> Answered + Send + use<>)> {
+        let (agent, pace) = self.agents.get(seat).cloned().flatten()?;
         let limit_ms = self.hub.config.opponents.agent_ms;
-        let Some(question) = self.machine.question(self.hub.now(), seat, &*agent, limit_ms) else { return };
-        let (handle, turn) = (self.handle.clone(), question.turn);
-        let (quick, waits) = (pace.is_quick(), agent.waits());
-        let left = Duration::from_millis(question.left_ms);
+        let question = self.machine.question(self.hub.now(), seat, &*agent, limit_ms)?;
+        let (turn, left) = (question.turn, Duration::from_millis(question.left_ms));
         let deadline = Instant::now().checked_add(left - WAY.min(left / 10));
         let act = move || {
             let from = Instant::now();
@@ -361,20 +369,29 @@ impl Actor {
             pace.measure(from.elapsed());
             answer
         };
-        let answered = move |thought: Result<_, Panicked>| {
-            let did = match thought {
-                Ok(answer) => Did::from(answer),
-                Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
-            };
-            handle.send(Cmd::Input(Input::Agent { seat, turn, did }));
-        };
-        if quick && !waits {
-            return answered(caught("an agent", act));
-        }
-        let compute = self.hub.compute.clone();
+        Some((turn, act))
+    }
+
+    /// Asks an in-process agent: one that waits for something outside on a thread of its own, others on the pool. The
+    /// machine ends the turn when its time is over, and drops an answer that comes later.
+    fn ask(&mut self, seat: Seat) {
+        let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.waits());
+        let Some((turn, act)) = self.question(seat) else { return };
+        let (handle, compute) = (self.handle.clone(), self.hub.compute.clone());
         tokio::spawn(async move {
-            answered(if waits { compute.wait(act).await } else { compute.run(act).await });
+            let thought = if waits { compute.wait(act).await } else { compute.run(act).await };
+            handle.send(Cmd::Input(Input::Agent { seat, turn, did: did(thought) }));
         });
+    }
+}
+
+type Answered = Result<Answer, AgentError>;
+
+/// What an agent did.
+fn did(thought: Result<Answered, Panicked>) -> Did {
+    match thought {
+        Ok(answer) => Did::from(answer),
+        Err(panicked) => Did::Failed { reason: Reason::AgentError, message: panicked.to_string() },
     }
 }
 

@@ -93,7 +93,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// What SQLite said.
-        source: Arc<sqlx::Error>,
+        source: Arc<rusqlite::Error>,
     },
 }
 
@@ -109,29 +109,17 @@ impl StoreError {
 
     /// An error of SQLite on the file at `path`, sorted by its primary result code
     /// (<https://www.sqlite.org/rescode.html>).
-    pub(super) fn sql(path: &Path, source: sqlx::Error) -> Self {
-        const FULL: u32 = 13;
-        const CORRUPT: u32 = 11;
-        const NOT_A_DATABASE: u32 = 26;
-        const CONSTRAINT: u32 = 19;
+    pub(super) fn sql(path: &Path, source: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
         let path = path.to_owned();
-        match &source {
-            sqlx::Error::PoolClosed => return Self::Closed,
-            sqlx::Error::ColumnDecode { index, source } => {
-                return Self::Unreadable { what: index.clone(), message: source.to_string() };
+        match (source.sqlite_error_code(), &source) {
+            (_, rusqlite::Error::FromSqlConversionFailure(_, _, why)) => {
+                Self::Unreadable { what: "a value".to_owned(), message: why.to_string() }
             }
-            _ => {}
-        }
-        let primary = source
-            .as_database_error()
-            .and_then(|e| e.code())
-            .and_then(|code| code.parse::<u32>().ok())
-            .map(|code| code & 0xff);
-        match primary {
-            Some(FULL) => Self::Full { path },
-            Some(NOT_A_DATABASE) => Self::Foreign { path },
-            Some(CORRUPT) => Self::Corrupt { path, message: source.to_string() },
-            Some(CONSTRAINT) => Self::Conflict { message: source.to_string() },
+            (Some(ErrorCode::DiskFull), _) => Self::Full { path },
+            (Some(ErrorCode::NotADatabase), _) => Self::Foreign { path },
+            (Some(ErrorCode::DatabaseCorrupt), _) => Self::Corrupt { path, message: source.to_string() },
+            (Some(ErrorCode::ConstraintViolation), _) => Self::Conflict { message: source.to_string() },
             _ => Self::Sql { path, source: Arc::new(source) },
         }
     }

@@ -5,10 +5,10 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, SqliteConnection, SqlitePool};
+use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
+use super::readers::Readers;
 
 const FILE: &str = "ludex.db";
 const LOCK: &str = "ludex.lock";
@@ -22,11 +22,12 @@ const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sq
 /// How long to wait for another process's transaction.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Connections for reading.
-const READERS: u32 = 4;
+/// Statements that are kept prepared.
+const STATEMENTS: usize = 64;
 
-/// Distinct statements kept prepared: the six for several rows, one for each number of rows, and all the others.
-const STATEMENTS: usize = 6 * super::apply::ROWS + 64;
+/// The log file is folded into the database when it has this many pages: seldom, since that costs three times what a
+/// commit costs.
+const LOG_PAGES: i64 = 4_096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -38,13 +39,13 @@ pub(super) enum Access {
 
 pub(super) struct Opened {
     pub path: PathBuf,
-    pub writer: SqliteConnection,
-    pub readers: SqlitePool,
+    pub writer: Connection,
+    pub readers: Readers,
     /// Held as long as the owner lives.
     pub lock: Option<File>,
 }
 
-pub(super) async fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> {
+pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> {
     let path = folder.join(FILE);
     let lock = match access {
         Access::Owner => {
@@ -63,28 +64,17 @@ pub(super) async fn open(folder: &Path, access: Access) -> Result<Opened, StoreE
             Err(other) => return Err(other),
         },
     };
-    prepare(&path, lock.is_some()).await?;
-    let sql = |e| StoreError::sql(&path, e);
-    let writer = options(&path)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .statement_cache_capacity(STATEMENTS)
-        .connect()
-        .await
-        .map_err(sql)?;
-    let readers = SqlitePoolOptions::new()
-        .max_connections(READERS)
-        .test_before_acquire(false)
-        .connect_with(options(&path).read_only(true))
-        .await
-        .map_err(sql)?;
+    let writer = prepared(&path, lock.is_some())?;
     let lock = lock.filter(|_| access == Access::Owner);
-    Ok(Opened { path, writer, readers, lock })
+    Ok(Opened { readers: Readers::new(path.clone()), path, writer, lock })
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(path).busy_timeout(BUSY).disable_statement_logging()
+/// A connection to the file. It never makes one.
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
 }
 
 /// The folder, for its owner alone: the file holds secrets.
@@ -125,36 +115,31 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`).
-async fn prepare(path: &Path, may_migrate: bool) -> Result<(), StoreError> {
+/// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`). Returns the
+/// connection that writes.
+fn prepared(path: &Path, may_migrate: bool) -> Result<Connection, StoreError> {
     let sql = |e| StoreError::sql(path, e);
-    let mut connection = options(path).connect().await.map_err(sql)?;
-    let result = migrate(&mut connection, path, may_migrate).await;
-    connection.close().await.map_err(sql)?;
-    result
-}
-
-async fn migrate(connection: &mut SqliteConnection, path: &Path, may_migrate: bool) -> Result<(), StoreError> {
-    let sql = |e| StoreError::sql(path, e);
-    let application: i64 =
-        sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *connection).await.map_err(sql)?;
-    let tables: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut *connection).await.map_err(sql)?;
-    if application != APPLICATION && (application != 0 || tables != 0) {
+    let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
+    let number = |text: &str| writer.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(sql);
+    let application = number("PRAGMA application_id")?;
+    if application != APPLICATION && (application != 0 || number("SELECT count(*) FROM sqlite_schema")? != 0) {
         return Err(StoreError::Foreign { path: path.to_owned() });
     }
-    let found: u32 = sqlx::query_scalar("PRAGMA user_version").fetch_one(&mut *connection).await.map_err(sql)?;
-    let known = MIGRATIONS.len() as u32;
-    if found == known {
-        return Ok(());
+    let (found, known) = (number("PRAGMA user_version")?, MIGRATIONS.len() as i64);
+    if found > known || found < known && !may_migrate {
+        return Err(StoreError::Version { path: path.to_owned(), found: found as u32, known: known as u32 });
     }
-    if found > known || !may_migrate {
-        return Err(StoreError::Version { path: path.to_owned(), found, known });
+    if found < known {
+        let mut script =
+            format!("BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {known};\n");
+        script.extend(MIGRATIONS.iter().skip(found.max(0) as usize).copied());
+        script.push_str("COMMIT;");
+        writer.execute_batch(&script).map_err(sql)?;
     }
-    let mut script =
-        format!("BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {known};\n");
-    script.extend(MIGRATIONS.iter().skip(found as usize).copied());
-    script.push_str("COMMIT;");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(script)).execute(connection).await.map_err(sql)?;
-    Ok(())
+    let settings = format!(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+         PRAGMA wal_autocheckpoint = {LOG_PAGES};"
+    );
+    writer.execute_batch(&settings).map_err(sql)?;
+    Ok(writer)
 }

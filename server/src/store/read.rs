@@ -1,10 +1,9 @@
 //! Reading: through connections of their own, each query seeing what was committed before it began.
 
 use std::collections::HashMap;
-use std::path::Path;
 
-use sqlx::sqlite::SqliteRow;
-use sqlx::{QueryBuilder, Row as _, Sqlite, SqlitePool};
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::rows::{
     ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
@@ -28,7 +27,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`], [`StoreError::Unreadable`], or SQLite's, as for every read.
     pub async fn running(&self) -> Result<Vec<KeptMatch>, StoreError> {
-        self.with_logs(|query| query.push("m.ended_ms IS NULL")).await
+        self.with_logs("m.ended_ms IS NULL", None).await
     }
 
     /// The matches that ended at or after a time, with their logs as far as they were not forgotten: what clients that
@@ -37,7 +36,7 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<KeptMatch>, StoreError> {
-        self.with_logs(|query| query.push("m.ended_ms >= ").push_bind(ended_ms)).await
+        self.with_logs("m.ended_ms >= ?1", Some(ended_ms.into())).await
     }
 
     /// The matches that ended and are not released: ids and secrets, oldest first.
@@ -46,7 +45,7 @@ impl Store {
     /// As [`running`](Self::running).
     pub async fn unreleased(&self) -> Result<Vec<(String, String)>, StoreError> {
         let text = "SELECT id, secret FROM matches WHERE ended_ms IS NOT NULL AND released IS NULL ORDER BY seq";
-        self.all(QueryBuilder::new(text), |row| Ok((row.try_get(0)?, row.try_get(1)?))).await
+        self.all(Query::new(text), |row| Ok((row.get(0)?, row.get(1)?))).await
     }
 
     /// One match, running or ended, with its log.
@@ -54,40 +53,24 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<KeptMatch>, StoreError> {
-        Ok(self.with_logs(|query| query.push("m.id = ").push_bind(id.to_owned())).await?.pop())
+        self.settle().await?;
+        Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
     }
 
-    /// Matches with their seats and logs, as of one moment; `which` writes the condition.
-    async fn with_logs(
-        &self,
-        which: impl Fn(&mut QueryBuilder<Sqlite>) -> &mut QueryBuilder<Sqlite>,
-    ) -> Result<Vec<KeptMatch>, StoreError> {
-        let sql = |e| StoreError::sql(self.path(), e);
-        let query = |select: &str, order: &str| {
-            let mut query = QueryBuilder::new(select);
-            query.push("WHERE ");
-            which(&mut query);
-            query.push(order);
-            query
-        };
-        let mut matches = query(MATCH, " ORDER BY m.seq");
-        let mut seats = query(SEATS, " ORDER BY s.match, s.seat");
-        let mut acts = query(ACTS, " ORDER BY a.match, a.n");
-        let mut snapshot = self.shared.readers.begin().await.map_err(sql)?;
-        let rows = matches.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
-        let seats = seats.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
-        let acts = acts.build().fetch_all(&mut *snapshot).await.map_err(sql)?;
-        snapshot.commit().await.map_err(sql)?;
-        let mut seats = grouped(&seats, seat).map_err(sql)?;
-        let mut logs =
-            grouped(&acts, |row| Ok(ActRow { n: unsigned(row.try_get(1)?), body: row.try_get(2)? })).map_err(sql)?;
-        let kept = |row: &SqliteRow| {
-            let seq = row.try_get("seq")?;
-            // A match without seats or without acts has no entry there.
-            let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), logs.remove(&seq).unwrap_or_default());
-            kept_match(row, seats, acts)
-        };
-        rows.iter().map(kept).collect::<Result<_, _>>().map_err(sql)
+    /// Matches with their seats and logs, as of one moment. `which` is a condition on `m`, with one value at most.
+    async fn with_logs(&self, which: &'static str, value: Option<Value>) -> Result<Vec<KeptMatch>, StoreError> {
+        self.read(move |from| {
+            let query = |select: &str, order: &str| format!("{select}WHERE {which} ORDER BY {order}");
+            let mut seats = grouped(from, &query(SEATS, "s.match, s.seat"), &value, seat)?;
+            let mut acts = grouped(from, &query(ACTS, "a.match, a.n"), &value, act)?;
+            all(from, &query(MATCH, "m.seq"), &value, |row| {
+                let seq = row.get("seq")?;
+                // A match without seats or without acts has no entry there.
+                let (seats, acts) = (seats.remove(&seq).unwrap_or_default(), acts.remove(&seq).unwrap_or_default());
+                kept_match(row, seats, acts)
+            })
+        })
+        .await
     }
 
     /// Matches that fit, newest first, at most `limit`. For the next page, set [`MatchFilter::before`] to the last
@@ -96,18 +79,19 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn matches(&self, filter: &MatchFilter, limit: u32) -> Result<Vec<MatchLine>, StoreError> {
-        let mut query = QueryBuilder::new(
+        let mut query = Query::new(
             "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.started_ms, m.ended_ms, m.reason, \
              m.released FROM matches m WHERE TRUE",
         );
-        narrow(&mut query, filter);
+        query.narrow(filter);
         if let Some(live) = filter.live {
-            query.push(if live { " AND m.ended_ms IS NULL" } else { " AND m.ended_ms IS NOT NULL" });
+            query.text.push_str(if live { " AND m.ended_ms IS NULL" } else { " AND m.ended_ms IS NOT NULL" });
         }
         if let Some(before) = filter.before {
-            query.push(" AND m.seq < ").push_bind(i64::try_from(before).unwrap_or(i64::MAX));
+            query.and(" AND m.seq < ?", signed(before));
         }
-        query.push(" ORDER BY m.seq DESC LIMIT ").push_bind(limit);
+        query.and(" ORDER BY m.seq DESC LIMIT ?", limit);
+        self.settle().await?;
         self.all(query, match_line).await
     }
 
@@ -118,16 +102,14 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
-        let mut query = QueryBuilder::new(
-            "SELECT m.released, m.id, r.record FROM matches m JOIN records r ON r.match = m.seq WHERE m.released > ",
-        );
-        query.push_bind(i64::try_from(after).unwrap_or(i64::MAX));
-        narrow(&mut query, filter);
-        query.push(" ORDER BY m.released LIMIT ").push_bind(limit);
-        self.all(query, |row| {
-            Ok(RecordRow { seq: unsigned(row.try_get(0)?), id: row.try_get(1)?, record: row.try_get(2)? })
-        })
-        .await
+        let mut query =
+            Query::new("SELECT m.released, m.id, r.record FROM matches m JOIN records r ON r.match = m.seq WHERE TRUE");
+        query.and(" AND m.released > ?", signed(after));
+        query.narrow(filter);
+        query.and(" ORDER BY m.released LIMIT ?", limit);
+        self.settle().await?;
+        let row = |row: &Row<'_>| Ok(RecordRow { seq: unsigned(row.get(0)?), id: row.get(1)?, record: row.get(2)? });
+        self.all(query, row).await
     }
 
     /// A session by its id.
@@ -135,8 +117,8 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
-        let mut query = QueryBuilder::new(SESSION);
-        query.push(" WHERE id = ").push_bind(id.to_owned());
+        let mut query = Query::new(SESSION);
+        query.and(" WHERE id = ?", id.to_owned());
         Ok(self.all(query, session).await?.pop())
     }
 
@@ -145,7 +127,7 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
-        self.all(QueryBuilder::new(SESSION), session).await
+        self.all(Query::new(SESSION), session).await
     }
 
     /// All joins in the order they were made, each with the number of matches that it had so far.
@@ -155,11 +137,11 @@ impl Store {
     pub async fn joins(&self) -> Result<Vec<(JoinRow, u32)>, StoreError> {
         let text = "SELECT j.id, j.session, j.body, (SELECT count(*) FROM seats s WHERE s.\"join\" = j.id) \
                     FROM joins j ORDER BY j.n";
-        let row = |row: &SqliteRow| {
-            let join = JoinRow { id: row.try_get(0)?, session: row.try_get(1)?, body: row.try_get(2)? };
-            Ok((join, row.try_get(3)?))
+        let row = |row: &Row<'_>| {
+            let join = JoinRow { id: row.get(0)?, session: row.get(1)?, body: row.get(2)? };
+            Ok((join, row.get(3)?))
         };
-        self.all(QueryBuilder::new(text), row).await
+        self.all(Query::new(text), row).await
     }
 
     /// A ticket as it was handed out.
@@ -167,15 +149,15 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn ticket(&self, ticket: &str) -> Result<Option<TicketRow>, StoreError> {
-        let mut query = QueryBuilder::new("SELECT ticket, agent, run, body, \"join\" FROM tickets WHERE ticket = ");
-        query.push_bind(ticket.to_owned());
-        let row = |row: &SqliteRow| {
+        let mut query = Query::new("SELECT ticket, agent, run, body, \"join\" FROM tickets");
+        query.and(" WHERE ticket = ?", ticket.to_owned());
+        let row = |row: &Row<'_>| {
             Ok(TicketRow {
-                ticket: row.try_get(0)?,
-                agent: row.try_get(1)?,
-                run: row.try_get(2)?,
-                body: row.try_get(3)?,
-                join: row.try_get(4)?,
+                ticket: row.get(0)?,
+                agent: row.get(1)?,
+                run: row.get(2)?,
+                body: row.get(3)?,
+                join: row.get(4)?,
             })
         };
         Ok(self.all(query, row).await?.pop())
@@ -186,8 +168,8 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn token(&self, hash: &TokenHash) -> Result<Option<TokenRow>, StoreError> {
-        let mut query = QueryBuilder::new(TOKEN);
-        query.push(" WHERE hash = ").push_bind(hash.0.to_vec());
+        let mut query = Query::new(TOKEN);
+        query.and(" WHERE hash = ?", hash.0.to_vec());
         Ok(self.all(query, token).await?.pop())
     }
 
@@ -196,8 +178,8 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        let mut query = QueryBuilder::new(TOKEN);
-        query.push(" ORDER BY created_ms, owner, hash");
+        let mut query = Query::new(TOKEN);
+        query.text.push_str(" ORDER BY created_ms, owner, hash");
         self.all(query, token).await
     }
 
@@ -206,11 +188,7 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn has_tokens(&self) -> Result<bool, StoreError> {
-        let any: i64 = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM tokens)")
-            .fetch_one(&self.shared.readers)
-            .await
-            .map_err(|e| StoreError::sql(self.path(), e))?;
-        Ok(any != 0)
+        self.read(|from| from.query_row("SELECT EXISTS (SELECT 1 FROM tokens)", [], |row| row.get(0))).await
     }
 
     /// A value by name.
@@ -218,158 +196,204 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn meta(&self, key: &str) -> Result<Option<String>, StoreError> {
-        sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
-            .bind(key.to_owned())
-            .fetch_optional(&self.shared.readers)
-            .await
-            .map_err(|e| StoreError::sql(self.path(), e))
+        let mut query = Query::new("SELECT value FROM meta");
+        query.and(" WHERE key = ?", key.to_owned());
+        Ok(self.all(query, |row| row.get(0)).await?.pop())
+    }
+
+    /// Returns when all that was handed over before is on the disk, or could not be kept: what a client was told of is
+    /// found then.
+    async fn settle(&self) -> Result<(), StoreError> {
+        self.write(Vec::new()).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.shared.readers.read(read).await
     }
 
     /// All rows of a query.
-    async fn all<T>(
+    async fn all<T: Send + 'static>(
         &self,
-        mut query: QueryBuilder<Sqlite>,
-        read: impl Fn(&SqliteRow) -> Result<T, sqlx::Error>,
+        query: Query,
+        read: impl Fn(&Row<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<Vec<T>, StoreError> {
-        let sql = |e| StoreError::sql(self.path(), e);
-        let rows = query.build().fetch_all(&self.shared.readers).await.map_err(sql)?;
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(sql)
+        self.read(move |from| all(from, &query.text, &query.values, read)).await
+    }
+}
+
+/// The text of a query and the values of its `?`, in order.
+struct Query {
+    text: String,
+    values: Vec<Value>,
+}
+
+impl Query {
+    fn new(text: &str) -> Self {
+        Query { text: text.to_owned(), values: Vec::new() }
+    }
+
+    /// Adds text with one `?`, and its value.
+    fn and(&mut self, text: &str, value: impl Into<Value>) {
+        self.text.push_str(text);
+        self.values.push(value.into());
+    }
+
+    /// The conditions that lists and records share.
+    fn narrow(&mut self, filter: &MatchFilter) {
+        if let Some(game) = &filter.game {
+            let id = game.split('(').next().unwrap_or(game);
+            self.and(" AND m.game = ?", id.to_owned());
+            if id.len() < game.len() {
+                self.and(" AND m.string = ?", game.clone());
+            }
+        }
+        if let Some(agent) = &filter.agent {
+            self.and(" AND m.seq IN (SELECT match FROM seats WHERE agent = ?)", agent.clone());
+        }
+        if let Some(run) = &filter.run {
+            self.and(" AND m.run = ?", run.clone());
+        }
+        if let Some(rated) = filter.rated {
+            self.and(" AND m.rated = ?", rated);
+        }
     }
 }
 
 /// What every counter stands at.
-pub(super) async fn counters(readers: &SqlitePool, path: &Path) -> Result<HashMap<String, u64>, StoreError> {
-    let rows: Vec<(String, i64)> = sqlx::query_as("SELECT key, value FROM counters")
-        .fetch_all(readers)
-        .await
-        .map_err(|e| StoreError::sql(path, e))?;
-    Ok(rows.into_iter().map(|(key, value)| (key, unsigned(value))).collect())
+pub(super) fn counters(from: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
+    let row = |row: &Row<'_>| Ok((row.get(0)?, unsigned(row.get(1)?)));
+    Ok(all(from, "SELECT key, value FROM counters", &None, row)?.into_iter().collect())
 }
 
-/// The conditions that lists and records share.
-fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &MatchFilter) {
-    if let Some(game) = &filter.game {
-        let id = game.split('(').next().unwrap_or_default();
-        query.push(" AND m.game = ").push_bind(id.to_owned());
-        if id.len() < game.len() {
-            query.push(" AND m.string = ").push_bind(game.clone());
-        }
-    }
-    if let Some(agent) = &filter.agent {
-        query.push(" AND m.seq IN (SELECT match FROM seats WHERE agent = ").push_bind(agent.clone()).push(")");
-    }
-    if let Some(run) = &filter.run {
-        query.push(" AND m.run = ").push_bind(run.clone());
-    }
-    if let Some(rated) = filter.rated {
-        query.push(" AND m.rated = ").push_bind(rated);
-    }
+/// All rows of a query.
+fn all<'a, T>(
+    from: &Connection,
+    text: &str,
+    values: impl IntoIterator<Item = &'a Value>,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    from.prepare_cached(text)?.query_map(params_from_iter(values), read)?.collect()
 }
 
 /// Rows by the match in their first column, in their order.
 fn grouped<T>(
-    rows: &[SqliteRow],
-    read: impl Fn(&SqliteRow) -> Result<T, sqlx::Error>,
-) -> Result<HashMap<i64, Vec<T>>, sqlx::Error> {
+    from: &Connection,
+    text: &str,
+    value: &Option<Value>,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<HashMap<i64, Vec<T>>> {
     let mut groups: HashMap<i64, Vec<T>> = HashMap::new();
-    for row in rows {
-        groups.entry(row.try_get(0)?).or_default().push(read(row)?);
+    for (of, row) in all(from, text, value, |row| Ok((row.get(0)?, read(row)?)))? {
+        groups.entry(of).or_default().push(row);
     }
     Ok(groups)
 }
 
-fn seat(row: &SqliteRow) -> Result<SeatRow, sqlx::Error> {
-    Ok(SeatRow { agent: row.try_get(1)?, session: row.try_get(2)?, join: row.try_get(3)? })
+fn act(row: &Row<'_>) -> rusqlite::Result<ActRow> {
+    Ok(ActRow { n: unsigned(row.get(1)?), body: row.get(2)? })
 }
 
-fn kept_match(row: &SqliteRow, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> Result<KeptMatch, sqlx::Error> {
-    let ended_ms: Option<i64> = row.try_get("ended_ms")?;
+fn seat(row: &Row<'_>) -> rusqlite::Result<SeatRow> {
+    Ok(SeatRow { agent: row.get(1)?, session: row.get(2)?, join: row.get(3)? })
+}
+
+fn kept_match(row: &Row<'_>, seats: Vec<SeatRow>, acts: Vec<ActRow>) -> rusqlite::Result<KeptMatch> {
+    let ended_ms: Option<i64> = row.get("ended_ms")?;
     let end = match ended_ms {
         None => None,
         Some(ended_ms) => Some(EndRow {
-            reason: row.try_get("reason")?,
+            reason: row.get("reason")?,
             ended_ms,
-            footer: row.try_get("footer")?,
-            record: row.try_get("record")?,
+            footer: row.get("footer")?,
+            record: row.get("record")?,
         }),
     };
     Ok(KeptMatch {
         row: MatchRow {
-            id: row.try_get("id")?,
-            game: row.try_get("game")?,
-            string: row.try_get("string")?,
-            rated: row.try_get("rated")?,
-            run: row.try_get("run")?,
+            id: row.get("id")?,
+            game: row.get("game")?,
+            string: row.get("string")?,
+            rated: row.get("rated")?,
+            run: row.get("run")?,
             seats,
-            header: row.try_get("header")?,
-            secret: row.try_get("secret")?,
-            started_ms: row.try_get("started_ms")?,
+            header: row.get("header")?,
+            secret: row.get("secret")?,
+            started_ms: row.get("started_ms")?,
         },
-        restarts: row.try_get("restarts")?,
+        restarts: row.get("restarts")?,
         acts,
         end,
-        released: row.try_get::<Option<i64>, _>("released")?.is_some(),
+        released: row.get::<_, Option<i64>>("released")?.is_some(),
     })
 }
 
-fn match_line(row: &SqliteRow) -> Result<MatchLine, sqlx::Error> {
-    let ended_ms: Option<i64> = row.try_get("ended_ms")?;
+fn match_line(row: &Row<'_>) -> rusqlite::Result<MatchLine> {
+    let ended_ms: Option<i64> = row.get("ended_ms")?;
     Ok(MatchLine {
-        seq: unsigned(row.try_get("seq")?),
-        id: row.try_get("id")?,
-        game: row.try_get("game")?,
-        string: row.try_get("string")?,
-        rated: row.try_get("rated")?,
-        run: row.try_get("run")?,
-        header: row.try_get("header")?,
-        started_ms: row.try_get("started_ms")?,
-        ended: ended_ms.map(|at| Ok::<_, sqlx::Error>((at, row.try_get("reason")?))).transpose()?,
-        released: row.try_get::<Option<i64>, _>("released")?.is_some(),
+        seq: unsigned(row.get("seq")?),
+        id: row.get("id")?,
+        game: row.get("game")?,
+        string: row.get("string")?,
+        rated: row.get("rated")?,
+        run: row.get("run")?,
+        header: row.get("header")?,
+        started_ms: row.get("started_ms")?,
+        ended: ended_ms.map(|at| Ok::<_, rusqlite::Error>((at, row.get("reason")?))).transpose()?,
+        released: row.get::<_, Option<i64>>("released")?.is_some(),
     })
 }
 
 const SESSION: &str = "SELECT id, key_hash, old_key, agent, body, expires_ms FROM sessions";
 
-fn session(row: &SqliteRow) -> Result<SessionRow, sqlx::Error> {
+fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
-        id: row.try_get("id")?,
-        key_hash: row.try_get("key_hash")?,
-        old_key: row.try_get("old_key")?,
-        agent: row.try_get("agent")?,
-        body: row.try_get("body")?,
-        expires_ms: row.try_get("expires_ms")?,
+        id: row.get("id")?,
+        key_hash: row.get("key_hash")?,
+        old_key: row.get("old_key")?,
+        agent: row.get("agent")?,
+        body: row.get("body")?,
+        expires_ms: row.get("expires_ms")?,
     })
 }
 
 const TOKEN: &str = "SELECT hash, owner, scopes, names, created_ms, expires_ms, revoked_ms FROM tokens";
 
-fn token(row: &SqliteRow) -> Result<TokenRow, sqlx::Error> {
-    let scopes: String = row.try_get("scopes")?;
+fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
+    let scopes: String = row.get("scopes")?;
     Ok(TokenRow {
-        hash: hash(row.try_get("hash")?)?,
-        owner: row.try_get("owner")?,
+        hash: hash(row.get("hash")?)?,
+        owner: row.get("owner")?,
         scopes: scopes.parse().map_err(|e| unreadable("scopes", e))?,
         names: list(row, "names")?,
-        created_ms: row.try_get("created_ms")?,
-        expires_ms: row.try_get("expires_ms")?,
-        revoked_ms: row.try_get("revoked_ms")?,
+        created_ms: row.get("created_ms")?,
+        expires_ms: row.get("expires_ms")?,
+        revoked_ms: row.get("revoked_ms")?,
     })
 }
 
-fn hash(bytes: Vec<u8>) -> Result<TokenHash, sqlx::Error> {
-    bytes.try_into().map(TokenHash).map_err(|bytes: Vec<u8>| {
-        unreadable("hash", std::io::Error::other(format!("{} bytes instead of 32", bytes.len())))
-    })
+fn hash(bytes: Vec<u8>) -> rusqlite::Result<TokenHash> {
+    bytes
+        .try_into()
+        .map(TokenHash)
+        .map_err(|bytes: Vec<u8>| unreadable("hash", format!("{} bytes instead of 32", bytes.len())))
 }
 
 /// A column that holds a JSON list of names.
-fn list(row: &SqliteRow, column: &str) -> Result<Vec<String>, sqlx::Error> {
-    let text: String = row.try_get(column)?;
+fn list(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<String>> {
+    let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|e| unreadable(column, e))
 }
 
-fn unreadable(column: &str, source: impl std::error::Error + Send + Sync + 'static) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(source) }
+fn unreadable(column: &str, why: impl std::fmt::Display) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, format!("{column}: {why}").into())
+}
+
+/// SQLite's integers are signed.
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// What was stored from a `u64` that fitted.

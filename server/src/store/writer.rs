@@ -5,10 +5,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use sqlx::{Connection as _, SqliteConnection};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::apply::{Batch, Failed};
+use super::apply::{Failed, apply};
 use super::open::Opened;
 use super::{StoreError, Write};
 use crate::metrics::Commits;
@@ -63,7 +63,7 @@ pub(super) fn spawn(opened: Opened, queue: mpsc::Receiver<Job>, commits: Commits
 }
 
 struct Writer {
-    connection: SqliteConnection,
+    connection: Connection,
     path: PathBuf,
     queue: mpsc::Receiver<Job>,
     commits: Commits,
@@ -79,7 +79,7 @@ impl Writer {
         let mut batch = Vec::with_capacity(BATCH);
         let mut closers = Vec::new();
         while self.gather(&mut batch).await {
-            let outcomes = self.keep(&batch).await;
+            let outcomes = self.keep(&batch);
             for (job, outcome) in batch.drain(..).zip(outcomes) {
                 match job.done {
                     Done::Durable(ack) => tell(ack, outcome),
@@ -97,7 +97,8 @@ impl Writer {
                 }
             }
         }
-        if let Err(error) = self.connection.close().await {
+        if let Err(error) = self.connection.close() {
+            let (_, error) = error;
             tracing::warn!(%error, "the store did not close cleanly");
         }
         drop(self.lock);
@@ -124,9 +125,9 @@ impl Writer {
 
     /// Keeps a batch and says for each job how it went. When the whole cannot be kept, each job is tried alone, so
     /// that a wrong one harms no other.
-    async fn keep(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
+    fn keep(&mut self, batch: &[Job]) -> Vec<Result<(), StoreError>> {
         let begun = Instant::now();
-        let whole = self.transaction(batch).await;
+        let whole = self.transaction(batch);
         self.commits.seconds.record(begun.elapsed());
         self.commits.jobs.record(batch.len() as f64);
         let mut outcomes = Vec::with_capacity(batch.len());
@@ -135,7 +136,7 @@ impl Writer {
             Err(error) if batch.len() == 1 => outcomes.push(Err(error)),
             Err(_) => {
                 for job in batch {
-                    let outcome = self.transaction(std::slice::from_ref(job)).await;
+                    let outcome = self.transaction(std::slice::from_ref(job));
                     // Before the next one is tried: a later act of the same match must not be kept.
                     self.remember(job, outcome.is_ok());
                     outcomes.push(outcome);
@@ -163,39 +164,38 @@ impl Writer {
         }
     }
 
-    async fn transaction(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
+    fn transaction(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
         if jobs.iter().all(|job| job.writes.is_empty()) {
             return Ok(());
         }
-        // Not sqlx's own transactions: on a full disk SQLite rolls back by itself, and they would lose count.
-        self.run_sql("BEGIN IMMEDIATE").await?;
-        let mut result = self.apply(jobs).await;
+        // On a full disk SQLite rolls back by itself, so this does not rely on how it stands.
+        self.run_sql("BEGIN IMMEDIATE")?;
+        let mut result = self.apply(jobs);
         if result.is_ok() {
-            result = self.run_sql("COMMIT").await;
+            result = self.run_sql("COMMIT");
         }
         if result.is_err() {
             // Refused when SQLite has rolled back already, which is as good.
-            let _ = self.run_sql("ROLLBACK").await;
+            let _ = self.run_sql("ROLLBACK");
         }
         result
     }
 
-    async fn run_sql(&mut self, text: &'static str) -> Result<(), StoreError> {
-        let done = sqlx::query(text).execute(&mut self.connection).await;
+    fn run_sql(&self, text: &str) -> Result<(), StoreError> {
+        let done = self.connection.prepare_cached(text).and_then(|mut statement| statement.execute([]));
         done.map(drop).map_err(|e| StoreError::sql(&self.path, e))
     }
 
-    async fn apply(&mut self, jobs: &[Job]) -> Result<(), StoreError> {
-        let mut batch = Batch::new(&mut self.connection);
+    fn apply(&self, jobs: &[Job]) -> Result<(), StoreError> {
         for write in jobs.iter().flat_map(|job| &job.writes) {
             if let Write::Act { id, .. } = write
                 && self.broken.contains(id)
             {
                 return Err(StoreError::Broken { id: id.clone() });
             }
-            batch.take(write).await.map_err(|e| failed(&self.path, e))?;
+            apply(&self.connection, write).map_err(|e| failed(&self.path, e))?;
         }
-        batch.flush().await.map_err(|e| failed(&self.path, e))
+        Ok(())
     }
 }
 

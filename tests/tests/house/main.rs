@@ -55,7 +55,7 @@ const FREE: &[&str] = &["ludex-protocol", "ludex-client"];
 
 /// Members without IO, and the crates that would bring it.
 const PURE: &[&str] = &["ludex-protocol", "ludex-env", "ludex-referee"];
-const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "sqlx", "rustls", "reqwest"];
+const IO: &[&str] = &["tokio", "mio", "hyper", "axum", "tungstenite", "rusqlite", "rustls", "reqwest"];
 
 /// Headings of every game's page.
 const HEADINGS: &[&str] = &["## Actions", "## Observation", "## Parameters and presets", "## Anchors", "## Versions"];
