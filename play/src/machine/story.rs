@@ -10,6 +10,11 @@ use ludex_protocol::record::{Footer, Header, Notes, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 use serde::{Deserialize, Serialize};
 
+/// Packed stories of up to this many bytes are kept as they are: to deflate one costs as much as a short match.
+const SMALL: usize = 3_000;
+/// The first byte of a packed story that is deflated. JSON never begins with it.
+const DEFLATED: u8 = 0;
+
 /// What happened in a match.
 pub(super) struct Story {
     pub(super) begun: bool,
@@ -129,16 +134,26 @@ impl Story {
             m.tries.iter_mut().for_each(|t| t.notes = None);
         }
         let remains = Remains { record, banks: self.banks.clone(), presence: self.presence.clone() };
-        let mut packed = DeflateEncoder::new(Vec::new(), Compression::best());
-        packed.write_all(&serde_json::to_vec(&remains).ok()?).ok()?;
+        let plain = serde_json::to_vec(&remains).ok()?;
+        if plain.len() <= SMALL {
+            return Some(plain.into_boxed_slice());
+        }
+        let mut packed = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
+        packed.write_all(&plain).ok()?;
         packed.finish().ok().map(Vec::into_boxed_slice)
     }
 
     /// What [`Story::pack`] packed.
     pub(super) fn unpack(packed: &[u8]) -> Option<Story> {
         let mut text = Vec::new();
-        DeflateDecoder::new(packed).read_to_end(&mut text).ok()?;
-        let Remains { record, banks, presence } = serde_json::from_slice(&text).ok()?;
+        let plain = match packed.strip_prefix(&[DEFLATED]) {
+            None => packed,
+            Some(deflated) => {
+                DeflateDecoder::new(deflated).read_to_end(&mut text).ok()?;
+                &text
+            }
+        };
+        let Remains { record, banks, presence } = serde_json::from_slice(plain).ok()?;
         Some(Story { begun: true, log: Log::Closed(record), banks, presence })
     }
 }
@@ -150,10 +165,10 @@ mod tests {
     #[test]
     fn a_packed_match_is_small() {
         for (name, seats, most) in [
-            ("tic_tac_toe", 2, 1_000),
-            ("kuhn_poker", 2, 1_000),
-            ("chess(max_plies=300)", 2, 3_500),
-            ("iterated_prisoners_dilemma", 2, 2_000),
+            ("tic_tac_toe", 2, SMALL),
+            ("kuhn_poker", 2, SMALL),
+            ("chess(max_plies=300)", 2, 4_000),
+            ("iterated_prisoners_dilemma", 2, SMALL),
         ] {
             let game = ludex_env::load(name).unwrap();
             for seed in 0..8 {
