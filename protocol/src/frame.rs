@@ -12,6 +12,7 @@ use crate::envelope::{Envelope, Message};
 use crate::error::{ErrorCode, Refusal, shortened};
 use crate::fields::MAX_INT;
 use crate::head::{Head, Scalar};
+use crate::limits::Limits;
 use crate::tree::{Node, Room};
 use crate::{Id, SUBPROTOCOL_JSON, SUBPROTOCOL_MSGPACK};
 
@@ -102,7 +103,7 @@ impl Encoding {
         depth: u32,
         values: usize,
     ) -> Result<(Cow<'a, str>, Reader<'a>), Rejected> {
-        let mut reader = Reader { encoding: self, frame, depth, values, id: None };
+        let mut reader = Reader { encoding: self, frame, depth, values, limits: None, id: None };
         let mut head = Head::new(id);
         let read = match self {
             Encoding::MsgPack => head.deserialize(&mut reader.msgpack()).is_ok(),
@@ -138,6 +139,8 @@ pub(crate) struct Reader<'a> {
     depth: u32,
     /// The values that a tree of the frame may have.
     values: usize,
+    /// What bounds the lists and texts of the tree, and whether it is of a message with lists for environments.
+    pub(crate) limits: Option<(&'a Limits, bool)>,
     /// The `id` or `re`.
     pub(crate) id: Option<Id>,
 }
@@ -159,7 +162,13 @@ impl<'a> Reader<'a> {
             },
             false => None,
         };
-        let read = self.tree()?.map(|tree| tree.read()).transpose();
+        let tree = self.tree()?;
+        if let (Some((limits, bulk)), Some(tree)) = (self.limits, &tree)
+            && let Some(refusal) = tree.beyond(limits, bulk)
+        {
+            return Err(self.reject(refusal));
+        }
+        let read = tree.map(|tree| tree.read()).transpose();
         let read = read.map_err(|problem| self.reject(problem.into_refusal()))?;
         match (read, reason) {
             (Some(message), None) => Ok(message),

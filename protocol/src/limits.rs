@@ -16,6 +16,11 @@ pub struct Limits {
     pub frame_bytes: u64,
     /// Bytes of one message; a longer one is answered with `too_large`.
     pub message_bytes: u64,
+    /// The same for messages without an entry for each environment: all but `reset`, `step`, `restore`, `clone` and
+    /// `snapshot`.
+    pub request_bytes: u64,
+    /// Entries of one list or map in such a message. Lists with an entry for each environment have at most `batch`.
+    pub list: u32,
     /// Nesting of maps and lists in a message, the message itself counted.
     pub depth: u32,
     /// Requests without a reply.
@@ -28,8 +33,19 @@ pub struct Limits {
     pub batch: u32,
     /// Bytes of one `batch` reply.
     pub batch_bytes: u64,
+    /// Steps of search (simulations, positions) that one request may ask of the server's agents for a move: the sum over
+    /// its environments.
+    pub search: u64,
     /// Matches that a session plays or watches at once.
     pub matches: u32,
+    /// Joins of a session that have matches to come.
+    pub joins: u32,
+    /// Environments of all sessions of one owner.
+    pub owner_envs: u32,
+    /// Matches of all sessions of one owner.
+    pub owner_matches: u32,
+    /// Joins of all sessions of one owner.
+    pub owner_joins: u32,
     /// Bytes of one text in a message: a move's text, a proposal, a name.
     pub text_bytes: u32,
     /// Bytes of the notes of one act.
@@ -40,6 +56,16 @@ pub struct Limits {
     pub grace_ms: u64,
     /// Milliseconds within which `hello` must come.
     pub hello_ms: u64,
+    /// Bytes that may come before `welcome`.
+    pub hello_bytes: u64,
+    /// Connections of one address.
+    pub address_connections: u32,
+    /// Connections of all addresses.
+    pub connections: u32,
+    /// Connections of one address that are not welcome yet.
+    pub address_hellos: u32,
+    /// Connections of all addresses that are not welcome yet.
+    pub hellos: u32,
     /// Replies that are kept for repeated requests; at least `window`.
     pub replies_kept: u32,
 }
@@ -49,18 +75,30 @@ impl Default for Limits {
         Limits {
             frame_bytes: 16 << 20,
             message_bytes: 16 << 20,
+            request_bytes: 256 << 10,
+            list: 1_024,
             depth: 64,
             window: 256,
             requests_per_s: 20_000,
             envs: 64,
             batch: 16_384,
             batch_bytes: 64 << 20,
+            search: 4_000_000,
             matches: 256,
+            joins: 256,
+            owner_envs: 1 << 20,
+            owner_matches: 4_096,
+            owner_joins: 4_096,
             text_bytes: 64 << 10,
             notes_bytes: 16 << 10,
             idle_ms: 300_000,
             grace_ms: 60_000,
             hello_ms: 10_000,
+            hello_bytes: 64 << 10,
+            address_connections: 8_192,
+            connections: 16_384,
+            address_hellos: 1_024,
+            hellos: 4_096,
             replies_kept: 256,
         }
     }

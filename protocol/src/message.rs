@@ -93,7 +93,8 @@ pub(crate) trait FromClient {
         Ok(())
     }
 
-    /// Whether its texts and documents are within the limits.
+    /// Whether what a tree of values does not show is within the limits: documents, and the texts of `act`, `step` and
+    /// `reset`.
     fn check(&self, _: &Limits) -> Result<(), Refusal> {
         Ok(())
     }

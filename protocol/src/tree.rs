@@ -3,6 +3,7 @@
 //! Most messages are read from such a tree and written through one. So their code is compiled once and not for each
 //! encoding, and a message that cannot be read is explained while it is read: the path, the value there, what is allowed.
 
+mod bounds;
 mod problem;
 mod read;
 mod write;

@@ -6,7 +6,7 @@ use ludex_protocol::message::{
     ServerMessage, Step, Turn,
 };
 use ludex_protocol::record::Clock;
-use ludex_protocol::{Column, Encoding, ErrorCode, Id, MAX_INT, Rejected};
+use ludex_protocol::{Column, Encoding, ErrorCode, Id, Limits, MAX_INT, Rejected};
 use serde_json::{Value, json};
 
 const DEPTH: u32 = 64;
@@ -287,4 +287,58 @@ fn subprotocols_name_encodings() {
         assert_eq!(Encoding::from_subprotocol(encoding.subprotocol()), Some(encoding));
     }
     assert_eq!(Encoding::from_subprotocol("ludex.v2.json"), None);
+}
+
+/// Every list, map and text of every message has a bound: the schema says which there are.
+#[test]
+#[cfg(feature = "schema")]
+fn every_list_and_text_is_bounded() {
+    let limits = Limits { list: 8, batch: 16, text_bytes: 32, notes_bytes: 32, ..Limits::default() };
+    let document = ludex_protocol::schema::document();
+    for variant in document["$defs"]["ClientMessage"]["oneOf"].as_array().unwrap() {
+        let kind = variant["properties"]["type"]["const"].as_str().unwrap();
+        let message = variant["$ref"].as_str().map_or(variant, |at| &document["$defs"][at.rsplit('/').next().unwrap()]);
+        let fields = [message, variant].into_iter().filter_map(|m| m["properties"].as_object()).flat_map(|m| m.keys());
+        for field in fields.filter(|f| !["type", "id"].contains(&f.as_str())) {
+            let map: serde_json::Map<_, _> = (0..9).map(|k| (k.to_string(), json!(k))).collect();
+            for value in [json!(vec![0; 17]), json!("x".repeat(33)), map.into()] {
+                let message = json!({"type": kind, "id": 1, field: value});
+                for frame in [message.to_string().into_bytes(), rmp_serde::to_vec_named(&message).unwrap()] {
+                    let encoding = if frame[0] == b'{' { Encoding::Json } else { Encoding::MsgPack };
+                    let read = encoding.read_client(&frame, &limits);
+                    let checked =
+                        read.map_err(|r| r.error.code).and_then(|(_, m)| m.check(&limits).map_err(|e| e.code));
+                    // These are read without a tree, and bounded by what they are for.
+                    let straight = ["act", "step"].contains(&kind);
+                    let bulk = ["reset", "restore", "clone", "snapshot"].contains(&kind) && !value.is_array();
+                    match straight || bulk {
+                        true => assert!(checked.is_err(), "{message}"),
+                        false => assert_eq!(checked, Err(ErrorCode::TooLarge), "{message}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_message_is_refused_by_its_head() {
+    let limits = Limits { request_bytes: 4_096, message_bytes: 8_192, ..Limits::default() };
+    let of = |kind: &str, names: usize| {
+        let message = json!({"type": kind, "id": 7, "env": 1, "names": vec![5; names], "actions": [0]});
+        rmp_serde::to_vec_named(&message).unwrap()
+    };
+    let refused = |frame: &[u8]| {
+        let rejected = Encoding::MsgPack.read_client(frame, &limits).unwrap_err();
+        (rejected.id, rejected.error.code, rejected.error.allowed.as_deref().cloned())
+    };
+    assert_eq!(refused(&of("view", 2_000)), (Some(7), ErrorCode::TooLarge, Some(json!(limits.list))));
+    assert_eq!(refused(&of("view", 5_000)), (Some(7), ErrorCode::TooLarge, Some(json!(4_096))));
+    let late = rmp_serde::to_vec_named(&json!({"names": vec![5; 9_000], "type": "step", "id": 7})).unwrap();
+    assert_eq!(refused(&late), (None, ErrorCode::TooLarge, Some(json!(4_096))), "`type` comes late");
+    let typed = |rest: usize| {
+        [&rmp_serde::to_vec_named(&json!({"id": 7, "type": "step"})).unwrap()[..], &vec![0; rest]].concat()
+    };
+    assert_eq!(refused(&typed(9_000)), (Some(7), ErrorCode::TooLarge, Some(json!(8_192))));
+    assert_eq!(refused(&typed(5_000)).1, ErrorCode::BadFrame, "it is read");
 }

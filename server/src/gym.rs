@@ -6,11 +6,13 @@
 mod handle;
 mod open;
 mod records;
+mod table;
 mod view;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
@@ -23,9 +25,11 @@ use crate::auth;
 use crate::catalogue::Catalogue;
 use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
+use crate::owners::Account;
 use crate::store::Write;
 use handle::{Born, Handle, Task};
-use open::Table;
+use table::Table;
+pub(crate) use table::within;
 
 /// Longer work leaves the session's thread.
 const INLINE: Duration = Duration::from_millis(2);
@@ -33,6 +37,8 @@ const INLINE: Duration = Duration::from_millis(2);
 const GUESS_NS: f64 = 500.0;
 /// The same for snapshots and restores, which replay the episode.
 const GUESS_REPLAY_NS: f64 = 20_000.0;
+/// The same for what `view` shows.
+const GUESS_LOOK_NS: f64 = 10_000.0;
 /// The same where the server's agents answer.
 const GUESS_AGENTS_NS: f64 = 1e7;
 /// Measurements from batches this much smaller than the largest are ignored: fixed overhead dominates them.
@@ -81,6 +87,10 @@ pub struct Gym {
     means: Means,
     /// The client as records name it.
     client: RecordSeat,
+    /// Who is to answer for it.
+    account: Arc<Account>,
+    /// Whether the session is over: what still runs for it ends.
+    gone: Arc<AtomicBool>,
     places: BTreeMap<u32, Place>,
     last: u32,
     jobs: FuturesUnordered<Pin<Box<dyn Future<Output = Finished> + Send>>>,
@@ -111,7 +121,7 @@ impl Costs {
         let mut ns = [play; Task::KINDS];
         ns[Task::REPLAY] = GUESS_REPLAY_NS;
         ns[Task::COPY] = GUESS_NS;
-        ns[Task::LOOK] = 0.0;
+        ns[Task::LOOK] = GUESS_LOOK_NS;
         Costs { agents, ns, last: [None; Task::KINDS], most: [0; Task::KINDS] }
     }
 
@@ -120,9 +130,6 @@ impl Costs {
     }
 
     fn measure(&mut self, kind: usize, rows: usize, took: Duration) {
-        if kind == Task::LOOK {
-            return;
-        }
         let now = took.as_nanos() as f64 / rows.max(1) as f64;
         if !self.agents && rows < self.most[kind] / FEW {
             return;
@@ -164,8 +171,9 @@ struct Called {
 
 impl Gym {
     /// No environments yet. `client` is how records name the owner.
-    pub fn new(means: Means, client: RecordSeat) -> Self {
-        Gym { means, client, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
+    pub(crate) fn new(means: Means, client: RecordSeat, account: Arc<Account>) -> Self {
+        let gone = Arc::default();
+        Gym { means, client, account, gone, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
     /// The handles.
@@ -243,10 +251,16 @@ impl Gym {
             internal()
         })?;
         let (env, means, client) = (self.last, &self.means, &self.client);
-        let table = Table(means.opponents.clone());
+        let table = Table {
+            opponents: means.opponents.clone(),
+            limits: means.limits.clone(),
+            compute: means.compute.clone(),
+            account: self.account.clone(),
+            gone: self.gone.clone(),
+        };
         let opened = caught("open", || {
             let game = means.catalogue.load(&open.game, &open.params)?;
-            open::open(env, game, open, &table, &means.limits, client, seed)
+            open::open(env, game, open, &table, client, seed)
         });
         let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
         let frame = frame(encoding, id, handle.opened());
@@ -286,10 +300,23 @@ impl Gym {
         let Some(handle) = place.handle.as_mut() else { return };
         let (kind, rows) = (task.kind(), handle.rows(&task));
         let closes = matches!(task, Task::Close);
-        if place.costs.expect(kind, rows) > INLINE {
+        let searches = handle.searches(&task);
+        if searches || place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
-            let job = self.means.compute.run(move || work(handle, id, task, encoding, kind, rows));
-            self.jobs.push(Box::pin(async move { Finished { id, env, encoding, result: job.await } }));
+            let (compute, account) = (self.means.compute.clone(), self.account.clone());
+            let job = move || work(handle, id, task, encoding, kind, rows);
+            self.jobs.push(Box::pin(async move {
+                // Each search waits for its owner's turn; the rest has one turn for the whole.
+                let result = if searches {
+                    let place = account.searching.acquire().await;
+                    let result = compute.wait(job).await;
+                    drop(place);
+                    result
+                } else {
+                    compute.run(&account.name, job).await
+                };
+                Finished { id, env, encoding, result }
+            }));
             return;
         }
         let from = Instant::now();
@@ -307,6 +334,13 @@ impl Gym {
                 out.push(failed(id, env, encoding));
             }
         }
+    }
+}
+
+/// What still searches for the session is given up.
+impl Drop for Gym {
+    fn drop(&mut self) {
+        self.gone.store(true, Ordering::Relaxed);
     }
 }
 

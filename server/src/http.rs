@@ -28,6 +28,7 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::auth::{self, Scopes};
+use crate::owners::Goods;
 use crate::peer::Peer;
 use crate::session::{self, Wire};
 use crate::shared::Shared;
@@ -234,6 +235,10 @@ async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
     let (live, parked) = app.0.hub.sessions.count();
     app.0.metrics.live.set(live as f64);
     app.0.metrics.parked.set(parked as f64);
+    app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
+    for account in app.0.hub.sessions.owners.all() {
+        Goods::ALL.iter().for_each(|&goods| app.0.metrics.owner(&account.name, goods.name(), account.held(goods)));
+    }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, app.0.metrics.render()).into_response()
 }

@@ -212,7 +212,13 @@ async fn connection(
     if let Err(e) = stream.set_nodelay(true) {
         tracing::debug!("{peer}: {e}");
     }
-    let peer = Peer { ip: peer.ip().to_canonical(), local, bearer: None };
+    let ip = peer.ip().to_canonical();
+    let Some(entry) = shared.doors.enter(ip) else {
+        tracing::debug!("{ip}: there are too many connections");
+        shared.metrics.closed("too_many");
+        return None;
+    };
+    let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };
     let Some(tls) = tls else { return http::serve(stream, peer, shared).await };
     let hello = Duration::from_millis(shared.limits.hello_ms);
     match tokio::time::timeout(hello, tls.accept(stream)).await {

@@ -41,6 +41,8 @@ pub(crate) struct Metrics {
     pub live: Gauge,
     /// Sessions that wait for their client.
     pub parked: Gauge,
+    /// Pieces of work that wait for their owner's turn to compute.
+    pub queued: Gauge,
     /// Commits of the store.
     pub commits: Commits,
 }
@@ -68,6 +70,7 @@ impl Metrics {
             connections: gauge("ludex_connections"),
             live: gauge("ludex_sessions_live"),
             parked: gauge("ludex_sessions_parked"),
+            queued: gauge("ludex_compute_queued"),
             commits: Commits {
                 seconds: histogram("ludex_store_commit_seconds"),
                 jobs: histogram("ludex_store_commit_jobs"),
@@ -98,6 +101,12 @@ impl Metrics {
     pub fn closed(&self, name: &'static str) {
         let key = Key::from_parts("ludex_closed_total", vec![Label::new("with", name)]);
         self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
+    /// Says how much an owner holds of something.
+    pub fn owner(&self, owner: &str, goods: &'static str, held: u32) {
+        let labels = vec![Label::new("owner", owner.to_owned()), Label::new("of", goods)];
+        self.recorder.register_gauge(&Key::from_parts("ludex_owner_held", labels), &METADATA).set(f64::from(held));
     }
 
     /// Sorts what histograms have collected into their buckets. Until then they hold every single value.

@@ -126,6 +126,16 @@ impl Opponents {
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
     }
 
+    /// The most steps of search (simulations, positions) that an agent takes for one move; 0 for one that does not search.
+    /// A millisecond counts as a hundred, and a search that only its depth bounds as the most positions allowed.
+    pub fn steps(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
+        let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
+        let budget = resolved.budget();
+        let counted = [budget.sims, budget.nodes, budget.ms.map(|ms| ms.saturating_mul(100))];
+        let steps = counted.into_iter().flatten().max();
+        steps.unwrap_or_else(|| budget.depth.map_or(0, |_| self.search.nodes))
+    }
+
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {
         let (budget, most) = (spec.budget(), self.search);
         let bounds = [

@@ -1,6 +1,9 @@
 //! Who is at the other end of a connection.
 
 use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::doors::Entry;
 
 /// The other end.
 #[derive(Clone, Debug)]
@@ -11,6 +14,8 @@ pub(crate) struct Peer {
     pub local: bool,
     /// The token of the `Authorization` header.
     pub bearer: Option<String>,
+    /// Counts its connection.
+    pub entry: Arc<Entry>,
 }
 
 impl Peer {

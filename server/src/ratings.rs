@@ -48,7 +48,8 @@ impl Ratings {
                 lines.push('\n');
             }
         }
-        let table = compute.run(move || table(&lines)).await.context("the ratings could not be made")?;
+        let table =
+            compute.run(&"ratings".into(), move || table(&lines)).await.context("the ratings could not be made")?;
         // A name without records is anybody's invention, and is not kept.
         if after > 0 {
             tables.insert(key.to_owned(), (after, table.clone()));

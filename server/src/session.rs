@@ -3,6 +3,7 @@
 mod connection;
 mod gate;
 mod hello;
+mod metered;
 pub(crate) mod replies;
 mod wire;
 

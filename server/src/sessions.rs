@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::gym::Gym;
 use crate::mailbox::Mailbox;
 use crate::matches::handle::{Cmd, Handle};
+use crate::owners::{Account, Owners};
 use crate::session::replies::Replies;
 use crate::store::{SessionRow, Unkept, text};
 
@@ -67,6 +68,8 @@ pub struct Session {
     /// Its id.
     pub id: String,
     pub(crate) about: About,
+    /// What the sessions of its owner hold together.
+    pub(crate) account: Arc<Account>,
     state: Mutex<State>,
 }
 
@@ -101,7 +104,7 @@ pub(crate) struct Taken {
 }
 
 impl Session {
-    fn new(id: String, about: About, place: Place) -> Self {
+    fn new(id: String, about: About, account: Arc<Account>, place: Place) -> Self {
         let state = State {
             key: None,
             old_key: None,
@@ -111,7 +114,7 @@ impl Session {
             seats: BTreeMap::new(),
             ended: VecDeque::new(),
         };
-        Session { id, about, state: Mutex::new(state) }
+        Session { id, about, account, state: Mutex::new(state) }
     }
 
     /// The name that it plays under.
@@ -254,6 +257,7 @@ impl Session {
 #[derive(Default)]
 pub(crate) struct Sessions {
     table: Mutex<Table>,
+    pub owners: Owners,
     generations: AtomicU64,
 }
 
@@ -283,14 +287,16 @@ impl Sessions {
 
     /// A new session, on its way to its connection.
     pub fn create(&self, id: String, about: About) -> Arc<Session> {
-        let session = Arc::new(Session::new(id, about, Place::Moving));
+        let account = self.owners.account(about.owner.as_deref(), &id);
+        let session = Arc::new(Session::new(id, about, account, Place::Moving));
         self.table.lock().insert(&session);
         session
     }
 
     /// A session from before a restart, which waits for its client; `key` is absent if the store has lost it.
     pub fn restore(&self, id: String, about: About, key: Option<String>, old_key: Option<String>) -> Arc<Session> {
-        let session = Session::new(id, about, Place::Waits(None));
+        let account = self.owners.account(about.owner.as_deref(), &id);
+        let session = Session::new(id, about, account, Place::Waits(None));
         {
             let mut s = session.state.lock();
             (s.key, s.old_key, s.generation) = (key, old_key, self.generation());

@@ -8,6 +8,7 @@ use ludex_protocol::Limits;
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::config::Config;
+use crate::doors::Doors;
 use crate::gym::Means;
 use crate::limits::Rates;
 use crate::matches::{Hub, HubConfig};
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     pub catalogue: Arc<Catalogue>,
     pub limits: Arc<Limits>,
     pub rates: Rates,
+    pub doors: Arc<Doors>,
     pub means: Means,
     pub hub: Arc<Hub>,
     pub store: Store,
@@ -43,6 +45,7 @@ impl Shared {
         let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
         Ok(Shared {
             rates: Rates::new(limits.requests_per_s),
+            doors: Doors::new(&limits),
             means: Means { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
             hub,

@@ -29,7 +29,6 @@ impl Message for Describe {
 
 impl FromClient for Describe {
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
-        limits.text("game", &self.game)?;
         limits.document("params", &self.params)
     }
 }

@@ -173,8 +173,6 @@ impl FromClient for Open {
     }
 
     fn check(&self, limits: &Limits) -> Result<(), Refusal> {
-        limits.text("game", &self.game)?;
-        limits.texts("seats", self.seats.iter().flatten())?;
         limits.document("params", &self.params)
     }
 }

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::FromClient;
 use super::welcome::Scope;
 use crate::envelope::Message;
-use crate::error::Refusal;
 use crate::fields::{is_default, or_default};
-use crate::limits::Limits;
 
 /// A form in which the gym plane shows a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,9 +54,5 @@ impl Message for View {
 impl FromClient for View {
     fn scope(&self) -> Option<Scope> {
         Some(Scope::Gym)
-    }
-
-    fn check(&self, limits: &Limits) -> Result<(), Refusal> {
-        limits.texts("parse", self.parse.iter().flatten())
     }
 }

@@ -5,9 +5,10 @@ use ludex_env::{Actions, DynBatch, GameRef, Seeds};
 use ludex_protocol::message::{Done, Opened, Snapshots};
 use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
 
-use super::open::Table;
 use super::records::Recorder;
+use super::table::{Seated, Table};
 use super::view;
+use crate::owners::Share;
 use crate::store::Write;
 
 /// Nesting that a snapshot may have; its deepest list is a joint move.
@@ -48,9 +49,10 @@ pub(super) struct Handle {
     env: u32,
     game: GameRef,
     batch: Box<dyn DynBatch>,
-    /// The agent specs of the seats as the client wrote them; empty when every seat is the client's.
-    seats: Vec<String>,
+    seated: Seated,
     table: Table,
+    /// What it counts for among all that its owner holds.
+    _share: Share,
     recorder: Option<Recorder>,
     // Kept from call to call, so that a long run allocates little.
     spare: Option<Box<Batch>>,
@@ -70,11 +72,12 @@ impl Handle {
         env: u32,
         game: GameRef,
         batch: Box<dyn DynBatch>,
-        seats: Vec<String>,
+        seated: Seated,
         table: Table,
         recorder: Option<Recorder>,
+        _share: Share,
     ) -> Self {
-        Handle { env, game, batch, seats, table, recorder, spare: None, ids: Vec::new() }
+        Handle { env, game, batch, seated, table, recorder, _share, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -94,7 +97,10 @@ impl Handle {
             Task::Clone(c, _) => &c.envs,
             Task::Snapshot(s) => &s.envs,
             Task::Restore(r) => &r.envs,
-            Task::View(_) | Task::Close => return 1,
+            Task::View(v) => {
+                return 1 + v.views.len() + v.names.iter().flatten().count() + v.parse.iter().flatten().count();
+            }
+            Task::Close => return 0,
         };
         envs.as_ref().map_or(self.batch.count(), Column::len)
     }
@@ -102,6 +108,15 @@ impl Handle {
     /// Whether the server plays a seat.
     pub(super) fn has_agents(&self) -> bool {
         self.batch.config().seats.iter().any(Option::is_some)
+    }
+
+    /// Whether agents that search answer in a task. Then it waits for turns to compute.
+    pub(super) fn searches(&self, task: &Task) -> bool {
+        match task {
+            Task::Reset(reset) => self.seated.search > 0 || reset.seats.is_some(),
+            Task::Step(_) | Task::Restore(_) => self.seated.search > 0,
+            Task::View(_) | Task::Clone(..) | Task::Snapshot(_) | Task::Close => false,
+        }
     }
 
     /// Does what is asked.
@@ -127,7 +142,11 @@ impl Handle {
     pub(super) fn records(&mut self) -> Vec<Write> {
         let Some(recorder) = &mut self.recorder else { return Vec::new() };
         let ended = self.batch.take_episodes();
-        if ended.is_empty() { Vec::new() } else { recorder.keep(&ended, &*self.batch, &self.seats, &self.table.0) }
+        if ended.is_empty() {
+            Vec::new()
+        } else {
+            recorder.keep(&ended, &*self.batch, &self.seated.specs, &self.table.opponents)
+        }
     }
 
     /// Takes the memory of an answer back once it was written.
@@ -167,11 +186,9 @@ impl Handle {
         };
         let before = match r.seats {
             Some(seats) => {
-                let players = self.table.players(&seats, &self.game)?;
-                let before = (self.seats.clone(), self.batch.config().seats.clone());
-                self.batch.set_seats(players).map_err(Box::new)?;
-                self.seats = seats;
-                Some(before)
+                let seated = self.table.seated(seats, &self.game, self.batch.count())?;
+                self.batch.set_seats(seated.players.clone()).map_err(Box::new)?;
+                Some(std::mem::replace(&mut self.seated, seated))
             }
             None => None,
         };
@@ -183,10 +200,10 @@ impl Handle {
         }
         let answer = self.answer(r.envs, |batch, rows, out| batch.reset(rows, &seeds, out));
         if answer.is_err()
-            && let Some((seats, players)) = before
+            && let Some(before) = before
         {
-            self.batch.set_seats(players).map_err(Box::new)?;
-            self.seats = seats;
+            self.batch.set_seats(before.players.clone()).map_err(Box::new)?;
+            self.seated = before;
         }
         answer
     }
@@ -214,13 +231,14 @@ impl Handle {
             return Err(field("envs", "a clone needs at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
-        let (game, seats, table) = (self.game.clone(), self.seats.clone(), self.table.clone());
-        Ok(Handle::new(env, game, batch, seats, table, self.recorder.clone()))
+        let share = self.table.share(batch.count())?;
+        let (game, seated, table) = (self.game.clone(), self.seated.clone(), self.table.clone());
+        Ok(Handle::new(env, game, batch, seated, table, self.recorder.clone(), share))
     }
 
     fn snapshot(&self, s: message::Snapshot) -> Answer {
         let rows = s.envs.as_ref().map(Column::to_vec);
-        let items = self.batch.snapshot(rows.as_deref(), &self.seats).map_err(Box::new)?;
+        let items = self.batch.snapshot(rows.as_deref(), &self.seated.specs).map_err(Box::new)?;
         let pack = |item: &Snapshot| rmp_serde::to_vec_named(item).map(Bytes);
         let items: Result<Vec<Bytes>, _> = items.iter().map(pack).collect();
         let items = items.map_err(|e| Box::new(Refusal::new(ErrorCode::Internal, e.to_string())))?;

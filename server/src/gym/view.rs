@@ -34,6 +34,9 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
     let mut seen = Viewed::default();
     for (at, wanted) in v.views.iter().enumerate() {
         let wrong = |message: String| Box::new(field("views", message).at(at));
+        if v.views.iter().take(at).any(|before| before == wanted) {
+            return Err(wrong(format!("the view {wanted:?} is asked for twice")));
+        }
         let lacks = |what: &str| wrong(format!("{} has no view {what:?}", spec.game));
         match wanted {
             GymView::Struct => seen.structure = Some(view.value()),

@@ -55,6 +55,8 @@ pub(super) struct Actor {
     hub: Arc<Hub>,
     machine: Match,
     handle: Handle,
+    /// For whom its agents think: the first client.
+    owner: Arc<str>,
     agents: Vec<Option<Seated>>,
     lines: Vec<Line>,
     /// Until the match is over.
@@ -77,6 +79,7 @@ impl Actor {
             entered: (!machine.over()).then(|| Entered::new(&agents)),
             hub,
             machine,
+            owner: handle.owner(),
             handle,
             agents,
             lines,
@@ -377,9 +380,9 @@ impl Actor {
     fn ask(&mut self, seat: Seat) {
         let waits = self.agents.get(seat).and_then(Option::as_ref).is_some_and(|(agent, _)| agent.waits());
         let Some((turn, act)) = self.question(seat) else { return };
-        let (handle, compute) = (self.handle.clone(), self.hub.compute.clone());
+        let (handle, compute, owner) = (self.handle.clone(), self.hub.compute.clone(), self.owner.clone());
         tokio::spawn(async move {
-            let thought = if waits { compute.wait(act).await } else { compute.run(act).await };
+            let thought = if waits { compute.wait(act).await } else { compute.run(&owner, act).await };
             handle.send(Cmd::Input(Input::Agent { seat, turn, did: did(thought) }));
         });
     }

@@ -139,6 +139,11 @@ impl Handle {
         }
     }
 
+    /// For whom the server's agents think in it: its first client.
+    pub(super) fn owner(&self) -> Arc<str> {
+        self.holders().first().map_or_else(|| Arc::from(self.0.entry.match_id.as_str()), |s| s.account.name.clone())
+    }
+
     /// The sessions that hold its seats.
     pub(super) fn holders(&self) -> Vec<Arc<Session>> {
         self.0.holders.lock().iter().filter_map(Weak::upgrade).collect()

@@ -433,9 +433,10 @@ impl Hub {
 
     // ---- the end of the server ------------------------------------------------------------------------------------
 
-    /// Returns when no match runs.
+    /// Returns when no match runs that somebody is here to play. Others have to wait for their clients anyway.
     pub async fn idle(&self) {
-        while self.live_matches() > 0 {
+        let played = |handle: &Handle| handle.live() && handle.holders().iter().any(|session| session.connected());
+        while self.live.lock().values().any(played) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -22,6 +22,7 @@ pub use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
 use super::hub::{HubConfig, MatchPlan, Occupant, SeatPlan};
 use crate::opponents::Opponent;
+use crate::owners::Share;
 use crate::sessions::Session;
 
 /// Queues that nobody waits in, kept for what they know about arrivals.
@@ -47,6 +48,8 @@ struct Waiting {
     ready: bool,
     /// Whether it is on the list of those that are due.
     due: bool,
+    /// What it counts for among all that its owner holds.
+    _shares: [Share; 2],
 }
 
 impl Waiting {

@@ -477,7 +477,9 @@ mod tests {
         let local = tokio::task::LocalSet::new();
         local
             .run_until(async {
-                let peer = Peer { ip: [127, 0, 0, 1].into(), local: true, bearer: None };
+                let ip = [127, 0, 0, 1].into();
+                let entry = shared.doors.enter(ip).unwrap();
+                let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
                 let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
                 let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
                 client.await;

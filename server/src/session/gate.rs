@@ -82,15 +82,10 @@ impl Gate {
         encoding: Encoding,
         shared: &Shared,
     ) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
-        let most = shared.limits.message_bytes;
-        let read = encoding.decode_client(bytes, shared.limits.depth);
-        if bytes.len() as u64 > most {
-            let id = read.map_or_else(|rejected| rejected.id, |(id, _)| id);
-            let error = Refusal::new(ErrorCode::TooLarge, format!("a message has at most {most} bytes"));
-            return Err(Box::new(Passed::Refused(id, Box::new(error.got(bytes.len()).allowed(most)))));
-        }
+        let read = encoding.read_client(bytes, &shared.limits);
         let read = read.map_err(|rejected| {
-            self.garbage += u32::from(rejected.id.is_none());
+            let too_long = rejected.error.code == ErrorCode::TooLarge;
+            self.garbage += u32::from(rejected.id.is_none() && !too_long);
             Box::new(match self.garbage > GARBAGE {
                 true => Passed::Close(close::PROTOCOL),
                 false => Passed::Refused(rejected.id, rejected.error),

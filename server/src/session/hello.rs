@@ -96,7 +96,7 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
         }
     };
     let bytes = payload(&message, encoding).ok_or(Broken::Close(close::UNSUPPORTED))?;
-    Ok(match encoding.decode_client(bytes, shared.limits.depth) {
+    Ok(match encoding.read_client(bytes, &shared.limits) {
         Ok((Some(id), ClientMessage::Hello(hello))) => Ok((id, hello)),
         Ok((id, other)) => {
             let why = format!("the first message is hello, not {}", other.kind());
@@ -106,16 +106,18 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
     })
 }
 
-async fn welcome<S>(
+async fn welcome<S: Io>(
     id: Id,
     hello: Hello,
-    wire: &Wire<S>,
+    wire: &mut Wire<S>,
     peer: &Peer,
     shared: &Arc<Shared>,
 ) -> Result<Welcomed, Refused> {
     let (about, scopes) = who(&hello, peer, shared).await?;
     let found = find(&hello, &about, shared).await;
     let resumed = found.is_some();
+    peer.entry.welcome();
+    wire.welcome();
     let (session, work) = match found {
         Some(Taken { session, work }) => (session, work),
         None => (shared.hub.sessions.create(random("s_")?, about), None),
@@ -187,7 +189,7 @@ fn new_work(session: &Session, shared: &Shared) -> Box<Work> {
     let about = &session.about;
     let name = if about.agent.is_empty() { "guest" } else { &about.agent };
     let seat = RecordSeat { name: name.to_owned(), version: about.version.clone(), kind: about.kind, spec: None };
-    let gym = Gym::new(shared.means.clone(), seat);
+    let gym = Gym::new(shared.means.clone(), seat, session.account.clone());
     Box::new(Work { replies: Replies::new(shared.limits.replies_kept as usize), gym })
 }
 

@@ -8,10 +8,13 @@ use std::time::Duration;
 use futures_util::{Sink as _, Stream as _, StreamExt as _};
 use ludex_protocol::error::{Close, Resume, close};
 use ludex_protocol::{Encoding, Limits};
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{self, Message};
+
+pub(crate) use super::metered::Io;
+use super::metered::Metered;
 
 /// Bytes read from the socket at once. Every connection holds such a buffer, and clears it before each read.
 const READ_BUFFER: usize = 6 << 10;
@@ -24,10 +27,6 @@ const LINGER_STOPPING: Duration = Duration::from_millis(200);
 
 /// The WebSocket itself was misused.
 const WEBSOCKET: Close = Close { code: 1002, name: "websocket", resume: Resume::Yes };
-
-/// A stream of bytes that a WebSocket can run over.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
 
 /// Why nothing more can be read or written.
 pub(crate) enum Broken {
@@ -43,6 +42,9 @@ impl From<tungstenite::Error> for Broken {
             tungstenite::Error::Capacity(_) => Broken::Close(close::TOO_LARGE),
             tungstenite::Error::Utf8(_) => Broken::Close(close::NOT_UTF8),
             tungstenite::Error::WriteBufferFull(_) => Broken::Close(close::TOO_SLOW),
+            tungstenite::Error::Io(e) if e.kind() == std::io::ErrorKind::QuotaExceeded => {
+                Broken::Close(close::TOO_LARGE)
+            }
             tungstenite::Error::Protocol(e) => match e {
                 tungstenite::error::ProtocolError::ResetWithoutClosingHandshake => Broken::Lost,
                 _ => Broken::Close(WEBSOCKET),
@@ -54,7 +56,7 @@ impl From<tungstenite::Error> for Broken {
 
 /// A WebSocket and the encoding that it speaks.
 pub(crate) struct Wire<S> {
-    ws: WebSocketStream<S>,
+    ws: WebSocketStream<Metered<S>>,
     pub encoding: Encoding,
 }
 
@@ -70,7 +72,13 @@ impl<S: Io> Wire<S> {
             .max_write_buffer_size(WRITE_BUFFER + 2 * reply)
             .max_frame_size(Some(frame))
             .max_message_size(Some(frame.max(message)));
+        let io = Metered::new(io, (limits.hello_bytes as usize).saturating_sub(read.len()));
         Wire { ws: WebSocketStream::from_partially_read(io, read, Role::Server, Some(config)).await, encoding }
+    }
+
+    /// From now on the client may send as much as the limits allow.
+    pub fn welcome(&mut self) {
+        self.ws.get_mut().open();
     }
 
     /// The next message.

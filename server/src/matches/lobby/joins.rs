@@ -11,8 +11,10 @@ use serde_json::json;
 
 use super::queue::Kind;
 use super::{Next, PlannedMatch, PlannedSeat, Waiting};
+use crate::gym::within;
 use crate::matches::hub::{Hub, fresh_id, unkept};
 use crate::opponents::Opponent;
+use crate::owners::Goods;
 use crate::sessions::Session;
 use crate::store::{JoinRow, TicketRow, Unkept, Write, text};
 
@@ -123,11 +125,18 @@ impl Hub {
         let r = &kept.request;
         let game = self.config.catalogue.load(&r.game, &r.params)?;
         self.possible(session, r, &game)?;
+        let against = self.against(r, &game)?;
+        let limits = &self.config.limits;
+        let steps = against.iter().map(|o| self.config.opponents.steps(&o.spec, &game)).max().unwrap_or(0);
+        within(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
+        let share = |goods, count| session.account.take(goods, count, limits);
+        let shares = [share(Goods::Joins, 1)?, share(Goods::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
         let waiting = Waiting {
             session: session.clone(),
             kind: Kind::of(&game.spec().string, r),
             arrival: 0,
-            against: self.against(r, &game)?,
+            against,
+            _shares: shares,
             left: kept.count.map(|count| count.saturating_sub(played)),
             played,
             running: 0,
@@ -158,6 +167,9 @@ impl Hub {
             || lacks(MatchView::Info, spec.views.info.is_some())
         {
             bad("views", format!("{} lacks a view that was asked for", spec.game))
+        } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
+            let message = "this session has as many joins as it may: leave one, or wait for one to end";
+            Refusal::new(ErrorCode::Limit, message).allowed(self.config.limits.joins)
         } else if session.running() + r.slots as usize > most as usize {
             Refusal::new(ErrorCode::Limit, "this session plays as many matches as it may").allowed(most)
         } else {

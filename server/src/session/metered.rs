@@ -1,0 +1,68 @@
+//! A stream of bytes of which only so many may be read before its client is welcome.
+
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, Result};
+
+/// A stream of bytes that a WebSocket can run over.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Unpin> Io for T {}
+
+/// The stream, and how many bytes may still be read.
+pub(crate) struct Metered<S> {
+    io: S,
+    /// Absent: as many as come.
+    left: Option<usize>,
+}
+
+impl<S> Metered<S> {
+    pub fn new(io: S, left: usize) -> Self {
+        Metered { io, left: Some(left) }
+    }
+
+    /// As many bytes as come may be read from now on.
+    pub fn open(&mut self) {
+        self.left = None;
+    }
+}
+
+impl<S: Io> AsyncRead for Metered<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<Result<()>> {
+        let before = to.filled().len();
+        ready!(Pin::new(&mut self.io).poll_read(cx, to))?;
+        let read = to.filled().len() - before;
+        if let Some(left) = &mut self.left {
+            *left =
+                left.checked_sub(read).ok_or_else(|| Error::new(ErrorKind::QuotaExceeded, "too much before hello"))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Io> AsyncWrite for Metered<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, from: &[u8]) -> Poll<Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        from: &[std::io::IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, from)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+}
