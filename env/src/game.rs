@@ -214,6 +214,7 @@ impl Outcomes {
     }
 
     /// Forgets all outcomes.
+    #[inline]
     pub fn clear(&mut self) {
         self.items.clear();
         self.sum = 0;
@@ -228,6 +229,7 @@ impl Outcomes {
     }
 
     /// Adds outcomes of weight 1.
+    #[inline]
     pub fn uniform(&mut self, ids: impl IntoIterator<Item = Action>) {
         let before = self.items.len();
         self.items.extend(ids.into_iter().map(|a| (a, 1)));
@@ -250,6 +252,7 @@ impl Outcomes {
     }
 
     /// The first outcome whose running sum exceeds `r`.
+    #[inline]
     pub fn at(&self, r: u64) -> Option<Action> {
         if self.sum == self.items.len() as u64 {
             // Every weight is 1.
