@@ -221,6 +221,7 @@ impl Outcomes {
     }
 
     /// Adds an outcome; weight 0 is left out. The sum of weights must stay below 2^64.
+    #[inline]
     pub fn put(&mut self, a: Action, weight: u64) {
         if weight > 0 {
             self.items.push((a, weight));
