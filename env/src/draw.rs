@@ -12,6 +12,10 @@ use sha2::{Digest, Sha256};
 
 use crate::game::{Action, Outcomes};
 
+mod first;
+
+pub(crate) use first::{TOGETHER, first_draws};
+
 /// A 32-byte key: SHA-256 of a documented text.
 pub type Key = [u8; 32];
 
@@ -85,7 +89,7 @@ pub fn block(key: &Key, k: u64) -> u64 {
     blocks(key, k)[0]
 }
 
-/// Blocks that are computed at once: as many as the cipher computes for one.
+/// Blocks of one key that are computed at once: as many as the cipher computes for one.
 const AHEAD: usize = 4;
 
 /// The first eight bytes, little-endian, of ChaCha8 blocks `k..k + AHEAD` under `key` (nonce 0).
@@ -164,7 +168,7 @@ impl Draw {
     }
 
     /// Makes the key of the episode. That happens at the first draw, too; a host of many episodes is faster when it
-    /// first makes all keys and then computes all draws.
+    /// first makes all keys, and then computes all [`first_draws`] and hands them in.
     pub(crate) fn make_key(&mut self) -> Key {
         let (game, seed, episode) = (self.game, self.seed, self.episode);
         let text = self.text.get_or_insert_with(|| KeyText::new("chance", game, seed, episode));
@@ -173,8 +177,14 @@ impl Draw {
         key
     }
 
+    /// Takes the first draws of the episode, which were computed elsewhere.
+    #[inline]
+    pub(crate) fn foresee(&mut self, draws: [u64; AHEAD]) {
+        (self.ahead, self.end) = (draws, AHEAD as u64);
+    }
+
     /// Computes the next draws.
-    pub(crate) fn compute(&mut self) {
+    fn compute(&mut self) {
         let key = self.key.unwrap_or_else(|| self.make_key());
         (self.ahead, self.end) = (blocks(&key, self.next), self.next + AHEAD as u64);
     }
@@ -192,6 +202,7 @@ impl Draw {
 
     /// Draws one outcome by its integer weight: with `r = (u * sum) >> 64`, the first outcome whose running
     /// sum exceeds `r`. `None` if there is no outcome of positive weight; counts one draw otherwise.
+    #[inline]
     pub fn pick(&mut self, outcomes: &Outcomes) -> Option<Action> {
         if outcomes.sum() == 0 {
             return None;

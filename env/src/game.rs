@@ -214,12 +214,14 @@ impl Outcomes {
     }
 
     /// Forgets all outcomes.
+    #[inline]
     pub fn clear(&mut self) {
         self.items.clear();
         self.sum = 0;
     }
 
     /// Adds an outcome; weight 0 is left out. The sum of weights must stay below 2^64.
+    #[inline]
     pub fn put(&mut self, a: Action, weight: u64) {
         if weight > 0 {
             self.items.push((a, weight));
@@ -228,6 +230,7 @@ impl Outcomes {
     }
 
     /// Adds outcomes of weight 1.
+    #[inline]
     pub fn uniform(&mut self, ids: impl IntoIterator<Item = Action>) {
         let before = self.items.len();
         self.items.extend(ids.into_iter().map(|a| (a, 1)));
@@ -250,6 +253,7 @@ impl Outcomes {
     }
 
     /// The first outcome whose running sum exceeds `r`.
+    #[inline]
     pub fn at(&self, r: u64) -> Option<Action> {
         if self.sum == self.items.len() as u64 {
             // Every weight is 1.

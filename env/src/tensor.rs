@@ -23,11 +23,11 @@ pub fn stretches(parts: &[(&str, u32)], high: f64) -> TensorSpec {
 }
 
 /// Makes cell `at` one and all others zero. If there is no such cell, all are zero.
+#[inline]
 pub fn one_hot<T: From<u8> + Clone>(out: &mut [T], at: Option<usize>) {
-    out.fill(T::from(0));
-    if let Some(cell) = at.and_then(|at| out.get_mut(at)) {
-        *cell = T::from(1);
-    }
+    // One loop: most stretches have a few cells, for which a call that fills memory takes longer.
+    let at = at.unwrap_or(out.len());
+    out.iter_mut().enumerate().for_each(|(k, cell)| *cell = T::from(u8::from(k == at)));
 }
 
 /// Makes the cells `range` one and all others zero.

@@ -11,7 +11,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use super::answer::Shape;
 use super::show::Eye;
 use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
-use crate::draw::{Draw, scale};
+use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
 use crate::game::{Action, Game, Outcomes, Seat, Turn};
 use crate::policy::{AgentKey, Ask, Policy};
 use crate::typed::{Loaded, held};
@@ -66,6 +66,8 @@ pub(super) const SAID: u32 = 1 << 31;
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NOBODY: i8 = -1;
 const SKIP_LIMIT: u32 = 1_000;
+/// Rows that go through a loop before the next loop begins.
+const AT_ONCE: usize = 8 * TOGETHER;
 /// Up to this many actions the masks of a batch are kept for the legality check of the next step.
 pub(super) const KEPT_MASK: u32 = 512;
 
@@ -98,9 +100,7 @@ pub(crate) struct Envs<G: Game> {
     pub(super) scratch: Vec<Action>,
     /// Views of the answer that is being written.
     pub(super) eyes: Vec<Eye>,
-    /// Last positions of episodes that are reset in the step that ends them, the views of them, and what the answer says.
-    pub(super) ended: Vec<G::State>,
-    pub(super) last_eyes: Vec<Eye>,
+    /// What the answer says of episodes that are reset in the step that ends them.
     pub(super) last: Ended,
     /// Episodes that ended in this call, where they are recorded.
     pub(super) episodes: Vec<Episode>,
@@ -162,8 +162,6 @@ impl<G: Game> Envs<G> {
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
             eyes: Vec::new(),
-            ended: Vec::new(),
-            last_eyes: Vec::new(),
             last: Ended::default(),
             episodes: Vec::new(),
             client_seats,
@@ -185,6 +183,7 @@ impl<G: Game> Envs<G> {
     }
 
     /// Who plays `seat` in row `i`.
+    #[inline]
     pub(super) fn player(&self, i: usize, seat: Seat) -> Option<&Arc<dyn Policy>> {
         let c = &self.cold[i];
         if c.seats.is_empty() {
@@ -222,35 +221,44 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Starts an episode in every row that is due, in loops of one kind each: rows have nothing to do with each other, so
-    /// the processor works on several at once.
+    /// Starts an episode in every row that is due. Some rows at a time go through loops of one kind each: rows have nothing
+    /// to do with each other, so the processor works on several at once, and what it needs stays near.
     ///
     /// # Errors
     /// The first row whose episodes end before the client can act, again and again. The other rows have begun.
     pub(super) fn begin_due(&mut self, out: &mut Batch) -> Result<(), Refusal> {
         let mut due = std::mem::take(&mut self.due);
-        due.iter().for_each(|&(i, _)| self.fresh(i as usize));
-        if self.draws {
-            for &(i, _) in &due {
-                self.cold[i as usize].draw.make_key();
+        let mut failed = None;
+        for some in due.chunks(AT_ONCE) {
+            some.iter().for_each(|&(i, _)| self.fresh(i as usize));
+            if self.draws {
+                let (mut keys, mut draws) = ([Key::default(); AT_ONCE], [Default::default(); AT_ONCE]);
+                for (key, &(i, _)) in keys.iter_mut().zip(some) {
+                    *key = self.cold[i as usize].draw.make_key();
+                }
+                let filled = some.len().next_multiple_of(TOGETHER);
+                first_draws(&keys[..filled], &mut draws[..filled]);
+                for (&(i, _), first) in some.iter().zip(draws) {
+                    self.cold[i as usize].draw.foresee(first);
+                }
             }
-            due.iter().for_each(|&(i, _)| self.cold[i as usize].draw.compute());
+            for &(i, pos) in some {
+                if !self.advance(i as usize)
+                    && let Err(e) = self.skip(i as usize, pos as usize, out)
+                {
+                    failed.get_or_insert(e);
+                }
+            }
         }
-        let mut done = Ok(());
-        for (i, pos) in due.drain(..) {
-            let begun = self.begin(i as usize, pos as usize, out);
-            done = done.and(begun);
-        }
+        due.clear();
         self.due = due;
-        done
+        failed.map_or(Ok(()), Err)
     }
 
-    /// Plays the new episode of row `i` up to the client's turn, and further ones while episodes end before it.
-    fn begin(&mut self, i: usize, pos: usize, out: &mut Batch) -> Result<(), Refusal> {
+    /// Tells that the episode of row `i` ended before the client could act, and begins others until one does not.
+    #[cold]
+    fn skip(&mut self, i: usize, pos: usize, out: &mut Batch) -> Result<(), Refusal> {
         for _ in 0..SKIP_LIMIT {
-            if self.advance(i) {
-                return Ok(());
-            }
             let mut returns = vec![0.0; self.players];
             self.returns(i, &mut returns);
             let skipped = out.skipped.get_or_insert_default();
@@ -259,11 +267,15 @@ impl<G: Game> Envs<G> {
             self.keep(i);
             self.next_episode(i);
             self.fresh(i);
+            if self.advance(i) {
+                return Ok(());
+            }
         }
         let message = format!("environment {i}: {SKIP_LIMIT} episodes in a row ended before the client could act");
         Err(Refusal::new(ErrorCode::Limit, message).path("envs"))
     }
 
+    #[inline]
     pub(super) fn next_episode(&mut self, i: usize) {
         let draw = &mut self.cold[i].draw;
         draw.next_episode();
@@ -271,6 +283,7 @@ impl<G: Game> Envs<G> {
     }
 
     /// The first position under the row's draw. Who moves is settled by [`Envs::advance`].
+    #[inline]
     pub(super) fn fresh(&mut self, i: usize) {
         let players = self.players;
         let c = &mut self.cold[i];
@@ -322,6 +335,7 @@ impl<G: Game> Envs<G> {
     }
 
     /// Makes the moves of chance and of the server's agents until the client is to act; whether the episode continues.
+    #[inline]
     fn play_on(&mut self, i: usize, mut turn: Turn) -> bool {
         while self.server_moves(i, turn) {
             turn = self.of.game.turn(&self.hot[i].state);
@@ -333,6 +347,7 @@ impl<G: Game> Envs<G> {
     }
 
     /// Moves in row `i` if chance or the server's agents are to move; whether there may be more to do.
+    #[inline]
     fn server_moves(&mut self, i: usize, turn: Turn) -> bool {
         match turn {
             Turn::Chance if self.config.chance == ChanceBy::Server => {
@@ -407,6 +422,7 @@ impl<G: Game> Envs<G> {
         }
     }
 
+    #[inline]
     pub(super) fn move_chance(&mut self, i: usize, a: Action) {
         let h = &mut self.hot[i];
         self.of.game.play_unchecked(&mut h.state, a);
@@ -440,6 +456,7 @@ impl<G: Game> Envs<G> {
         (h.last, h.status, h.to_move) = (seat as i8, Status::Terminated, Turn::Over.code());
     }
 
+    #[inline]
     pub(super) fn returns(&self, i: usize, out: &mut [f64]) {
         match &self.cold[i].forfeit {
             Some(fixed) => out.copy_from_slice(fixed),

@@ -77,12 +77,12 @@ impl<G: Game> Envs<G> {
         }
     }
 
-    /// Adds the eyes on row `i`, which stands as row `at` in the list that they look at.
+    /// Adds the eyes on row `i`.
     #[inline]
-    fn look(&self, i: usize, at: usize, eyes: &mut Vec<Eye>) {
+    fn look(&self, i: usize, eyes: &mut Vec<Eye>) {
         match self.config.observer {
-            Observer::Acting => eyes.push(Eye::new(at, self.viewer(i))),
-            Observer::All => eyes.extend((0..self.players).map(|seat| Eye::new(at, seat))),
+            Observer::Acting => eyes.push(Eye::new(i, self.viewer(i))),
+            Observer::All => eyes.extend((0..self.players).map(|seat| Eye::new(i, seat))),
         }
     }
 
@@ -93,8 +93,6 @@ impl<G: Game> Envs<G> {
         }
         self.shape.prepare(rows, out);
         self.shape.clear_ended(&mut self.last);
-        self.ended.clear();
-        self.last_eyes.clear();
         self.episodes.clear();
     }
 
@@ -116,24 +114,27 @@ impl<G: Game> Envs<G> {
         out.truncated.set(pos, u8::from(self.hot[i].status == Status::Truncated));
     }
 
-    /// Tells the end of row `i` before a reset in the same step. Its views are written with those of the others, later.
-    pub(super) fn write_last(&mut self, i: usize, pos: usize, returns: &[f64]) {
-        let only = self.only_seat(i);
-        let last = &mut self.last;
-        last.at.push(pos as u32);
-        last.length.push(self.hot[i].length);
-        last.returns.extend_from_slice(returns);
-        if let (Some(seats), Some(only)) = (&mut last.seat, only) {
-            seats.push(only as i8);
+    /// Tells the ends of the rows that are due, before they are reset in the same step. Their returns are told already.
+    pub(super) fn show_last(&mut self, out: &mut Batch) {
+        let (mut last, mut eyes) = (std::mem::take(&mut self.last), std::mem::take(&mut self.eyes));
+        eyes.clear();
+        for &(i, pos) in &self.due {
+            let i = i as usize;
+            last.at.push(pos);
+            last.length.push(self.hot[i].length);
+            if let (Some(seats), Some(only)) = (&mut last.seat, self.only_seat(i)) {
+                seats.push(only as i8);
+            }
+            self.look(i, &mut eyes);
         }
-        let mut eyes = std::mem::take(&mut self.last_eyes);
-        self.look(i, self.ended.len(), &mut eyes);
-        self.last_eyes = eyes;
-        self.ended.push(self.hot[i].state.clone());
+        self.shape.prepare_ended(eyes.len(), &mut last);
+        let Ended { obs, info, structure, text, .. } = &mut last;
+        self.write_views(&eyes, ViewColumns::of(obs, info, structure, text));
+        self.eyes = eyes;
+        out.ended = Some(last);
     }
 
-    /// Writes what is about the episodes that `rows` are in now and the views of those that ended, and keeps the masks
-    /// for the next check.
+    /// Writes what is about the episodes that `rows` are in now, and keeps the masks for the next check.
     pub(super) fn show(&mut self, rows: Rows<'_>, out: &mut Batch) {
         let p = self.players;
         let mut eyes = std::mem::take(&mut self.eyes);
@@ -144,7 +145,7 @@ impl<G: Game> Envs<G> {
         for (((to_move, length), episode), i) in told.zip(rows.iter()) {
             let h = &self.hot[i];
             (*to_move, *length, *episode) = (h.to_move as u8, h.length.to_le_bytes(), h.episode.to_le_bytes());
-            self.look(i, i, &mut eyes);
+            self.look(i, &mut eyes);
         }
         if let Some(seats) = &mut out.seat {
             for (pos, i) in rows.iter().enumerate() {
@@ -167,28 +168,14 @@ impl<G: Game> Envs<G> {
                 put_chance(chance, &self.outcomes);
             }
         }
-        self.write_views(
-            |row| &self.hot[row].state,
-            &eyes,
-            ViewColumns::of(&mut out.obs, &mut out.info, &mut out.structure, &mut out.text),
-        );
+        let views = ViewColumns::of(&mut out.obs, &mut out.info, &mut out.structure, &mut out.text);
+        self.write_views(&eyes, views);
         if self.keep_masks {
             self.show_kept_masks(&eyes, rows, out);
         } else if self.shape.mask != MaskForm::None {
             self.show_masks(&eyes, out);
         }
         self.eyes = eyes;
-        if !self.ended.is_empty() {
-            let mut last = std::mem::take(&mut self.last);
-            self.write_last_views(&mut last);
-            out.ended = Some(last);
-        }
-    }
-
-    fn write_last_views(&self, last: &mut Ended) {
-        self.shape.prepare_ended(self.last_eyes.len(), last);
-        let Ended { obs, info, structure, text, .. } = last;
-        self.write_views(|row| &self.ended[row], &self.last_eyes, ViewColumns::of(obs, info, structure, text));
     }
 
     /// Masks that are kept; every row has one eye.
@@ -226,9 +213,9 @@ impl<G: Game> Envs<G> {
     }
 
     /// Writes what `eyes` see of the positions of their rows.
-    fn write_views<'a>(&'a self, state: impl Fn(usize) -> &'a G::State, eyes: &[Eye], to: ViewColumns<'_>) {
+    fn write_views(&self, eyes: &[Eye], to: ViewColumns<'_>) {
         let shape = &self.shape;
-        let seen = |eye: &Eye| (state(eye.row()), Viewer::Seat(eye.seat()));
+        let seen = |eye: &Eye| (&self.hot[eye.row()].state, Viewer::Seat(eye.seat()));
         match (&shape.obs, self.config.layout) {
             (None, _) => {}
             (Some(array), Layout::Ludex) => {

@@ -234,8 +234,6 @@ impl<G: Game> Envs<G> {
             outcomes: Outcomes::new(),
             scratch: Vec::new(),
             eyes: Vec::new(),
-            ended: Vec::new(),
-            last_eyes: Vec::new(),
             due: Vec::new(),
             last: Ended::default(),
             episodes: Vec::new(),

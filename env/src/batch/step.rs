@@ -40,10 +40,20 @@ impl<G: Game> Envs<G> {
         self.keep(i);
         if self.config.autoreset == Autoreset::SameStep {
             // Reward and flags tell the ended episode, everything else the new one.
-            self.write_last(i, pos, &now[..p]);
+            self.last.returns.extend_from_slice(&now[..p]);
             self.next_episode(i);
             self.due.push((i as u32, pos as u32));
         }
+    }
+
+    /// Begins what is due after all rows have moved, and writes the answer.
+    fn finish(&mut self, rows: Rows<'_>, out: &mut Batch) -> Result<(), Refusal> {
+        if self.config.autoreset == Autoreset::SameStep && !self.due.is_empty() {
+            self.show_last(out);
+        }
+        let begun = self.begin_due(out);
+        self.show(rows, out);
+        begun
     }
 
     /// Plays one checked row of ids; `offenders` are what [`Envs::check_all`] found, in order of position.
@@ -57,7 +67,9 @@ impl<G: Game> Envs<G> {
             self.next_episode(i);
             return self.due.push((i as u32, pos as u32));
         }
-        if let Ok(at) = offenders.binary_search_by_key(&pos, |o| o.0) {
+        if !offenders.is_empty()
+            && let Ok(at) = offenders.binary_search_by_key(&pos, |o| o.0)
+        {
             out.illegal.get_or_insert_default().push(pos as u32);
             self.lose(i, offenders[at].1);
             return self.end(i, pos, out);
@@ -99,9 +111,7 @@ impl<G: Game> Envs<G> {
         for (pos, (i, row)) in rows.iter().zip(actions.chunks_exact(width)).enumerate() {
             self.play_row(i, pos, row, &offenders, out);
         }
-        let begun = self.begin_due(out);
-        self.show(rows, out);
-        begun
+        self.finish(rows, out)
     }
 
     /// Whose entry stands in column `column` of row `i`; `None` at a chance node.
@@ -188,9 +198,7 @@ impl<G: Game> Envs<G> {
                 self.play_row(i, pos, row, &offenders, out);
             }
         }
-        let begun = self.begin_due(out);
-        self.show(rows, out);
-        begun
+        self.finish(rows, out)
     }
 }
 

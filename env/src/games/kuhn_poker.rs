@@ -334,15 +334,10 @@ impl Game for KuhnPoker {
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
-        out.fill(0);
         let (cards, rest) = out.split_at_mut(self.n + 1);
         let (seats, chips) = rest.split_at_mut(self.n);
-        if let Some(card) = self.card(s, who) {
-            cards[usize::from(card)] = 1;
-        }
-        if let Some(seat) = who.seat() {
-            seats[seat] = 1;
-        }
+        one_hot(cards, self.card(s, who).map(usize::from));
+        one_hot(seats, who.seat());
         let me = who.seat().unwrap_or(0);
         for (k, c) in chips.iter_mut().enumerate() {
             *c = self.chips(s, wrap(me + k, self.n));

@@ -357,11 +357,10 @@ impl Game for LeducPoker {
     fn chance(&self, s: &State, out: &mut Outcomes) {
         let dealt = &s.cards[..usize::from(s.dealt)];
         let copies: u64 = if self.params.suit_isomorphism { 2 } else { 1 };
-        let mut left = [copies; 2 * (MOST + 1)];
-        for &card in dealt {
-            left[usize::from(card)] = left[usize::from(card)].saturating_sub(1);
+        for card in 0..self.labels() as u8 {
+            let gone = dealt.iter().filter(|&&c| c == card).count() as u64;
+            out.put(card.into(), copies.saturating_sub(gone));
         }
-        (0..).zip(&left[..self.labels()]).for_each(|(card, &weight)| out.put(card, weight));
     }
 
     fn outcome_text(&self, _s: &State, a: Action) -> String {
@@ -371,7 +370,7 @@ impl Game for LeducPoker {
     fn returns(&self, s: &State, out: &mut [f64]) {
         out.fill(0.0);
         if self.turn(s) == Turn::Over {
-            let pot: f64 = s.chips.iter().copied().map(f64::from).sum();
+            let pot = f64::from(s.chips.iter().copied().map(u32::from).sum::<u32>());
             let winners = self.winners(s);
             let share = pot / winners.len().max(1) as f64;
             out.iter_mut().zip(&s.chips).for_each(|(r, &chips)| *r = -f64::from(chips));

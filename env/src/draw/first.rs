@@ -1,0 +1,97 @@
+//! The first draws of many episodes at once.
+//!
+//! An episode of a small card game takes two or three draws, each from a block of its own. One block after the other keeps
+//! the processor waiting, so here 16 blocks go through the rounds of ChaCha8 (RFC 8439, 2.1 to 2.3, with 8 rounds and a
+//! counter of 64 bits) side by side, one in each lane of a vector.
+
+use fearless_simd::{Level, Simd, SimdBase as _, dispatch, u32x16};
+
+use super::{AHEAD, Key};
+
+/// Blocks that are computed together.
+const LANES: usize = 16;
+/// Episodes whose draws are computed together.
+pub(crate) const TOGETHER: usize = LANES / AHEAD;
+
+/// Words 0 to 3 of every block: "expand 32-byte k".
+const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
+/// The first draws of the episodes of `keys`, in the same order. Both lists are looked at in groups of [`TOGETHER`]; what
+/// is left over stays as it is.
+pub(crate) fn first_draws(keys: &[Key], out: &mut [[u64; AHEAD]]) {
+    let groups = keys.as_chunks().0.iter().zip(out.as_chunks_mut().0);
+    dispatch!(Level::new(), simd => {
+        for (keys, out) in groups {
+            *out = together(simd, keys);
+        }
+    });
+}
+
+/// Lane `AHEAD * e + k` computes draw `k` of episode `e`. Inlined, as all here, so that it is compiled for each processor.
+#[inline(always)]
+fn together<S: Simd>(simd: S, keys: &[Key; TOGETHER]) -> [[u64; AHEAD]; TOGETHER] {
+    let mut words = [[0; LANES]; 16];
+    for w in 0..4 {
+        words[w].fill(SIGMA[w]);
+    }
+    for (e, key) in keys.iter().enumerate() {
+        for (w, bytes) in key.as_chunks().0.iter().enumerate() {
+            words[4 + w][AHEAD * e..AHEAD * (e + 1)].fill(u32::from_le_bytes(*bytes));
+        }
+        for k in 0..AHEAD {
+            words[12][AHEAD * e + k] = k as u32;
+        }
+    }
+    let mut x = [u32x16::splat(simd, 0); 16];
+    for w in 0..16 {
+        x[w] = u32x16::from_slice(simd, &words[w]);
+    }
+    for _ in 0..4 {
+        // Written out: places that are known when this is compiled are kept in registers.
+        quarter(&mut x, 0, 4, 8, 12);
+        quarter(&mut x, 1, 5, 9, 13);
+        quarter(&mut x, 2, 6, 10, 14);
+        quarter(&mut x, 3, 7, 11, 15);
+        quarter(&mut x, 0, 5, 10, 15);
+        quarter(&mut x, 1, 6, 11, 12);
+        quarter(&mut x, 2, 7, 8, 13);
+        quarter(&mut x, 3, 4, 9, 14);
+    }
+    let (low, high) = (x[0] + SIGMA[0], x[1] + SIGMA[1]);
+    let mut out = [[0; AHEAD]; TOGETHER];
+    for lane in 0..LANES {
+        out[lane / AHEAD][lane % AHEAD] = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+    }
+    out
+}
+
+#[inline(always)]
+fn quarter<S: Simd>(x: &mut [u32x16<S>; 16], a: usize, b: usize, c: usize, d: usize) {
+    mix(x, a, b, d, 16);
+    mix(x, c, d, b, 12);
+    mix(x, a, b, d, 8);
+    mix(x, c, d, b, 7);
+}
+
+/// Adds `from` to `to`, mixes the sum into `turned` and turns that left by `by` bits.
+#[inline(always)]
+fn mix<S: Simd>(x: &mut [u32x16<S>; 16], to: usize, from: usize, turned: usize, by: u32) {
+    x[to] = x[to] + x[from];
+    let mixed = x[turned] ^ x[to];
+    x[turned] = (mixed << by) | (mixed >> (32 - by));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{block, episode_key};
+    use super::*;
+
+    #[test]
+    fn first_draws_are_the_first_blocks() {
+        let keys: Vec<Key> = (0..24).map(|seed| episode_key("chance", "leduc_poker", seed, seed % 3)).collect();
+        let mut out = vec![[0; AHEAD]; keys.len()];
+        first_draws(&keys, &mut out);
+        for (key, draws) in keys.iter().zip(out) {
+            assert_eq!(draws, [block(key, 0), block(key, 1)]);
+        }
+    }
+}
