@@ -9,14 +9,20 @@ use ludex_protocol::spec::Spec;
 use crate::batch::forfeit;
 use crate::game::Action;
 
+mod canonical;
 mod digest;
+mod line;
 mod outcome;
 mod steps;
 
-use digest::write_event;
-pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, seed_commit};
+pub use digest::{Chain, NotCanonical, OUTSIDE, canonical, digest, hex_text, seed_commit};
+use digest::{canonical_part, write_event};
+pub use line::{Keep, Line, read_line};
 pub use outcome::{is_forfeit, outcomes};
 pub use steps::{Step, Steps, Stop, given, position, steps};
+
+/// Events that a record has room for at once. Most games have more, and nearly all have a few.
+const EVENTS: usize = 16;
 
 /// A record in the making. Its digest is chained event by event.
 #[derive(Clone, Debug)]
@@ -34,8 +40,8 @@ impl History {
     /// # Errors
     /// A parameter without a canonical form.
     pub fn begin(header: Header) -> Result<Self, NotCanonical> {
-        let chain = Chain::new(&header)?;
-        Ok(History { header, events: Vec::new(), chain, text: Vec::new() })
+        let chain = Chain::of_canonical(&canonical_part(&header)?);
+        Ok(History { header, events: Vec::with_capacity(EVENTS), chain, text: Vec::with_capacity(128) })
     }
 
     /// What is known at the start.
@@ -85,9 +91,12 @@ impl History {
         }
         footer.outcome =
             footer.reason.map(|reason| outcomes(spec, &footer.returns, reason, at_fault)).unwrap_or_default();
-        // Without the members that are OUTSIDE.
-        chain.push(&Footer { seed: None, salt: None, digest: None, run: None, pair: None, ..footer.clone() })?;
-        footer.digest = Some(chain.hex());
+        // The chain does not cover the members that are OUTSIDE.
+        let (seed, salt) = (footer.seed.take(), footer.salt.take());
+        let (run, pair) = (footer.run.take(), footer.pair.take());
+        footer.digest = None;
+        chain.push_canonical(&canonical_part(&footer)?);
+        let footer = Footer { seed, salt, run, pair, digest: Some(chain.hex()), ..footer };
         Ok(Record { header, events, footer })
     }
 }

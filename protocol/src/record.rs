@@ -12,6 +12,8 @@ use crate::error::ErrorCode;
 use crate::fields::{is_default, numbers, or_default};
 use crate::spec::Params;
 
+mod line;
+
 /// Version of the record format.
 pub const VERSION: u32 = 1;
 
@@ -419,7 +421,7 @@ impl Record {
     /// # Errors
     /// When a return is not finite.
     pub fn to_line(&self) -> Result<String, DamagedRecord> {
-        serde_json::to_string(self).map_err(damaged)
+        line::write(self).map_err(damaged)
     }
 }
 

@@ -2,7 +2,6 @@
 //! (`docs/records.md`).
 
 use hmac::{Hmac, KeyInit, Mac};
-pub(crate) use ludex_env::history::OUTSIDE;
 pub use ludex_env::history::{Chain, NotCanonical, canonical, digest, seed_commit};
 use sha2::Sha256;
 

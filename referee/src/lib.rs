@@ -34,11 +34,9 @@
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from what is done to what is due. They play nothing.
 #![forbid(unsafe_code)]
 
-mod canonical;
 pub mod compare;
 pub mod digest;
 pub mod ladder;
-mod line;
 pub mod metric;
 pub mod moments;
 pub mod outcome;

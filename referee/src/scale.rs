@@ -10,6 +10,7 @@ use ludex_env::ladder;
 use ludex_protocol::Spec;
 use ludex_protocol::record::AgentKind;
 use ludex_protocol::spec::{Anchor, Utility};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::metric::{METRICS, Measure, Sample};
@@ -144,7 +145,9 @@ pub(crate) fn keys(game: &GameResult) -> impl Iterator<Item = AgentKey<'_>> {
 
 /// A label for every agent: its name, with an addition if other agents have the same name.
 pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTreeMap<AgentKey<'a>, String> {
-    let mut all: BTreeMap<AgentKey, String> = games.into_iter().flat_map(keys).map(|k| (k, String::new())).collect();
+    // `collect` would sort the seats of all games first; this way the few agents are found among each other.
+    let mut all: BTreeMap<AgentKey, String> = BTreeMap::new();
+    all.extend(games.into_iter().flat_map(keys).map(|k| (k, String::new())));
     let mut shared: HashMap<&str, u32> = HashMap::new();
     all.keys().for_each(|(name, _)| *shared.entry(name).or_default() += 1);
     for ((name, spec), label) in &mut all {
@@ -170,9 +173,10 @@ pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Sc
 }
 
 fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &RatingOptions) -> Scale {
-    games.sort_by_key(|g| (g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
-    let agents: Vec<AgentKey> = games.iter().flat_map(|g| keys(g)).collect::<BTreeSet<_>>().into_iter().collect();
-    let index: HashMap<&AgentKey, usize> = agents.iter().enumerate().map(|(k, a)| (a, k)).collect();
+    games.par_sort_by_key(|g| (g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
+    let mut agents: BTreeSet<AgentKey> = BTreeSet::new();
+    agents.extend(games.iter().flat_map(|g| keys(g)));
+    let agents = Vec::from_iter(agents);
     let mut pairs = HashMap::new();
     // What each agent played, in the order of the games and seats.
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); agents.len()];
@@ -180,7 +184,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     for &game in &games {
         let next = pairs.len();
         let pair = game.pair.as_deref().map(|p| *pairs.entry((game.run.as_deref(), p)).or_insert(next));
-        let players: Vec<usize> = keys(game).map(|k| index[&k]).collect();
+        let players: Vec<usize> = keys(game).map(|k| agents.partition_point(|a| *a < k)).collect();
         for (seat, &player) in players.iter().enumerate() {
             samples[player].push(Sample { game, seat });
         }
@@ -201,7 +205,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
     // The rating to quote must not depend on it, and neither must the resamples of its interval.
     let mut by_name: Vec<usize> = (0..all.len()).collect();
-    by_name.sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
+    by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
     let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
@@ -253,9 +257,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
 
 fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatRow> {
     let seats = spec.players as usize;
-    let by_seat: Vec<PlayedGame> =
-        games.iter().map(|g| PlayedGame { seats: (0..seats).collect(), ..g.clone() }).collect();
-    let table = crosstable(seats, &by_seat);
+    let by_seat = games.iter().map(|g| PlayedGame { seats: (0..seats).collect(), ..g.clone() });
+    let table = crosstable(seats, by_seat);
     let row = |(seat, name): (usize, &String)| SeatRow { seat: name.clone(), tally: total(&table[seat]) };
     spec.seats.iter().enumerate().map(row).collect()
 }

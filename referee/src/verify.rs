@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
+use ludex_env::history::{Keep, Line, read_line};
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Header, Outcome, Parts, Reason, Record};
 use ludex_protocol::spec::{Params, Spec};
 use rayon::prelude::*;
 
 use crate::digest::{NotCanonical, digest, seed_commit};
-use crate::line::{self, Line};
 use crate::outcome::{is_forfeit, outcomes};
 use crate::read::{Found, Refused, Source};
 use crate::result::GameResult;
@@ -184,7 +184,7 @@ impl Verifier {
     /// # Errors
     /// As [`verify`](Self::verify); a line that is not a record is [`FaultKind::Damaged`].
     pub fn verify_line(&self, line: &str, source: Source) -> Result<Verified, Fault> {
-        match line::read(line) {
+        match read_line(line, Keep::All) {
             Some(line) => self.verify_read(line, source),
             None => {
                 let parts = Parts::parse(line).map_err(|e| Fault::new(FaultKind::Damaged, e.to_string()))?;
@@ -402,5 +402,7 @@ fn names(outcome: &[Outcome]) -> String {
     outcome.iter().map(name).collect::<Vec<_>>().join("/")
 }
 
+#[cfg(test)]
+mod lines;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::canonical::canonical_text;
+
 /// Members of the footer that the digest does not cover: what is released later, and what a host may add.
 pub const OUTSIDE: [&str; 5] = ["seed", "salt", "digest", "run", "pair"];
 
@@ -27,6 +29,16 @@ pub fn canonical(value: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
     serde_json_canonicalizer::to_vec(value).map_err(|e| NotCanonical::new(&e))
 }
 
+/// The canonical JSON text of a header or a footer, made from its plain text, which takes less than half of the time. The plain
+/// text of a number that is not finite would be `null`, but these parts refuse to be written with one.
+///
+/// # Errors
+/// As [`canonical`], and when a return is not finite.
+pub(super) fn canonical_part(part: &impl Serialize) -> Result<Vec<u8>, NotCanonical> {
+    let text = serde_json::to_string(part).map_err(|e| NotCanonical::new(&e))?;
+    canonical_text(&text).map_or_else(|| canonical(part), Ok)
+}
+
 /// The canonical JSON text of an event, added to `out`. Events without tries, notes and speech, nearly all, are written
 /// directly; that takes a tenth of the time.
 ///
@@ -40,40 +52,37 @@ pub(super) fn write_event(event: &RecordEvent, out: &mut Vec<u8>) -> Result<(), 
             push(out, "{\"action\":", u64::from(*action));
             out.extend_from_slice(b",\"kind\":\"chance\"}");
         }
-        RecordEvent::Move(MoveRecord { seat, turn, action, said: None, ms, tries, notes: None, forced, more })
-            if tries.is_empty() && *ms <= EXACT =>
-        {
-            out.push(b'{');
-            if let Some(action) = action {
-                push(out, "\"action\":", u64::from(*action));
-                out.push(b',');
-            }
-            out.extend_from_slice(if *forced { b"\"forced\":true," } else { b"" });
-            out.extend_from_slice(b"\"kind\":\"move\",");
-            out.extend_from_slice(if *more { b"\"more\":true," } else { b"" });
-            push(out, "\"ms\":", *ms);
-            push(out, ",\"seat\":", u64::from(*seat));
-            push(out, ",\"turn\":", u64::from(*turn));
-            out.push(b'}');
+        RecordEvent::Move(m) if m.said.is_none() && m.notes.is_none() && m.tries.is_empty() && m.ms <= EXACT => {
+            write_move(m, None, out);
         }
         other => out.extend(canonical(other)?),
     }
     Ok(())
 }
 
-fn push(out: &mut Vec<u8>, name: &str, mut number: u64) {
-    out.extend_from_slice(name.as_bytes());
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+/// The canonical JSON text of a move without speech and tries. `notes` is the canonical text of its notes.
+pub(super) fn write_move(m: &MoveRecord, notes: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.push(b'{');
+    if let Some(action) = m.action {
+        push(out, "\"action\":", u64::from(action));
+        out.push(b',');
     }
-    out.extend_from_slice(&digits[at..]);
+    out.extend_from_slice(if m.forced { b"\"forced\":true," } else { b"" });
+    out.extend_from_slice(b"\"kind\":\"move\",");
+    out.extend_from_slice(if m.more { b"\"more\":true," } else { b"" });
+    push(out, "\"ms\":", m.ms);
+    if let Some(notes) = notes {
+        out.extend_from_slice(b",\"notes\":");
+        out.extend_from_slice(notes);
+    }
+    push(out, ",\"seat\":", u64::from(m.seat));
+    push(out, ",\"turn\":", u64::from(m.turn));
+    out.push(b'}');
+}
+
+fn push(out: &mut Vec<u8>, name: &str, number: u64) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A SHA-256 chain over the parts of an episode. A host makes it while the episode is played.
@@ -110,7 +119,7 @@ impl Chain {
 
     /// The digest so far, in lower-case hex.
     pub fn hex(&self) -> String {
-        hex::encode(self.0)
+        hex_text(&self.0)
     }
 }
 
@@ -129,9 +138,19 @@ pub fn digest(parts: &Parts) -> Result<String, NotCanonical> {
     Ok(chain.hex())
 }
 
+/// Bytes as lower-case hex. Every record has several such texts, and `hex::encode` makes them letter by letter.
+///
+/// # Panics
+/// Never: the text has room for two digits of each byte, and digits are UTF-8.
+pub fn hex_text(bytes: &[u8]) -> String {
+    let mut text = vec![0; 2 * bytes.len()];
+    let written = hex::encode_to_slice(bytes, &mut text).is_ok();
+    String::from_utf8(text).ok().filter(|_| written).unwrap_or_else(|| unreachable!("two digits for each byte"))
+}
+
 /// The commitment to a seed: hex SHA-256 over the salt's bytes and the seed's decimal text.
 pub fn seed_commit(salt: &[u8; 16], seed: u64) -> String {
-    hex::encode(Sha256::new().chain_update(salt).chain_update(seed.to_string()).finalize())
+    hex_text(&Sha256::new().chain_update(salt).chain_update(seed.to_string()).finalize())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 
 use ludex_env::GameRef;
+use ludex_env::history::hex_text;
 use ludex_referee::schedule::{Planned, Seeds};
 use rayon::prelude::*;
 
@@ -37,7 +38,7 @@ impl Series {
         let players: Vec<&Seated> = planned.seats.iter().map(|&p| &self.players[p]).collect();
         let seed = self.seeds.of(planned.pair);
         let block = block_key(&self.game, &players, seed);
-        let pair = format!("p_{}", hex::encode(&block[..8]));
+        let pair = format!("p_{}", hex_text(&block[..8]));
         play_match(setup(&self.game, &players, seed, &block, planned.turn, Some(pair)), &players, asking)
     }
 
@@ -47,6 +48,10 @@ impl Series {
     /// # Errors
     /// The first error of `done`; matches that have not begun are not played then. When the system gives no threads.
     pub fn run(&self, jobs: usize, mut done: impl FnMut(usize, Played) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        if jobs == 1 {
+            // One thread need not hand its matches to another.
+            return (0..self.plan.len()).try_for_each(|k| done(k, self.play(k)));
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let (tx, rx) = mpsc::channel();
         std::thread::scope(|scope| {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, Answer};
 use ludex_env::draw::{Key, key};
+use ludex_env::history::hex_text;
 use ludex_env::{GameRef, Journal};
 use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
@@ -39,7 +40,7 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
     salt.copy_from_slice(&block[16..]);
     let header = Header {
         ludex: VERSION,
-        episode: format!("l_{}_{turn}", hex::encode(&block[..8])),
+        episode: format!("l_{}_{turn}", hex_text(&block[..8])),
         number: 0,
         flags: if peeks { vec!["peek".into()] } else { Vec::new() },
         game: spec.game.clone(),

@@ -1,5 +1,6 @@
 //! The end of a match, and its record.
 
+use ludex_env::history::hex_text;
 use ludex_env::{Seat, Turn};
 use ludex_protocol::record::{Footer, MoveRecord, Reason, RecordEvent};
 
@@ -64,7 +65,7 @@ impl Match {
             run: self.setup.run.clone(),
             pair: self.setup.pair.clone(),
             seed: Some(self.setup.seed.to_string()),
-            salt: Some(hex::encode(self.setup.salt)),
+            salt: Some(hex_text(&self.setup.salt)),
             ..Footer::default()
         };
         if let Err(error) = self.story.end(spec, &returns, footer) {

@@ -23,6 +23,8 @@
 //! from Gamma(1/2), so that a player whose games all ended alike has an interval too; with one opponent it is Jeffreys'
 //! interval. `nu` keeps its estimate.
 
+use std::collections::HashMap;
+
 use ludex_env::Stream;
 use rayon::prelude::*;
 
@@ -77,8 +79,10 @@ pub struct Ratings {
 /// # Panics
 /// If a game or a setting names a player outside `0..players`.
 pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ratings {
-    let mut problem = Problem::new(players, games, &settings.fixed);
-    problem.load(&vec![1; problem.units.len()], &|_| (0.5, 0.5));
+    let (mut problem, units) = Problem::new(players, games, &settings.fixed);
+    let mut counts = vec![0; problem.kinds.len()];
+    units.iter().for_each(|&kind| counts[kind] += 1);
+    problem.load(&counts, &|_| (0.5, 0.5));
     let nu = problem.best_nu();
     let scale = scale(nu);
     let theta = problem.solve(nu, problem.start(nu));
@@ -88,9 +92,9 @@ pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ra
             || problem.clone(),
             |problem, k| {
                 let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
-                let mut times = vec![0; problem.units.len()];
-                for _ in 0..times.len() {
-                    times[rng.below(problem.units.len())] += 1;
+                let mut times = vec![0; problem.kinds.len()];
+                for _ in 0..units.len() {
+                    times[units[rng.below(units.len())]] += 1;
                 }
                 let prior: Vec<(f64, f64)> =
                     (0..players).map(|_| (gamma_half(&mut rng), gamma_half(&mut rng))).collect();
@@ -148,8 +152,9 @@ struct Problem {
     /// Given ratings.
     fixed: Vec<Option<f64>>,
     edges: Vec<Edge>,
-    /// What is resampled: a pair, or a game that belongs to none, as (edge, score of `a`).
-    units: Vec<Vec<(usize, f64)>>,
+    /// The kinds of units, each once, as (edge, score of `a`) of each comparison. A unit is what is resampled: a pair, or a
+    /// game that belongs to none. There are many units, but they come out in few ways.
+    kinds: Vec<Vec<(usize, f64)>>,
     /// Which connected group a player belongs to; `None` if it met nobody and is not fixed.
     group: Vec<Option<usize>>,
     /// Whether a group has a fixed player.
@@ -157,14 +162,15 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> Self {
+    /// The problem, and the kind of each unit.
+    fn new(players: usize, games: &[PlayedGame], given: &[(usize, f64)]) -> (Self, Vec<usize>) {
         let mut fixed = vec![None; players];
         for &(p, rating) in given {
             fixed[p] = Some(rating);
         }
         let mut edges: Vec<Edge> = Vec::new();
-        let mut index = std::collections::HashMap::new();
-        let mut pairs = std::collections::HashMap::new();
+        let mut index = HashMap::new();
+        let mut pairs = HashMap::new();
         let mut units: Vec<Vec<(usize, f64)>> = Vec::new();
         let mut met = vec![0.0; players];
         for game in games {
@@ -197,10 +203,11 @@ impl Problem {
             e.share = (share(e.a, e.share.0), share(e.b, e.share.1));
         }
         let (group, held) = groups(&fixed, &edges);
-        Problem { fixed, edges, units, group, held }
+        let (kinds, units) = kinds(units);
+        (Problem { fixed, edges, kinds, group, held }, units)
     }
 
-    /// Fills the edges: unit `u` counts `times[u]` times; `prior` gives a player's extra wins and losses.
+    /// Fills the edges: units of kind `k` count `times[k]` times together; `prior` gives a player's extra wins and losses.
     fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
         for e in &mut self.edges {
             let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
@@ -208,8 +215,8 @@ impl Problem {
             e.losses = e.share.0 * la + e.share.1 * wb;
             e.draws = 0.0;
         }
-        for (unit, &n) in self.units.iter().zip(times) {
-            for &(edge, score) in unit {
+        for (kind, &n) in self.kinds.iter().zip(times) {
+            for &(edge, score) in kind {
                 let e = &mut self.edges[edge];
                 let count = match score {
                     s if s > 0.5 => &mut e.wins,
@@ -337,6 +344,22 @@ impl Problem {
             members.iter().for_each(|&p| theta[p] -= mean);
         }
     }
+}
+
+/// Each unit that is different from those before it, and the place of every unit among them.
+fn kinds(units: Vec<Vec<(usize, f64)>>) -> (Vec<Vec<(usize, f64)>>, Vec<usize>) {
+    let mut known: HashMap<Vec<(usize, u64)>, usize> = HashMap::new();
+    let mut kinds = Vec::new();
+    let place = |unit: Vec<(usize, f64)>| {
+        let next = known.len();
+        let place = *known.entry(unit.iter().map(|&(edge, score)| (edge, score.to_bits())).collect()).or_insert(next);
+        if place == next {
+            kinds.push(unit);
+        }
+        place
+    };
+    let places = units.into_iter().map(place).collect();
+    (kinds, places)
 }
 
 /// Connected groups of players, and whether each has a fixed player. All fixed players are one group, because their

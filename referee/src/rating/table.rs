@@ -1,5 +1,7 @@
 //! Win, draw and loss tables, with Wilson score intervals.
 
+use std::borrow::Borrow;
+
 use serde::Serialize;
 
 use super::PlayedGame;
@@ -74,9 +76,9 @@ pub type Crosstable = Vec<Vec<Tally>>;
 ///
 /// # Panics
 /// If a game names a player outside `0..players`.
-pub fn crosstable(players: usize, games: &[PlayedGame]) -> Crosstable {
+pub fn crosstable(players: usize, games: impl IntoIterator<Item = impl Borrow<PlayedGame>>) -> Crosstable {
     let mut out = vec![vec![Tally::default(); players]; players];
-    for duel in games.iter().flat_map(PlayedGame::duels) {
+    for duel in games.into_iter().flat_map(|game| game.borrow().duels()) {
         out[duel.a][duel.b].add(duel.score);
         out[duel.b][duel.a].add(1.0 - duel.score);
     }

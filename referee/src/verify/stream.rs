@@ -4,13 +4,14 @@
 //! of text are in memory, however many records there are. Of a record only its [`GameResult`] is kept.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
+use ludex_env::history::{Keep, Line, read_line};
 use ludex_protocol::record::Parts;
 use ludex_protocol::spec::Params;
 use rayon::prelude::*;
 
 use super::{Fault, FaultKind, Verifier};
-use crate::line::{self, Line};
 use crate::read::{RawLine, Refused, Source};
 use crate::result::GameResult;
 
@@ -58,7 +59,7 @@ impl Verifier {
 
     fn judge(&self, line: RawLine, wanted: &impl Fn(&str, &Params) -> bool) -> Judged {
         let RawLine { source, episode, text } = line;
-        let fast = line::read(&text);
+        let fast = read_line(&text, Keep::WithoutNotes);
         if let Some(Line { record, .. }) = &fast
             && !wanted(&record.header.game, &record.header.params)
         {
@@ -104,17 +105,31 @@ pub(super) fn episode_of(parts: &Parts) -> Option<String> {
     parts.header.get("episode").and_then(|e| e.as_str()).map(str::to_owned)
 }
 
-/// Where each accepted record was found first, by digest.
+/// Where each accepted record was found first, by digest. There may be very many, so digests are bytes here and the name of
+/// a file is kept once.
 #[derive(Default)]
-pub(super) struct Seen(HashMap<String, Source>);
+pub(super) struct Seen {
+    files: Vec<String>,
+    /// The number of the file, and the line.
+    found: HashMap<[u8; 32], (u32, usize)>,
+}
 
 impl Seen {
-    /// Refuses a record that was there before, with the reason.
+    /// Refuses a record that was there before, with the reason. The digest is one that was computed here.
     pub fn take(&mut self, digest: &str, source: &Source) -> Result<(), String> {
-        match self.0.get(digest) {
-            Some(first) => Err(format!("the same episode as {first}")),
-            None => {
-                self.0.insert(digest.to_owned(), source.clone());
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(digest, &mut bytes).map_err(|e| format!("digest {digest:?}: {e}"))?;
+        if self.files.last() != Some(&source.file) {
+            self.files.push(source.file.clone());
+        }
+        match self.found.entry(bytes) {
+            Entry::Occupied(first) => {
+                let (file, line) = *first.get();
+                let first = Source { file: self.files[file as usize].clone(), line };
+                Err(format!("the same episode as {first}"))
+            }
+            Entry::Vacant(free) => {
+                free.insert((self.files.len() as u32 - 1, source.line));
                 Ok(())
             }
         }

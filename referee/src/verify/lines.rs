@@ -1,21 +1,30 @@
+//! Records read fast from their lines have the verdict of the slow way.
+
 use ludex_env::Stream;
-use ludex_protocol::record::{Parts, Reason};
+use ludex_env::history::{Keep, Line, read_line};
+use ludex_protocol::record::{Parts, Reason, RecordEvent};
 use serde_json::{Value, json};
 
-use super::*;
+use super::{Fault, FaultKind, Verified, Verifier};
 use crate::read::Source;
 use crate::testing::{break_off, play, seal};
-use crate::verify::{Fault, Verified, Verifier};
 
 /// Both verdicts over a line: that of the fast way, if it takes the line, and that of the parts.
 fn both(verifier: &Verifier, line: &str) -> (bool, Result<Verified, Fault>, Result<Verified, Fault>) {
-    let parts = Parts::parse(line).map_err(|e| Fault {
-        kind: crate::verify::FaultKind::Damaged,
-        event: None,
-        message: e.to_string(),
-    });
+    let parts = Parts::parse(line).map_err(|e| Fault { kind: FaultKind::Damaged, event: None, message: e.to_string() });
     let by_parts = parts.and_then(|parts| verifier.verify(&parts, Source::default()));
-    (read(line).is_some(), verifier.verify_line(line, Source::default()), by_parts)
+    let (all, bare) = (read_line(line, Keep::All), read_line(line, Keep::WithoutNotes));
+    let without_notes = |read: &Option<Line>| {
+        let Line { mut record, digest } = read.clone()?;
+        for event in &mut record.events {
+            if let RecordEvent::Move(m) = event {
+                m.notes = None;
+            }
+        }
+        Some((record, digest))
+    };
+    assert_eq!(without_notes(&all), without_notes(&bare), "{line}");
+    (all.is_some(), verifier.verify_line(line, Source::default()), by_parts)
 }
 
 #[track_caller]
@@ -110,6 +119,12 @@ fn other_spellings_have_the_same_verdict() {
         (sealed(&|v| v["later"] = json!({"ü": 1.5, "a": ["\u{1}\"", 1e21]})), false, true),
         (sealed(&|v| v["later"] = json!({"z": 1.5, "a": ["\u{1}\"", 1e21]})), true, true),
         (sealed(&|v| v["events"][2]["notes"] = json!({"say": "hé \"du\"", "mood": [0.1, u64::MAX]})), true, true),
+        (sealed(&|v| v["events"][2]["notes"] = json!({"depth": 1, "value": 0.0027, "nodes": 7})), true, true),
+        (sealed(&|v| v["events"][2]["notes"] = json!({"value": [1e-9, {"b": 0.50, "a": null}]})), true, true),
+        (sealed(&|v| v["events"][2]["notes"] = json!({"depth": 1, "say": 5})), false, false),
+        (sealed(&|v| v["events"][2]["notes"] = json!({"tokens": {"in": 5}})), false, false),
+        (sealed(&|v| v["events"][2]["notes"] = json!(["say"])), false, false),
+        (sealed(&|v| v["events"][2]["notes"] = json!(null)), true, true),
         (sealed(&|v| v["events"][2]["later"] = json!(true)), true, true),
         (sealed(&|v| v["returns"] = json!([0.5, -0.5])), true, false),
     ];

@@ -2,20 +2,19 @@
 //!
 //! RFC 8785 fixes the order of keys, the spelling of numbers and strings, and drops white space. A record that this
 //! program wrote differs from its canonical form in the order of keys alone, so the scanner copies tokens and sorts.
-//! It gives up (`None`) on anything where copying could be wrong: then
-//! [`digest::canonical`](crate::digest::canonical) decides. What it accepts has the same canonical form there; a test
-//! compares the two.
+//! It gives up (`None`) on anything where copying could be wrong: then [`canonical`](super::canonical) decides. What it
+//! accepts has the same canonical form there; a test compares the two.
 
 use std::ops::Range;
 
 /// Deeper values are left to serde_json, which refuses them at 128 levels.
 const DEPTH: u32 = 100;
 
-/// Longest run of digits that is a whole number below 2^53 for certain.
+/// As many digits are kept by every double.
 const DIGITS: usize = 15;
 
 /// Reads JSON values from a text, one after the other.
-pub(crate) struct Scanner<'a> {
+pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
     /// The members of the objects that are being read, innermost last.
@@ -25,7 +24,7 @@ pub(crate) struct Scanner<'a> {
 }
 
 /// A member of an object.
-pub(crate) struct Member<'a> {
+pub(super) struct Member<'a> {
     /// Its key.
     pub key: &'a str,
     /// Where its canonical form `"key":value` is in the output.
@@ -33,12 +32,12 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Scanner { text, at: 0, members: Vec::new(), spare: Vec::new() }
     }
 
     /// The part of the text between two places.
-    pub(crate) fn between(&self, range: Range<usize>) -> &'a str {
+    pub(super) fn between(&self, range: Range<usize>) -> &'a str {
         &self.text[range]
     }
 
@@ -62,13 +61,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether nothing but white space is left.
-    pub(crate) fn is_at_end(&mut self) -> bool {
+    pub(super) fn is_at_end(&mut self) -> bool {
         self.space();
         self.at == self.text.len()
     }
 
     /// Reads an object. `member` gets the key and a scanner that stands before the value, which it must read.
-    pub(crate) fn object(&mut self, mut member: impl FnMut(&mut Self, Token<'a>) -> Option<()>) -> Option<()> {
+    pub(super) fn object(&mut self, mut member: impl FnMut(&mut Self, Token<'a>) -> Option<()>) -> Option<()> {
         if !self.take(b'{') {
             return None;
         }
@@ -93,7 +92,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a list. `element` gets a scanner that stands before the element, which it must read.
-    pub(crate) fn list(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub(super) fn list(&mut self, mut element: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if !self.take(b'[') {
             return None;
         }
@@ -112,7 +111,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads a value and appends its canonical form; the part of the text that it takes.
-    pub(crate) fn value(&mut self, out: &mut Vec<u8>) -> Option<Range<usize>> {
+    pub(super) fn value(&mut self, out: &mut Vec<u8>) -> Option<Range<usize>> {
         self.space();
         let from = self.at;
         self.nested(out, DEPTH)?;
@@ -161,6 +160,35 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
+    /// Takes `text` if it comes next, letter by letter.
+    pub(super) fn literal(&mut self, text: &str) -> bool {
+        let here = self.text.as_bytes()[self.at..].starts_with(text.as_bytes());
+        self.at += if here { text.len() } else { 0 };
+        here
+    }
+
+    /// Takes a whole number that is not negative, in its canonical form. What follows it is for the caller to look at.
+    pub(super) fn whole<T: TryFrom<u64>>(&mut self) -> Option<T> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits = &rest[..length];
+        if !is_whole(digits) || length > DIGITS {
+            return None;
+        }
+        self.at += length;
+        T::try_from(digits.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0'))).ok()
+    }
+
+    /// Tries to read: the scanner stands where it stood before if nothing was read.
+    pub(super) fn attempt<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let from = self.at;
+        let done = read(self);
+        if done.is_none() {
+            self.at = from;
+        }
+        done
+    }
+
     /// A string with its quotes.
     fn string(&mut self) -> Option<Token<'a>> {
         if self.peek() != Some(b'"') {
@@ -170,17 +198,17 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let mut plain = true;
         loop {
-            let byte = self.peek()?;
-            self.at += 1;
-            match byte {
+            let rest = &self.text.as_bytes()[self.at..];
+            let special = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
+            self.at += special + 1;
+            match rest[special] {
                 b'"' => return Some(Token { text: &self.text[from..self.at], plain }),
                 b'\\' => {
                     plain = false;
                     self.peek().filter(u8::is_ascii)?;
                     self.at += 1;
                 }
-                0..0x20 => return None,
-                _ => {}
+                _ => return None,
             }
         }
     }
@@ -191,42 +219,67 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
         let text = &self.text[from..self.at];
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        let whole = digits.bytes().all(|b| b.is_ascii_digit());
-        let plain = whole && digits.len() <= DIGITS && (!digits.starts_with('0') || text == "0") && !digits.is_empty();
-        Some(Token { text, plain })
+        Some(Token { text, plain: is_plain(text) })
     }
 }
 
 /// A string or a number as it stands in the text.
 #[derive(Clone, Copy)]
-pub(crate) struct Token<'a> {
-    pub(crate) text: &'a str,
+pub(super) struct Token<'a> {
+    pub(super) text: &'a str,
     /// Whether the text is canonical for certain.
     plain: bool,
 }
 
 impl<'a> Token<'a> {
     /// A plain string without its quotes.
-    pub(crate) fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         &self.text[1..self.text.len() - 1]
     }
 
     /// Appends the canonical form.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Option<()> {
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Option<()> {
         if self.plain {
             out.extend_from_slice(self.text.as_bytes());
             return Some(());
         }
         // A fraction, an exponent, an escape: what it means decides, and that is the same wherever it stands.
         let value: serde_json::Value = serde_json::from_str(self.text).ok()?;
-        out.extend(crate::digest::canonical(&value).ok()?);
+        out.extend(super::canonical(&value).ok()?);
         Some(())
     }
 }
 
+/// Whether these are the digits of a whole number, without a zero before them.
+fn is_whole(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_digit) && matches!(digits, [b'0'] | [b'1'..=b'9', ..])
+}
+
+/// Whether a number is canonical for certain. Of at most 15 digits, different decimals are different doubles; so no other
+/// decimal of as many digits or fewer means the same, and the shortest one is the text itself, if no zero ends it.
+/// From one millionth on the canonical form has no exponent.
+fn is_plain(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let Some((whole, part)) = digits.split_once('.') else {
+        return is_whole(digits.as_bytes()) && digits.len() <= DIGITS && text != "-0";
+    };
+    is_whole(whole.as_bytes())
+        && part.bytes().all(|b| b.is_ascii_digit())
+        && matches!(part.as_bytes(), [.., b'1'..=b'9'])
+        && whole.len() + part.len() <= DIGITS
+        && (whole != "0" || part.len() <= 6)
+}
+
+/// The canonical form of a whole text; `None` if the scanner gives up.
+pub(super) fn canonical_text(text: &str) -> Option<Vec<u8>> {
+    let mut scanner = Scanner::new(text);
+    let mut out = Vec::with_capacity(text.len());
+    scanner.value(&mut out)?;
+    scanner.is_at_end().then_some(out)
+}
+
 /// Sorts members by key. `None` if a key is there twice: which one counts is for serde_json to say.
-pub(crate) fn sort(members: &mut [Member]) -> Option<()> {
+pub(super) fn sort(members: &mut [Member]) -> Option<()> {
     if !members.is_sorted_by(|a, b| a.key < b.key) {
         members.sort_unstable_by_key(|m| m.key);
     }
@@ -234,7 +287,7 @@ pub(crate) fn sort(members: &mut [Member]) -> Option<()> {
 }
 
 /// Writes an object of members that are canonical and in order.
-pub(crate) fn write_object<'a>(out: &mut Vec<u8>, members: impl Iterator<Item = &'a [u8]>) {
+pub(super) fn write_object<'a>(out: &mut Vec<u8>, members: impl Iterator<Item = &'a [u8]>) {
     out.push(b'{');
     for (k, member) in members.enumerate() {
         if k > 0 {

@@ -1,27 +1,29 @@
-use ludex_env::Stream;
 use serde_json::Value;
 
 use super::*;
-
-/// The canonical form by the scanner, if it takes the whole text.
-fn scanned(text: &str) -> Option<Vec<u8>> {
-    let mut scanner = Scanner::new(text);
-    let mut out = Vec::new();
-    scanner.value(&mut out)?;
-    scanner.is_at_end().then_some(out)
-}
+use crate::draw::Stream;
 
 fn by_value(text: &str) -> Option<Vec<u8>> {
-    crate::digest::canonical(&serde_json::from_str::<Value>(text).ok()?).ok()
+    crate::history::canonical(&serde_json::from_str::<Value>(text).ok()?).ok()
 }
 
-const TAKEN: [&str; 19] = [
+const TAKEN: [&str; 29] = [
     "0",
     "-17",
     "999999999999999",
     "18446744073709551615",
     "-0",
     "0.5",
+    "-0.5",
+    "-0.0",
+    "0.0027",
+    "-0.000001",
+    "0.0000001",
+    "0.1234567",
+    "12345678.9012345",
+    "12345678.90123456",
+    "0.30000000000000004",
+    "10.50",
     "1.0",
     "-1e0",
     "1E+2",
@@ -40,8 +42,8 @@ const TAKEN: [&str; 19] = [
 #[test]
 fn the_form_is_that_of_the_values() {
     for text in TAKEN {
-        assert_eq!(scanned(text), by_value(text), "{text}");
-        assert!(scanned(text).is_some(), "{text}");
+        assert_eq!(canonical_text(text), by_value(text), "{text}");
+        assert!(canonical_text(text).is_some(), "{text}");
     }
 }
 
@@ -72,12 +74,25 @@ fn what_is_not_certain_is_left_to_serde_json() {
         r#"{"a":1,"\u0061":2}"#,
         r#"{"é":1}"#,
     ] {
-        assert_eq!(scanned(text), None, "{text}");
+        assert_eq!(canonical_text(text), None, "{text}");
     }
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-    assert_eq!(scanned(&deep(100)), by_value(&deep(100)));
-    assert_eq!(scanned(&deep(101)), None);
-    assert_eq!(scanned(&deep(100_000)), None);
+    assert_eq!(canonical_text(&deep(100)), by_value(&deep(100)));
+    assert_eq!(canonical_text(&deep(101)), None);
+    assert_eq!(canonical_text(&deep(100_000)), None);
+}
+
+#[test]
+fn fractions_keep_their_spelling_or_get_the_canonical_one() {
+    let mut rng = Stream::named("fractions");
+    for _ in 0..100_000 {
+        let mut digits: String = (0..1 + rng.below(18)).map(|_| char::from(b'0' + rng.below(10) as u8)).collect();
+        digits.insert(rng.below(digits.len()).min(1 + rng.below(9)), '.');
+        let text = format!("{}{}", ["", "-", "0"][rng.below(3)], digits);
+        if let Some(form) = canonical_text(&text) {
+            assert_eq!(Some(form), by_value(&text), "{text}");
+        }
+    }
 }
 
 #[test]
@@ -96,7 +111,7 @@ fn damaged_text_is_never_taken_for_something_else() {
             }
         }
         let Ok(text) = String::from_utf8(text) else { continue };
-        if let Some(form) = scanned(&text) {
+        if let Some(form) = canonical_text(&text) {
             assert_eq!(Some(form), by_value(&text), "{text}");
         }
     }

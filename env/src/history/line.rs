@@ -1,6 +1,6 @@
 //! A record read from its line: typed, with its digest, and without a tree of JSON values.
 //!
-//! This is the fast way for usual records. [`read`] gives `None` for everything else: a damaged line, a key that is
+//! This is the fast way for usual records. [`read_line`] gives `None` for everything else: a damaged line, a key that is
 //! there twice, a key that is not plain ASCII, a field of a wrong type. Then [`Parts`](ludex_protocol::record::Parts)
 //! decides, and its verdict is the same for every line that this way accepts.
 
@@ -9,12 +9,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::canonical::{Member, Scanner, Token, sort, write_object};
-use crate::digest::{Chain, OUTSIDE};
+use super::canonical::{Member, Scanner, Token, sort, write_object};
+use super::digest::{Chain, OUTSIDE, write_event, write_move};
 
 /// A record and the digest that its text has.
-pub(crate) struct Line {
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The record.
     pub record: Record,
+    /// The digest of the text, lower-case hex. The record's own `digest` is not looked at.
     pub digest: String,
 }
 
@@ -95,21 +98,85 @@ fn event(text: &str) -> Option<RecordEvent> {
     }
 }
 
-/// Reads a line. `None` says nothing about the record, only that the slow way must be taken.
-pub(crate) fn read(line: &str) -> Option<Line> {
+/// What is kept of the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Everything.
+    All,
+    /// Usual moves lose their notes, which takes much less time. Notes are checked and the digest covers them all the same.
+    WithoutNotes,
+}
+
+/// A move or an outcome with at most notes beside it, spelt as this program spells it: nearly every event. Such a text is
+/// read faster by its letters. Appends its canonical form; `spare` is room for that of the notes.
+fn plain(scanner: &mut Scanner, keep: Keep, forms: &mut Vec<u8>, spare: &mut Vec<u8>) -> Option<RecordEvent> {
+    if scanner.literal("{\"kind\":\"chance\",\"action\":") {
+        let event = RecordEvent::Chance(ChanceRecord { action: Some(scanner.whole()?) });
+        write_event(&event, forms).ok()?;
+        return scanner.literal("}").then_some(event);
+    }
+    let mut number = |name| if scanner.literal(name) { scanner.whole::<u32>() } else { None };
+    let seat = number("{\"kind\":\"move\",\"seat\":")?;
+    let turn = number(",\"turn\":")?;
+    let action = Some(number(",\"action\":")?);
+    let ms = if scanner.literal(",\"ms\":") { scanner.whole()? } else { return None };
+    let at = if scanner.literal(",\"notes\":") {
+        spare.clear();
+        Some(scanner.value(spare)?)
+    } else {
+        None
+    };
+    let forced = scanner.literal(",\"forced\":true");
+    let more = scanner.literal(",\"more\":true");
+    if !scanner.literal("}") {
+        return None;
+    }
+    let mut event = MoveRecord { seat, turn, action, ms, forced, more, ..MoveRecord::default() };
+    write_move(&event, at.is_some().then_some(spare), forms);
+    if let Some(at) = at {
+        event.notes = notes(scanner.between(at), keep)?;
+    }
+    Some(RecordEvent::Move(event))
+}
+
+/// Notes that are an object, as far as they are kept. Beside the names that mean something they may hold anything.
+fn notes(text: &str, keep: Keep) -> Option<Option<Notes>> {
+    const NAMES: [&str; 4] = ["\"analysis\"", "\"emotion\"", "\"say\"", "\"tokens\""];
+    if !text.starts_with('{') {
+        return None;
+    }
+    let notes = match keep {
+        _ if NAMES.iter().any(|name| text.contains(name)) => serde_json::from_str(text).ok()?,
+        Keep::All => Notes { more: serde_json::from_str(text).ok()?, ..Notes::default() },
+        Keep::WithoutNotes => return Some(None),
+    };
+    Some((keep == Keep::All).then_some(notes))
+}
+
+/// Reads a record from its line, as much of it as `keep` says. `None` says nothing about the record, only that the slow way must be taken:
+/// [`Parts`](ludex_protocol::record::Parts).
+pub fn read_line(line: &str, keep: Keep) -> Option<Line> {
     let mut scanner = Scanner::new(line);
     let (mut header, mut footer) = (Part::default(), Part::default());
     let mut events: Option<Vec<RecordEvent>> = None;
     // The canonical forms of the events, and where each ends.
-    let (mut forms, mut ends) = (Vec::new(), Vec::new());
+    let (mut forms, mut ends) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len() / 55));
+    let mut spare = Vec::new();
     scanner.object(|scanner, key| match key.name() {
         "events" if events.is_some() => None,
         "events" => {
-            let list = events.insert(Vec::new());
+            // An event takes at least this many letters, nearly always.
+            let list = events.insert(Vec::with_capacity(line.len() / 55));
             scanner.list(|scanner| {
-                let at = scanner.value(&mut forms)?;
+                let from = forms.len();
+                if let Some(plain) = scanner.attempt(|scanner| plain(scanner, keep, &mut forms, &mut spare)) {
+                    list.push(plain);
+                } else {
+                    forms.truncate(from);
+                    let at = scanner.value(&mut forms)?;
+                    list.push(event(scanner.between(at))?);
+                }
                 ends.push(forms.len());
-                list.push(event(scanner.between(at))?);
                 Some(())
             })
         }
@@ -131,6 +198,3 @@ pub(crate) fn read(line: &str) -> Option<Line> {
     let unclear = record.footer.at_fault.is_none() && footer.members.iter().any(|m| m.key == "at_fault");
     (record.header.ludex == VERSION && !unclear).then(|| Line { record, digest: chain.hex() })
 }
-
-#[cfg(test)]
-mod tests;
