@@ -43,6 +43,7 @@ pub mod games;
 pub mod history;
 pub mod ladder;
 mod loaded;
+mod outcomes;
 pub mod params;
 pub mod playthrough;
 pub mod policy;

@@ -25,7 +25,6 @@ use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
 use crate::store::Write;
 use handle::{Born, Handle, Task};
-use open::Table;
 
 /// Longer work leaves the session's thread.
 const INLINE: Duration = Duration::from_millis(2);
@@ -243,10 +242,9 @@ impl Gym {
             internal()
         })?;
         let (env, means, client) = (self.last, &self.means, &self.client);
-        let table = Table(means.opponents.clone());
         let opened = caught("open", || {
             let game = means.catalogue.load(&open.game, &open.params)?;
-            open::open(env, game, open, &table, &means.limits, client, seed)
+            open::open(env, game, open, &means.opponents, &means.limits, client, seed)
         });
         let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
         let frame = frame(encoding, id, handle.opened());
@@ -341,6 +339,11 @@ fn unwritten(encoding: Encoding, id: Id, e: &ludex_protocol::EncodeError) -> Vec
 /// The error for what went wrong in the server.
 pub fn internal() -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
+}
+
+/// The refusal of a request with a wrong field.
+fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
+    Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
 fn failed(id: Id, env: u32, encoding: Encoding) -> Written {

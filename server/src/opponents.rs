@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ludex_agents::{Agent, AgentClass, AgentSpec, Roster};
+use ludex_agents::{Agent, AgentClass, AgentSpec, InProcess, Roster};
 use ludex_env::GameRef;
+use ludex_env::batch::Player;
 use ludex_protocol::error::shortened;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde_json::Value;
@@ -124,6 +125,24 @@ impl Opponents {
         let agent = self.agents.build_spec(&spec, game).map_err(|e| self.refused(written, e))?;
         let name = if offered.is_some() { text.trim().to_owned() } else { spec.to_string() };
         Ok(Opponent { name, spec, agent, pace: Arc::default() })
+    }
+
+    /// The players of the seats of environments; `"agent"` is the client.
+    pub(crate) fn players(&self, seats: &[String], game: &GameRef) -> Result<Vec<Player>, Box<Refusal>> {
+        let spec = game.spec();
+        if seats.len() != spec.players as usize {
+            let message = format!("{} seats were given, {} has {}", seats.len(), spec.game, spec.players);
+            let error = Refusal::new(ErrorCode::BadShape, message).path("seats");
+            return Err(Box::new(error.got(seats.len()).allowed(spec.players)));
+        }
+        let player = |(at, seat): (usize, &String)| -> Result<Player, Box<Refusal>> {
+            if seat == "agent" {
+                return Ok(None);
+            }
+            let opponent = self.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").at(at)))?;
+            Ok(Some(Arc::new(InProcess(opponent.agent))))
+        };
+        seats.iter().enumerate().map(player).collect()
     }
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {

@@ -3,7 +3,6 @@
 mod connection;
 mod gate;
 mod hello;
-pub(crate) mod replies;
 mod wire;
 
 pub(crate) use connection::serve;

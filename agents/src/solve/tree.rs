@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer, draw};
+use crate::digest::digest;
+use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer};
 
 /// Why a game has no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,12 +125,6 @@ struct Pending {
     state: Box<dyn DynState>,
     /// What the first of the seats that move together have chosen here.
     joint: Vec<Action>,
-}
-
-/// 128 bits of SHA-256 of a view's JSON: equal for equal views, and never seen equal for others.
-pub fn digest(view: &dyn DynView) -> u128 {
-    let [low, ..] = *draw::key(&view.value().to_string()).as_chunks::<16>().0 else { return 0 };
-    u128::from_le_bytes(low)
 }
 
 impl Tree {

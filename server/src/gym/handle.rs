@@ -1,13 +1,15 @@
 //! One handle: a batch of environments of one game, and what may be asked of it.
 
+use std::sync::Arc;
+
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, Seeds};
 use ludex_protocol::message::{Done, Opened, Snapshots};
 use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, message};
 
-use super::open::Table;
 use super::records::Recorder;
-use super::view;
+use super::{field, view};
+use crate::opponents::Opponents;
 use crate::store::Write;
 
 /// Nesting that a snapshot may have; its deepest list is a joint move.
@@ -50,7 +52,7 @@ pub(super) struct Handle {
     batch: Box<dyn DynBatch>,
     /// The agent specs of the seats as the client wrote them; empty when every seat is the client's.
     seats: Vec<String>,
-    table: Table,
+    opponents: Arc<Opponents>,
     recorder: Option<Recorder>,
     // Kept from call to call, so that a long run allocates little.
     spare: Option<Box<Batch>>,
@@ -71,10 +73,10 @@ impl Handle {
         game: GameRef,
         batch: Box<dyn DynBatch>,
         seats: Vec<String>,
-        table: Table,
+        opponents: Arc<Opponents>,
         recorder: Option<Recorder>,
     ) -> Self {
-        Handle { env, game, batch, seats, table, recorder, spare: None, ids: Vec::new() }
+        Handle { env, game, batch, seats, opponents, recorder, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -127,7 +129,7 @@ impl Handle {
     pub(super) fn records(&mut self) -> Vec<Write> {
         let Some(recorder) = &mut self.recorder else { return Vec::new() };
         let ended = self.batch.take_episodes();
-        if ended.is_empty() { Vec::new() } else { recorder.keep(&ended, &*self.batch, &self.seats, &self.table.0) }
+        if ended.is_empty() { Vec::new() } else { recorder.keep(&ended, &*self.batch, &self.seats, &self.opponents) }
     }
 
     /// Takes the memory of an answer back once it was written.
@@ -167,7 +169,7 @@ impl Handle {
         };
         let before = match r.seats {
             Some(seats) => {
-                let players = self.table.players(&seats, &self.game)?;
+                let players = self.opponents.players(&seats, &self.game)?;
                 let before = (self.seats.clone(), self.batch.config().seats.clone());
                 self.batch.set_seats(players).map_err(Box::new)?;
                 self.seats = seats;
@@ -214,8 +216,8 @@ impl Handle {
             return Err(field("envs", "a clone needs at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
-        let (game, seats, table) = (self.game.clone(), self.seats.clone(), self.table.clone());
-        Ok(Handle::new(env, game, batch, seats, table, self.recorder.clone()))
+        let (game, seats, opponents) = (self.game.clone(), self.seats.clone(), self.opponents.clone());
+        Ok(Handle::new(env, game, batch, seats, opponents, self.recorder.clone()))
     }
 
     fn snapshot(&self, s: message::Snapshot) -> Answer {
@@ -243,8 +245,4 @@ fn unpack(item: &Bytes) -> Result<Snapshot, String> {
     let mut reader = rmp_serde::Deserializer::from_read_ref(&item[..]);
     reader.set_max_depth(SNAPSHOT_DEPTH);
     serde::Deserialize::deserialize(&mut reader).map_err(|e| ludex_protocol::error::shortened(&e.to_string()))
-}
-
-pub(super) fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
-    Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }

@@ -2,47 +2,23 @@
 
 use std::sync::Arc;
 
-use ludex_agents::InProcess;
 use ludex_env::GameRef;
-use ludex_env::batch::{BatchConfig, Layout, Player};
+use ludex_env::batch::{BatchConfig, Layout};
 use ludex_protocol::message::Open;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Limits, Refusal};
 
-use super::handle::{Handle, field};
+use super::field;
+use super::handle::Handle;
 use super::records::Recorder;
 use crate::opponents::Opponents;
-
-/// Who can be seated.
-#[derive(Clone)]
-pub(super) struct Table(pub Arc<Opponents>);
-
-impl Table {
-    /// The players of a list of seats; `"agent"` is the client.
-    pub(super) fn players(&self, seats: &[String], game: &GameRef) -> Result<Vec<Player>, Box<Refusal>> {
-        let spec = game.spec();
-        if seats.len() != spec.players as usize {
-            let message = format!("{} seats were given, {} has {}", seats.len(), spec.game, spec.players);
-            let error = Refusal::new(ErrorCode::BadShape, message).path("seats");
-            return Err(Box::new(error.got(seats.len()).allowed(spec.players)));
-        }
-        let player = |(at, seat): (usize, &String)| -> Result<Player, Box<Refusal>> {
-            if seat == "agent" {
-                return Ok(None);
-            }
-            let opponent = self.0.seat(seat, game, false).map_err(|e| Box::new(e.path("seats").at(at)))?;
-            Ok(Some(Arc::new(InProcess(opponent.agent))))
-        };
-        seats.iter().enumerate().map(player).collect()
-    }
-}
 
 /// Opens handle `env` for `client`, of the game that `o` names. `seed` is used for episodes that the client does not seed.
 pub(super) fn open(
     env: u32,
     game: GameRef,
     o: Open,
-    table: &Table,
+    opponents: &Arc<Opponents>,
     limits: &Limits,
     client: &RecordSeat,
     seed: u64,
@@ -51,7 +27,7 @@ pub(super) fn open(
         return Err(limit("count", u64::from(o.count), u64::from(limits.batch), "environments in one handle"));
     }
     let (players, seats) = match o.seats {
-        Some(seats) => (table.players(&seats, &game)?, seats),
+        Some(seats) => (opponents.players(&seats, &game)?, seats),
         None => (Vec::new(), Vec::new()),
     };
     let config = BatchConfig {
@@ -80,7 +56,7 @@ pub(super) fn open(
             "bytes in one batch (ask for fewer environments or views)",
         ));
     }
-    Ok(Handle::new(env, game, batch, seats, table.clone(), recorder))
+    Ok(Handle::new(env, game, batch, seats, opponents.clone(), recorder))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {
