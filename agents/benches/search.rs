@@ -5,7 +5,6 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, DynState, GameRef, Outcomes, Stream, Turn, games, load};
 
 /// Measured besides the defaults of every game.
@@ -28,7 +27,7 @@ fn mcts(c: &mut Criterion) {
         let game = load(string).expect("a measured game loads");
         let state = first_decision(&game);
         let seat = state.turn().seats().iter().next().expect("a seat acts first");
-        let legal = legal_list(&*state, seat);
+        let legal = state.legal_list(seat);
         for sims in [100, 1_000, 10_000] {
             let agent = build(&format!("mcts sims={sims} solve=false"), &game).expect("mcts plays every game");
             group.throughput(Throughput::Elements(sims));

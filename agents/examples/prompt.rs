@@ -3,7 +3,6 @@
 
 use ludex_agents::AgentSpec;
 use ludex_agents::llm::render;
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, Outcomes, Turn};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         state.play_chance(draw.pick(&outcomes).ok_or("chance has no outcomes")?)?;
     }
     let seat = state.turn().seats().iter().next().ok_or("nobody is to move")?;
-    let legal = legal_list(&*state, seat);
+    let legal = state.legal_list(seat);
     let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
     for message in render(&spec, &game, &ask)? {
         println!("--- {:?}\n{}\n", message.role, message.content);

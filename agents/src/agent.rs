@@ -6,7 +6,6 @@ use std::time::Instant;
 use serde_json::Value;
 
 use ludex_env::draw::{Key, key};
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, DynState, Policy, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::record::Notes;
@@ -111,7 +110,7 @@ pub trait Agent: Send + Sync {
 /// # Errors
 /// As [`Agent::act`].
 pub fn ask(agent: &dyn Agent, state: &dyn DynState, seat: Seat, seed: u64) -> Result<Answer, AgentError> {
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     agent.act(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&seed_key(seed))), None)
 }
 

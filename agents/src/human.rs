@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ludex_env::erased::DynView;
-use ludex_env::{Ask, GameRef, Given};
+use ludex_env::{Ask, GameRef};
 use ludex_protocol::{Move, Refusal};
 
 use crate::agent::{Agent, Answer};
@@ -94,9 +94,9 @@ fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
         return Ok(Move::Id(a.into()));
     }
     let given = match serde_json::from_str(text) {
-        Ok(serde_json::Value::Number(n)) if n.is_i64() => Given::Id(n.as_i64().unwrap_or(-1)),
-        Ok(document @ serde_json::Value::Object(_)) => Given::Document(document),
-        _ => Given::Text(text.to_owned()),
+        Ok(serde_json::Value::Number(n)) if n.is_i64() => Move::Id(n.as_i64().unwrap_or(-1)),
+        Ok(document @ serde_json::Value::Object(_)) => Move::Document(document),
+        _ => Move::Text(text.to_owned()),
     };
     understand(ask, view, &given)
 }

@@ -35,6 +35,7 @@
 mod agent;
 mod args;
 pub mod bots;
+mod digest;
 mod engines;
 mod error;
 mod fit;

@@ -1,13 +1,13 @@
 //! Moves as people and models write them, in the game's own reading.
 
 use ludex_env::erased::DynView;
-use ludex_env::{Ask, Given, Heard};
+use ludex_env::{Ask, Heard};
 use ludex_protocol::Move;
 
 /// The move that `given` means, or the game's reason why it is not a move.
 ///
 /// The reading happens in a world that the seat cannot tell from the true one, so the reason gives nothing away.
-pub(crate) fn understand(ask: &Ask<'_>, view: &dyn DynView, given: &Given) -> Result<Move, String> {
+pub(crate) fn understand(ask: &Ask<'_>, view: &dyn DynView, given: &Move) -> Result<Move, String> {
     match view.world(&mut ask.stream()).read(ask.seat, given) {
         Ok(Heard::Action(a)) => Ok(Move::Id(a.into())),
         Ok(Heard::Said(said)) => Ok(Move::Document(said)),

@@ -74,16 +74,14 @@ impl Agent for Solver {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-
-    use ludex_env::erased::legal_list;
     use ludex_env::{Action, AgentKey, DynState, Seat, Turn};
+    use std::collections::HashMap;
 
     use super::*;
 
     /// The best moves of a position.
     fn best(solution: &dyn Solution, state: &dyn DynState, seat: Seat) -> Vec<Action> {
-        let legal = legal_list(state, seat);
+        let legal = state.legal_list(seat);
         solution.best(&Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[0; 32]))).unwrap()
     }
 
@@ -96,7 +94,7 @@ mod tests {
         if let Some(&found) = known.get(&hash) {
             return found;
         }
-        let moves = if mover == seat { best(solution, state, seat) } else { legal_list(state, mover) };
+        let moves = if mover == seat { best(solution, state, seat) } else { state.legal_list(mover) };
         let after = moves.into_iter().map(|a| {
             let mut next = state.boxed();
             next.play(mover, a).unwrap();
@@ -142,9 +140,9 @@ mod tests {
         let replies = |a| {
             let mut next = state.boxed();
             next.play(0, a).unwrap();
-            (best(&*solution, &*next, 1).len(), legal_list(&*next, 1).len())
+            (best(&*solution, &*next, 1).len(), next.legal_list(1).len())
         };
-        let hardest = legal_list(&*state, 0).into_iter().map(replies).max_by_key(|&(wins, moves)| moves * 100 / wins);
+        let hardest = state.legal_list(0).into_iter().map(replies).max_by_key(|&(wins, moves)| moves * 100 / wins);
         for a in best(&*solution, &*state, 0) {
             assert_eq!(Some(replies(a)), hardest);
         }
@@ -154,7 +152,7 @@ mod tests {
     fn a_random_blunder_is_any_legal_move() {
         let game = ludex_env::load("nim(is_misere=false,pile_sizes=1;2)").unwrap();
         let state = game.start();
-        let legal = legal_list(&*state, 0);
+        let legal = state.legal_list(0);
         let moves = |spec: &str| {
             let agent = crate::build(spec, &game).unwrap();
             let played = |turn| agent.act(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&[1; 32])), None);

@@ -92,6 +92,9 @@ pub enum Seeds {
     Each(Vec<u64>),
 }
 
+/// Snapshots to restore, each made when it is asked for.
+pub type Items<'a> = dyn ExactSizeIterator<Item = Result<Snapshot, Refusal>> + 'a;
+
 /// One environment, small enough to send and to check: its seed, and its moves, replayed on restore.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -181,11 +184,11 @@ pub trait DynBatch: Send {
     /// # Errors
     /// An index out of range, or an environment that was never reset.
     fn snapshot(&self, rows: Option<&[u32]>, seats: &[String]) -> Result<Vec<Snapshot>, Refusal>;
-    /// Replays snapshots into `rows` with checked moves.
+    /// Replays snapshots into `rows` with checked moves. They are taken one by one, up to the first that is wrong.
     ///
     /// # Errors
-    /// A snapshot of other rules, or one that does not replay; nothing changes then.
-    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Batch) -> Result<(), Refusal>;
+    /// Those of `items`, a snapshot of other rules, or one that does not replay; nothing changes then.
+    fn restore(&mut self, rows: Option<&[u32]>, items: &mut Items<'_>, out: &mut Batch) -> Result<(), Refusal>;
 }
 
 fn check_seats(seats: &[Player], players: usize) -> Result<(), Refusal> {

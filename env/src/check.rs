@@ -15,6 +15,7 @@ use crate::loaded::GameRef;
 use ludex_protocol::Move;
 
 mod batches;
+mod event;
 mod laws;
 mod print;
 mod secrets;

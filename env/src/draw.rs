@@ -10,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
-use crate::game::{Action, Outcomes};
+use crate::outcomes::{Action, Outcomes};
 
 mod first;
 

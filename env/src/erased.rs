@@ -133,9 +133,3 @@ pub trait DynView: Send + Sync {
     /// The game's own [`View`](crate::Game::View), for bots of that game.
     fn as_any(&self) -> &dyn Any;
 }
-
-/// The old form of [`DynState::legal_list`], until no crate uses it.
-#[doc(hidden)]
-pub fn legal_list(s: &dyn DynState, seat: Seat) -> Vec<Action> {
-    s.legal_list(seat)
-}

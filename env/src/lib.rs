@@ -43,6 +43,7 @@ pub mod games;
 pub mod history;
 pub mod ladder;
 mod loaded;
+mod outcomes;
 pub mod params;
 pub mod playthrough;
 pub mod policy;
@@ -57,9 +58,6 @@ pub use draw::{Draw, Stream};
 pub use erased::{DynState, DynView};
 pub use game::{Action, Alias, Facts, Game, Heard, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
 pub use loaded::{DynGame, GameRef};
-/// The old name of [`Move`], until no crate uses it.
-#[doc(hidden)]
-pub use ludex_protocol::Move as Given;
 pub use ludex_protocol::error::Issue;
 pub use ludex_protocol::{Move, Refusal};
 pub use params::ParamError;

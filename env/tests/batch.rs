@@ -288,7 +288,7 @@ fn illegal_actions_lose_where_they_may() {
     let items = b.snapshot(None, &[]).unwrap();
     let mut c = open(&load("tic_tac_toe"), BatchConfig { count: 2, ..Default::default() });
     let mut out = Batch::default();
-    c.restore(None, &items, &mut out).unwrap();
+    c.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
     assert_eq!((&out.terminated[..], &out.to_move[..]), (&[1, 0][..], &[-4, 0][..]), "a snapshot keeps the forfeit");
     let out = given(&mut *b, &[None, text("z9")]).unwrap();
@@ -394,14 +394,14 @@ fn proposals_and_words_are_moves() {
     assert_eq!((out.terminated[0], &out.structure[0]["answer"]), (1, &json!({ "words": "too little" })));
     // The snapshot leads back to before the words.
     let mut out = Batch::default();
-    b.restore(None, &items, &mut out).unwrap();
+    b.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
     assert_eq!((&out.to_move[..], &out.length[..]), (&[1, -4][..], &[2, 2][..]));
     assert_eq!(step(&mut *b, &[-1, 0, -1, -1]).reward, [5.0, 4.0, 0.0, 0.0]);
     // A forged saying is refused as a snapshot.
     let mut forged = items;
     forged[0].h[3] = (0, json!({ "said": { "offer": 99 } }));
-    let e = b.restore(None, &forged, &mut Batch::default()).unwrap_err();
+    let e = b.restore(None, &mut forged.iter().cloned().map(Ok), &mut Batch::default()).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::BadSnapshot, Some(0)));
 }
 
@@ -414,7 +414,7 @@ fn a_snapshot_in_a_batch_with_other_seats_goes_on_to_the_clients_turn() {
     let items = open_chance.snapshot(None, &[]).unwrap();
     let mut b = open(&game, BatchConfig { count: 1, seats: vec![first(), None], ..Default::default() });
     let mut out = Batch::default();
-    b.restore(None, &items, &mut out).unwrap();
+    b.restore(None, &mut items.iter().cloned().map(Ok), &mut out).unwrap();
     let out = Answer::from(out);
     assert_eq!((out.to_move[0], out.seat[0], out.length[0]), (1, 1, 1), "a card was dealt and seat 0 passed");
 }

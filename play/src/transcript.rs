@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use ludex_agents::llm::{Call, Message, Role};
 use ludex_env::history::given;
-use ludex_env::{DynState, Given, Mover, Seat, Turn, Viewer};
+use ludex_env::{DynState, Move, Mover, Seat, Turn, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
@@ -381,9 +381,9 @@ pub fn dollars(usd: f64) -> String {
 fn why(state: &dyn DynState, seat: Seat, refused: &Try) -> String {
     let given = given(refused);
     let said = match &given {
-        Some(Given::Id(id)) => format!("{id}: "),
-        Some(Given::Text(text)) => format!("{text:?}: "),
-        Some(Given::Document(value)) => format!("{value}: "),
+        Some(Move::Id(id)) => format!("{id}: "),
+        Some(Move::Text(text)) => format!("{text:?}: "),
+        Some(Move::Document(value)) => format!("{value}: "),
         None => String::new(),
     };
     let words = given.and_then(|given| state.read(seat, &given).err()).map(|refusal| refusal.message);

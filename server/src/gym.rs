@@ -377,6 +377,11 @@ pub fn internal() -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::Internal, "the server failed at this request; its log says more"))
 }
 
+/// The refusal of a request with a wrong field.
+fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
+    Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
+}
+
 fn failed(id: Id, env: u32, encoding: Encoding) -> Written {
     let message = format!("the server failed at this request and closed environment {env}; its log says more");
     let error = Refusal::new(ErrorCode::Internal, message);

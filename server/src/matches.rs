@@ -1,7 +1,6 @@
 //! The match plane: the tasks that drive matches, and the lobby that seats clients.
 
 mod actor;
-pub(crate) mod handle;
 mod hub;
 pub mod lobby;
 mod player;

@@ -4,7 +4,6 @@ mod connection;
 mod gate;
 mod hello;
 mod metered;
-pub(crate) mod replies;
 mod wire;
 
 pub(crate) use connection::serve;

@@ -1,6 +1,9 @@
 //! All sessions: who each client is, which connection it has, and which seats. A session outlives its connections, and
 //! (by the store) the server.
 
+pub(crate) mod replies;
+pub(crate) mod running;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,10 +20,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::gym::Gym;
 use crate::mailbox::Mailbox;
-use crate::matches::handle::{Cmd, Handle};
 use crate::owners::{Account, Owners};
-use crate::session::replies::Replies;
 use crate::store::{SessionRow, Unkept, text};
+use replies::Replies;
+use running::{Cmd, Handle};
 
 /// Matches that are over and that a session can still be told about. Older ones are forgotten before their time.
 const ENDED: usize = 128;

@@ -1,15 +1,13 @@
 //! Chess against an independent program: 200 games of python-chess 1.11.2 (`data/oracles/chess.json.gz`, whose head names its
 //! fields). OpenSpiel's games are in `vectors.rs`.
-
-use ludex_env::erased::legal_list;
-use ludex_env::{DynState, GameRef, Given, Heard, Turn, Viewer, load};
+use ludex_env::{DynState, GameRef, Heard, Move, Turn, Viewer, load};
 use ludex_tests::data::{document, histories};
 use serde_json::Value;
 
 /// The id of a text, for the side to move.
 fn id(s: &dyn DynState, text: &str) -> u32 {
     let Turn::Seat(seat) = s.turn() else { panic!("nobody to move before {text}") };
-    match s.read(seat, &Given::Text(text.to_owned())) {
+    match s.read(seat, &Move::Text(text.to_owned())) {
         Ok(Heard::Action(a)) => a,
         other => panic!("{text}: {other:?}"),
     }
@@ -61,7 +59,7 @@ fn python_chess_moves_and_positions() {
             let seat = seat ^ 1;
             let legal = match s.turn() {
                 Turn::Over => 0,
-                _ => legal_list(&*s, seat).len() as u64,
+                _ => s.legal_list(seat).len() as u64,
             };
             assert_eq!(legal, m[4].as_u64().unwrap(), "{fen}");
             assert_eq!(now["check"], m[5] == 1, "{fen}");
@@ -83,7 +81,7 @@ fn python_chess_moves_and_positions() {
                 g["final_legal"].as_array().unwrap().iter().map(|m| id(&*s, m.as_str().unwrap())).collect();
             legal.sort_unstable();
             let Turn::Seat(seat) = s.turn() else { unreachable!() };
-            assert_eq!(legal_list(&*s, seat), legal);
+            assert_eq!(s.legal_list(seat), legal);
         }
         games += 1;
     }

@@ -2,8 +2,7 @@
 //! no-limit hold'em, which LLMArena plays.
 
 use ludex_env::cards::{Hand, cards, strength::category};
-use ludex_env::erased::legal_list;
-use ludex_env::{Given, Turn, Viewer, load};
+use ludex_env::{Move, Turn, Viewer, load};
 use ludex_tests::data::document;
 use serde_json::{Value, json};
 
@@ -64,13 +63,13 @@ fn rlcard_games() {
             match s.turn() {
                 Turn::Chance => {
                     let text = deals.next().unwrap_or_else(|| panic!("no card is left in {g}"));
-                    let a = s.read_outcome(&Given::Text(text)).unwrap();
+                    let a = s.read_outcome(&Move::Text(text)).unwrap();
                     s.play_chance(a).unwrap();
                 }
                 Turn::Seat(seat) => {
                     let m = theirs.next().unwrap_or_else(|| panic!("no move is left in {g}"));
                     assert_eq!(seat as u64, number(&m[0]), "{g}");
-                    assert_eq!(json!(legal_list(&*s, seat)), m[1], "{m} in {g}");
+                    assert_eq!(json!(s.legal_list(seat)), m[1], "{m} in {g}");
                     assert_eq!(s.view(Viewer::Public).value()["spent"], m[3], "{m} in {g}");
                     s.play(seat, number(&m[2]) as u32).unwrap();
                     moves += 1;

@@ -1,7 +1,7 @@
 //! Reading answers: which move an answer means, and what stands beside it.
 
 use ludex_env::erased::DynView;
-use ludex_env::{Action, Ask, Given};
+use ludex_env::{Action, Ask};
 use ludex_protocol::Move;
 use serde_json::Value;
 
@@ -106,10 +106,10 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> Option<Mov
         Candidate::Text(text) => {
             // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
             let parsed = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
-            let heard = || documents.then(|| understand(ask, view, &Given::Text(text.clone())).ok()).flatten();
+            let heard = || documents.then(|| understand(ask, view, &Move::Text(text.clone())).ok()).flatten();
             parsed.map(|a| Move::Id(a.into())).or_else(heard)
         }
-        Candidate::Document(document) if documents => understand(ask, view, &Given::Document(document.clone())).ok(),
+        Candidate::Document(document) if documents => understand(ask, view, &Move::Document(document.clone())).ok(),
         Candidate::Document(_) => None,
     }
 }
@@ -125,7 +125,7 @@ fn names_any(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> bool {
 fn harmless(ask: &Ask<'_>, view: &dyn DynView, said: &str) -> String {
     let line: Vec<&str> = said.split_whitespace().collect();
     let line: String = line.join(" ").chars().take(EXCERPT).collect();
-    if line.is_empty() || understand(ask, view, &Given::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
+    if line.is_empty() || understand(ask, view, &Move::Text(line.clone())).is_ok() { NOTHING.to_owned() } else { line }
 }
 
 /// The forms of a candidate to try: as it is, without markup, without brackets, and without a trailing explanation.
@@ -224,7 +224,7 @@ mod tests {
     fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
         let game = load(game).unwrap();
         let state = game.start();
-        let legal = ludex_env::erased::legal_list(&*state, 0);
+        let legal = state.legal_list(0);
         let view = state.view(Viewer::Seat(0));
         let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let reading = read(&ask, &*view, answer, None);
@@ -273,7 +273,7 @@ mod tests {
             state.chance(&mut outcomes);
             state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
         }
-        let legal = ludex_env::erased::legal_list(&*state, 0);
+        let legal = state.legal_list(0);
         let view = state.view(Viewer::Seat(0));
         let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         for answer in [
@@ -320,22 +320,20 @@ mod tests {
                 state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
             }
             let seat = state.turn().seats().iter().next().unwrap();
-            let legal = ludex_env::erased::legal_list(&*state, seat);
+            let legal = state.legal_list(seat);
             let view = state.view(Viewer::Seat(seat));
             let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
             for answer in odd {
                 let reading = read(&ask, &*view, answer, None);
-                let given = match reading.into_move() {
-                    Move::Id(a) => Given::Id(a),
-                    Move::Text(text) => {
-                        assert!(state.read(seat, &Given::Text(text)).is_err(), "{}: {answer:?}", entry.id);
-                        continue;
-                    }
-                    other => panic!("{}: {answer:?} was read as {other:?}", entry.id),
-                };
-                assert!(state.read(seat, &given).is_ok());
+                let given = reading.into_move();
+                let is_heard = state.read(seat, &given).is_ok();
+                match given {
+                    Move::Id(_) => assert!(is_heard, "{}: {answer:?}", entry.id),
+                    Move::Text(_) => assert!(!is_heard, "{}: {answer:?}", entry.id),
+                    Move::Document(_) => panic!("{}: {answer:?} was read as {given:?}", entry.id),
+                }
             }
-            assert!(state.read(seat, &Given::Text(NOTHING.into())).is_err(), "{}", entry.id);
+            assert!(state.read(seat, &Move::Text(NOTHING.into())).is_err(), "{}", entry.id);
             let text = view.action_text(seat, legal[0]);
             assert_eq!(
                 read(&ask, &*view, &format!("Answer: {text}"), None).mv,

@@ -1,11 +1,9 @@
 //! Finds out in five calls whether an endpoint works and what it can do.
 
-use std::time::Instant;
-
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, DynState, Stream, Viewer};
 use ludex_protocol::record::Tokens;
 use serde::Serialize;
+use std::time::Instant;
 
 use super::api::{Message, Request, Role};
 use super::call::Call;
@@ -169,7 +167,7 @@ impl Llm {
         prepare: impl FnOnce(&Ask<'_>) -> Result<Prepared, AgentError>,
     ) -> Result<Tried, AgentError> {
         let seat = state.turn().seat().unwrap_or(0);
-        let legal = legal_list(state, seat);
+        let legal = state.legal_list(seat);
         let view = state.view(Viewer::Seat(seat));
         let key = [0; 32];
         let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&key));

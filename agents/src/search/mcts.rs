@@ -50,9 +50,9 @@ use ludex_protocol::spec::Information;
 use super::reuse::Memory;
 use super::tree::{Tree, TreeSettings};
 use crate::agent::{Agent, Answer};
+use crate::digest::digest;
 use crate::error::AgentError;
 use crate::refusal::{bad_value, does_not_play};
-use crate::solve::tree::digest;
 use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(

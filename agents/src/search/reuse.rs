@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ludex_env::{Action, Seat, Viewer};
 
 use super::tree::Tree;
-use crate::solve::tree::digest;
+use crate::digest::digest;
 
 /// Trees kept at most, for as many episodes at once, and the nodes that they may have together (160 MB).
 const MOST_TREES: usize = 8;

@@ -19,9 +19,10 @@ use ludex_env::{Ask, GameRef};
 use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, Answer};
+use crate::digest::digest;
 use crate::error::AgentError;
 use crate::refusal::does_not_play;
-use crate::solve::tree::{Tree, digest};
+use crate::solve::tree::Tree;
 use crate::spec::{AgentEntry, AgentSpec};
 
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new(

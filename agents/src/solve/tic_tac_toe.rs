@@ -60,7 +60,7 @@ fn value(state: &dyn DynState, table: &mut Table) -> i8 {
     }
     let found = match state.turn() {
         Turn::Seat(seat) => {
-            let after = ludex_env::erased::legal_list(state, seat).into_iter().map(|a| {
+            let after = state.legal_list(seat).into_iter().map(|a| {
                 let mut next = state.boxed();
                 next.play_unchecked(a);
                 let value = -value(&*next, table);

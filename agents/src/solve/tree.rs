@@ -16,7 +16,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer, draw, erased::legal_list};
+use crate::digest::digest;
+use ludex_env::{Action, DynState, DynView, GameRef, Outcomes, Seat, Turn, Viewer};
 
 /// Why a game has no tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -126,12 +127,6 @@ struct Pending {
     joint: Vec<Action>,
 }
 
-/// 128 bits of SHA-256 of a view's JSON: equal for equal views, and never seen equal for others.
-pub fn digest(view: &dyn DynView) -> u128 {
-    let [low, ..] = *draw::key(&view.value().to_string()).as_chunks::<16>().0 else { return 0 };
-    u128::from_le_bytes(low)
-}
-
 impl Tree {
     /// The tree of `game`, if it has at most `most` nodes.
     ///
@@ -217,7 +212,7 @@ impl Tree {
 
     /// Makes `node` a choice of `seat` in its information set; its actions.
     fn choice(&mut self, node: usize, seat: Seat, state: &dyn DynState) -> Result<Vec<Action>, TreeError> {
-        let legal = legal_list(state, seat);
+        let legal = state.legal_list(seat);
         if legal.is_empty() {
             return Err(TreeError::NotListed(seat));
         }
@@ -431,7 +426,7 @@ mod tests {
             let set = tree.sets()[tree.set(seat, &*view).unwrap()];
             let p = of(seat, &view.value());
             policy[set.places()].copy_from_slice(&[1.0 - p, p]);
-            ids = legal_list(s, seat);
+            ids = s.legal_list(seat);
         }
         for a in ids {
             let mut next = s.boxed();

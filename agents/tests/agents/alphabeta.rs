@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn};
 
 /// The value of a position for seat 0 by plain minimax.
@@ -12,7 +11,7 @@ fn minimax(state: &dyn DynState) -> f64 {
     let Turn::Seat(seat) = state.turn() else {
         return state.returns()[0];
     };
-    let values = legal_list(state, seat).into_iter().map(|a| {
+    let values = state.legal_list(seat).into_iter().map(|a| {
         let mut next = state.boxed();
         next.play_unchecked(a);
         minimax(&*next)
@@ -115,7 +114,7 @@ fn notes(name: &str, spec: &str, plies: &[u32]) -> ludex_agents::Answer {
     let g = game(name);
     let state = after(&g, plies);
     let seat = plies.len() % 2;
-    let legal = legal_list(&*state, seat);
+    let legal = state.legal_list(seat);
     let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32]));
     build(spec, &g).unwrap().act(&ask, None).unwrap()
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use crate::common::game;
 use ludex_agents::{Agent, AgentError, Answer, ErrorKind, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, GameRef, Mover, Outcomes, Past, Turn};
 use ludex_protocol::Move;
 
@@ -40,7 +39,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
                 past.push(Past { by: Mover::Chance, action: None });
             }
             Turn::Seat(seat) => {
-                let legal = legal_list(&*state, seat);
+                let legal = state.legal_list(seat);
                 let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Episode(&draw)).with_past(&past);
                 let answer = agents[seat].act(&ask, None).unwrap();
                 let Some(a) = answer.action() else { panic!("{answer:?}") };
@@ -75,7 +74,7 @@ fn first(spec: &str, name: &str, wait: Option<Duration>) -> Result<Answer, Agent
         state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
     }
     let seat = state.turn().seat().unwrap();
-    let legal = legal_list(&*state, seat);
+    let legal = state.legal_list(seat);
     let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw)).with_past(&[]);
     build(spec, &game)?.act(&ask, wait.map(|wait| Instant::now() + wait))
 }
@@ -281,7 +280,7 @@ fn blank_lines_do_not_move_the_deadline() {
     let mut state = g.start();
     let past = [(0, 4), (1, 0)].map(|(seat, a)| Past { by: Mover::Seat(seat), action: Some(a) });
     let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[Past], deadline| {
-        let legal = legal_list(state, 0);
+        let legal = state.legal_list(0);
         let ask = Ask::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_past(past);
         agent.act(&ask, deadline)
     };

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::common::{after, far, game, near, play, seats};
 use ludex_agents::{Agent, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, Draw, Outcomes, Turn};
 
 const HOLDEM: [&str; 3] = ["hand_strength", "pot_odds", "hand_ranges"];
@@ -27,7 +26,7 @@ fn asked_everywhere(name: &str, bots: &[&str], episodes: u64, every: u64) {
                     state.play_chance(a).unwrap();
                 }
                 Turn::Seat(seat) => {
-                    let legal = legal_list(&*state, seat);
+                    let legal = state.legal_list(seat);
                     turn += 1;
                     if (u64::from(turn) + seed) % every == 0 {
                         for bot in &bots {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ludex_agents::{Agent, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, GameRef, Outcomes, Seat, Turn, Viewer, load};
 use ludex_protocol::Refusal;
 
@@ -32,7 +31,7 @@ pub fn after(game: &GameRef, actions: &[Action]) -> Box<dyn DynState> {
 
 /// The agent's action for `seat`, asked as an in-process agent.
 pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     let mut ask = Ask::on_state(state, seat, turn, &legal, AgentKey::Episode(draw));
     if agent.peeks() {
         ask = ask.with_peek();
@@ -42,7 +41,7 @@ pub fn near(agent: &dyn Agent, state: &dyn DynState, seat: Seat, turn: u32, draw
 
 /// The agent's action for `seat`, asked as a remote agent: from the view's serde form.
 pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, turn: u32, draw: &Draw) -> Action {
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     let view = game.read_view(&state.view(Viewer::Seat(seat)).value()).unwrap();
     let key = draw.other("agent");
     let ask = Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key));

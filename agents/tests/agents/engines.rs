@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, unfit};
 use ludex_agents::{Agent, AgentError, AgentSpec, Answer, ErrorKind, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, GameRef};
 
 /// Whether the engine can be started; says so where it cannot.
@@ -52,7 +51,7 @@ impl Drop for Fake {
 fn first_answer(spec: &str, game: &GameRef, within: Option<Duration>) -> Result<Answer, AgentError> {
     let (state, draw) = (game.start(), Draw::new(game.id(), 0, 0));
     let seat = state.turn().seat().unwrap();
-    let legal = legal_list(&*state, seat);
+    let legal = state.legal_list(seat);
     let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Episode(&draw));
     build(spec, game).unwrap().act(&ask, within.map(|d| Instant::now() + d))
 }
@@ -221,7 +220,7 @@ fn a_move_that_the_rules_refuse_is_told_with_the_reason() {
     let says = |fake: &Fake, actions: &[u32]| {
         let (state, draw) = (after(&go, actions), Draw::new(go.id(), 0, 0));
         let seat = state.turn().seat().unwrap();
-        let legal = legal_list(&*state, seat);
+        let legal = state.legal_list(seat);
         let ask = Ask::on_state(&*state, seat, 1, &legal, AgentKey::Episode(&draw));
         build(&fake.spec("gtp", ""), &go).unwrap().act(&ask, None).unwrap_err().message
     };
@@ -264,7 +263,7 @@ fn stockfish_beats_random_and_answers_alike_from_near_and_far() {
     assert!(
         spec.build(&chess)
             .unwrap()
-            .act(&Ask::on_state(&*state, seat, 4, &legal_list(&*state, seat), AgentKey::Episode(&draw)), None)
+            .act(&Ask::on_state(&*state, seat, 4, &state.legal_list(seat), AgentKey::Episode(&draw)), None)
             .is_ok()
     );
 }

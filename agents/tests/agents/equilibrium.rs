@@ -4,7 +4,7 @@ use crate::common::{after, far, game, near, unfit};
 use ludex_agents::build;
 use ludex_agents::solve::equilibrium::PolicyTable;
 use ludex_agents::solve::tree::Tree;
-use ludex_env::{Draw, Outcomes, Stream, Turn, erased::legal_list};
+use ludex_env::{Draw, Outcomes, Stream, Turn};
 
 /// The tree of a game and its stored policy.
 fn stored(name: &str) -> (Tree, Vec<f64>) {
@@ -46,7 +46,7 @@ fn the_agent_knows_every_view() {
             for turn in 0..100 {
                 match state.turn() {
                     Turn::Seat(seat) => {
-                        let legal = legal_list(&*state, seat);
+                        let legal = state.legal_list(seat);
                         let a = near(&*agent, &*state, seat, turn, &draw);
                         assert!(legal.contains(&a), "{name}: {a}");
                         assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{name}");

@@ -2,7 +2,6 @@
 
 use crate::common::{after, game, near, unfit};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::{Draw, DynState, Outcomes, Seat, Turn};
 
 /// What every seat gets when all play for themselves, written out plainly.
@@ -14,7 +13,7 @@ fn values(state: &dyn DynState) -> Vec<f64> {
     };
     match state.turn() {
         Turn::Seat(seat) => {
-            let mut after = legal_list(state, seat).into_iter().map(next);
+            let mut after = state.legal_list(seat).into_iter().map(next);
             let first = after.next().unwrap();
             after.fold(first, |best, values| if values[seat] > best[seat] { values } else { best })
         }

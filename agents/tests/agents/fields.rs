@@ -2,7 +2,6 @@
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::games::hanabi::View as Hanabi;
 use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, Viewer};
 
@@ -49,7 +48,7 @@ fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynSta
             };
             let mut joint = vec![None; g.spec().players as usize];
             for seat in set.iter() {
-                let legal = legal_list(&*state, seat);
+                let legal = state.legal_list(seat);
                 let a = near(&*agent, &*state, seat, turn, &draw);
                 assert!(
                     legal.contains(&a),
@@ -152,7 +151,7 @@ fn dealt(hand: [Action; 5]) -> (GameRef, Box<dyn DynState>) {
 fn a_card_that_is_known_to_fit_is_played() {
     // Y5 G1 Y4 W3 B3: the hint "rank 1" points at slot 1.
     let (g, mut state) = dealt([9, 10, 8, 17, 22]);
-    let hint = state.view(Viewer::Seat(0)).parse(0, &legal_list(&*state, 0), "tell 1").unwrap();
+    let hint = state.view(Viewer::Seat(0)).parse(0, &state.legal_list(0), "tell 1").unwrap();
     state.play(0, hint).unwrap();
     let draw = Draw::new(g.id(), 0, 0);
     for bot in HANABI {
@@ -169,7 +168,7 @@ fn a_hint_of_a_colour_promises_the_newest_card() {
     // Both cards of rank 1 fit, and one hint is enough for them.
     let hint = near(&*bot, &*state, 0, 0, &draw);
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, hint), "(Reveal player +1 rank 1)");
-    let green = state.view(Viewer::Seat(0)).parse(0, &legal_list(&*state, 0), "tell green").unwrap();
+    let green = state.view(Viewer::Seat(0)).parse(0, &state.legal_list(0), "tell green").unwrap();
     state.play(0, green).unwrap();
     assert_eq!(near(&*bot, &*state, 1, 0, &draw), 5 + 2);
 }
@@ -273,7 +272,7 @@ fn in_the_last_turn_something_is_better_than_nothing() {
                     .map_or(g.spec().params.get("max_turns").map_or(0, |n| n.as_u64().unwrap()), |n| {
                         n.as_u64().unwrap()
                     });
-                let asks = legal_list(state, seat)[0] <= agree;
+                let asks = state.legal_list(seat)[0] <= agree;
                 if asks && offers + 1 == limit {
                     last += 1;
                     assert_eq!(a, agree, "{bot} in {table}: {view}");

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, Outcomes, Stream, Turn};
 
 #[test]
@@ -62,7 +61,7 @@ fn every_game_with_hidden_information_is_played_near_and_far_alike() {
         for turn in 0..40 {
             match state.turn() {
                 Turn::Seat(seat) => {
-                    let legal = legal_list(&*state, seat);
+                    let legal = state.legal_list(seat);
                     if legal.is_empty() {
                         break;
                     }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::llm::{self, Call};
 use ludex_agents::{AgentError, AgentSpec, Answer, ErrorKind, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Past, Viewer};
 use ludex_protocol::Move;
 use ludex_protocol::record::Tokens;
@@ -47,7 +46,7 @@ struct With<'a> {
 
 fn ask(spec: &str, game: &GameRef, state: &dyn DynState, with: &With<'_>) -> Result<Answer, AgentError> {
     let seat = state.turn().seat().unwrap();
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     let key = [1; 32];
     let mut ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&key)).with_attempts(with.attempts);
     if let Some(past) = with.past {
@@ -292,7 +291,7 @@ fn an_answer_without_a_move_goes_to_the_rules() {
         let answer = first(&endpoint, "format=text").unwrap();
         assert_eq!(answer.notes.more["verdict"], verdict);
         assert_eq!(answer.mv, Some(Move::Text(text.into())), "{verdict}");
-        assert!(game.start().read(0, &ludex_env::Given::Text(text.into())).is_err());
+        assert!(game.start().read(0, &ludex_env::Move::Text(text.into())).is_err());
     }
     let endpoint = Endpoint::new(|_, _| completion(json!({ "content": "Answer: x(1,1)\nBecause" }), "length"));
     assert_eq!(first(&endpoint, "").unwrap().mv, Some(Move::Id(4)), "a move in a truncated answer counts");
@@ -416,7 +415,7 @@ fn a_journal_that_keeps_nothing_stops_the_agent() {
     let endpoint = Endpoint::saying(&["Answer: x(0,0)"]);
     let game = game("tic_tac_toe");
     let state = game.start();
-    let legal = legal_list(&*state, 0);
+    let legal = state.legal_list(0);
     let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32])).with_journal(&Full);
     let e = build(&endpoint.spec(""), &game).unwrap().act(&ask, None).unwrap_err();
     assert!(e.kind == ErrorKind::Infrastructure && e.message.contains("the disk is full"), "{e}");

@@ -3,7 +3,6 @@
 
 use ludex_agents::AgentSpec;
 use ludex_agents::llm::{Message, Role, calls_per_move, prompt_digest, render, typical_out_tokens};
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
 
 use crate::common::game;
@@ -54,7 +53,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
 /// The first call's messages for the seat to move.
 fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> Vec<Message> {
     let seat = state.turn().seats().iter().next().unwrap();
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     let attempts = [Attempt { said: "nonsense".into(), why: "it names nothing".into() }];
     let key = [0; 32];
     let ask = Ask::on_state(state, seat, 1, &legal, AgentKey::Own(&key)).with_past(past).with_attempts(&attempts);
@@ -102,7 +101,7 @@ fn every_game_is_told_in_full_under_every_method() {
                 // Reading the list back gives the legal moves.
                 if more.is_empty() {
                     let list = text.split("\nLegal moves:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-                    for a in legal_list(&*state, seat) {
+                    for a in state.legal_list(seat) {
                         let move_text = view.action_text(seat, a);
                         assert!(
                             list.contains(&move_text) || list.contains("every whole number"),

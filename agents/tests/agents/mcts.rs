@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::{AgentSpec, Budget, ErrorKind, build};
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Draw, DynState, Turn, Viewer};
 use serde_json::Value;
 
@@ -35,7 +34,7 @@ fn beats_random_at_connect_four() {
 /// The note of `mcts` on its answer in `state`.
 fn note(spec: &str, g: &ludex_env::GameRef, state: &dyn DynState, name: &str) -> Value {
     let seat = state.turn().seats().iter().next().unwrap();
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     let ask = Ask::on_state(state, seat, 0, &legal, AgentKey::Own(&[1; 32]));
     build(spec, g).unwrap().act(&ask, None).unwrap().notes.more.remove(name).unwrap_or_default()
 }
@@ -179,7 +178,7 @@ fn a_deadline_cuts_the_search_and_is_noted() {
     for name in ["connect_four", "kuhn_poker"] {
         let g = game(name);
         let state = if name == "kuhn_poker" { after(&g, &[0, 1]) } else { g.start() };
-        let legal = legal_list(&*state, 0);
+        let legal = state.legal_list(0);
         let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
         let agent = build("mcts sims=1000000000 solve=false", &g).unwrap();
         let answer = agent.act(&ask, Some(Instant::now() + Duration::from_millis(5))).unwrap();
@@ -225,7 +224,7 @@ fn arguments_that_do_not_fit_are_refused() {
 /// The answer of `agent` for the seat to move in `state`.
 fn answer(agent: &dyn ludex_agents::Agent, state: &dyn DynState, turn: u32) -> ludex_agents::Answer {
     let seat = state.turn().seat().unwrap();
-    let legal = legal_list(state, seat);
+    let legal = state.legal_list(seat);
     agent.act(&Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&[3; 32])), None).unwrap()
 }
 
@@ -258,7 +257,7 @@ fn episodes_do_not_mix_in_kept_trees() {
                 let Some(a) = answer(&*agent, &**s, turn).action() else { panic!("an action id") };
                 s.play(0, a).unwrap();
                 if s.turn() != Turn::Over {
-                    let legal = legal_list(&**s, 1);
+                    let legal = s.legal_list(1);
                     s.play(1, legal[rng.below(legal.len())]).unwrap();
                 }
             }

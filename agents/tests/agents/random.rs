@@ -2,13 +2,12 @@
 
 use ludex_agents::{Agent, InProcess, build};
 use ludex_env::draw::key;
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, Policy, Viewer, load};
 
 fn moves(agent: &dyn Agent, base: &str, turns: u32) -> Vec<Action> {
     let game = load("connect_four").unwrap();
     let (state, key) = (game.start(), key(base));
-    let legal = legal_list(&*state, 0);
+    let legal = state.legal_list(0);
     (0..turns)
         .map(|turn| {
             let ask = Ask::on_state(&*state, 0, turn, &legal, AgentKey::Own(&key));
@@ -40,7 +39,7 @@ fn in_process_and_remote_are_one_agent() {
     let game = load("connect_four").unwrap();
     let policy = InProcess(build("random", &game).unwrap());
     let (state, draw) = (game.start(), Draw::new(game.id(), 7, 0));
-    let (legal, view) = (legal_list(&*state, 0), state.view(Viewer::Seat(0)));
+    let (legal, view) = (state.legal_list(0), state.view(Viewer::Seat(0)));
     for turn in 0..20 {
         let near = policy.choose(&Ask::on_state(&*state, 0, turn, &legal, AgentKey::Episode(&draw)));
         let far = policy.choose(&Ask::on_view(&*view, 0, turn, &legal, AgentKey::Own(&draw.other("agent"))));

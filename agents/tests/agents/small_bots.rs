@@ -2,7 +2,6 @@
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::{Draw, GameRef, Outcomes, Stream, Turn};
 
 const BOTS: [(&str, &[&str]); 3] = [
@@ -38,7 +37,7 @@ fn they_play_every_table_near_and_far_alike() {
                 for turn in 0.. {
                     match state.turn() {
                         Turn::Seat(seat) => {
-                            let legal = legal_list(&*state, seat);
+                            let legal = state.legal_list(seat);
                             let a = near(&*agent, &*state, seat, turn, &draw);
                             assert!(legal.contains(&a), "{bot} in {name}: {a}");
                             assert_eq!(a, far(&*agent, &g, &*state, seat, turn, &draw), "{bot} in {name}");

@@ -3,7 +3,6 @@
 
 use crate::common::{far, game, near, play, seats, unfit};
 use ludex_agents::build;
-use ludex_env::erased::legal_list;
 use ludex_env::{Draw, Outcomes, Stream, Turn};
 
 /// Asks in every position of random games, from ply `from` on.
@@ -22,7 +21,7 @@ fn wander(spec: &str, name: &str, games: u64, from: usize) {
                 Turn::Seat(seat) => {
                     if ply >= from {
                         let a = near(&*agent, &*state, seat, ply as u32, &draw);
-                        assert!(legal_list(&*state, seat).contains(&a), "{spec} at {name}: {a}");
+                        assert!(state.legal_list(seat).contains(&a), "{spec} at {name}: {a}");
                         assert_eq!(far(&*agent, &g, &*state, seat, ply as u32, &draw), a, "{spec} at {name}");
                     }
                     let a = state.random_action(seat, &mut rng);

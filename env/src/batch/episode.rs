@@ -9,7 +9,6 @@ use ludex_protocol::spec::RewardModel;
 use ludex_protocol::{ErrorCode, Refusal};
 
 use super::answer::Shape;
-use super::show::Eye;
 use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
 use crate::game::{Action, Game, Outcomes, Seat, Turn};
@@ -70,6 +69,27 @@ const SKIP_LIMIT: u32 = 1_000;
 const AT_ONCE: usize = 8 * TOGETHER;
 /// Up to this many actions the masks of a batch are kept for the legality check of the next step.
 pub(super) const KEPT_MASK: u32 = 512;
+
+/// A seat, and the row that it looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Eye {
+    row: u32,
+    seat: u32,
+}
+
+impl Eye {
+    pub(super) fn new(row: usize, seat: Seat) -> Self {
+        Eye { row: row as u32, seat: seat as u32 }
+    }
+
+    pub(super) fn row(self) -> usize {
+        self.row as usize
+    }
+
+    pub(super) fn seat(self) -> Seat {
+        self.seat as Seat
+    }
+}
 
 /// The environments of a batch, typed.
 pub(crate) struct Envs<G: Game> {

@@ -6,31 +6,10 @@ use ludex_protocol::Tensors;
 use ludex_protocol::message::{Batch, Ended, Mask};
 
 use super::answer::{bytes_of, put_chance, put_legal, put_mask};
-use super::episode::{Envs, Rows, Status};
+use super::episode::{Envs, Eye, Rows, Status};
 use super::{Layout, MaskForm, Observer};
 use crate::game::{Game, Seat, Turn, Viewer};
 use crate::typed::held;
-
-/// A seat, and the row that it looks at.
-#[derive(Clone, Copy)]
-pub(super) struct Eye {
-    row: u32,
-    seat: u32,
-}
-
-impl Eye {
-    fn new(row: usize, seat: Seat) -> Self {
-        Eye { row: row as u32, seat: seat as u32 }
-    }
-
-    fn row(self) -> usize {
-        self.row as usize
-    }
-
-    fn seat(self) -> Seat {
-        self.seat as Seat
-    }
-}
 
 /// Where the views of a list of eyes go: as many entries as eyes, or none where a view is not asked for.
 struct ViewColumns<'a> {

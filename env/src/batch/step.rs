@@ -6,7 +6,7 @@ use ludex_protocol::spec::{Dynamics, Spec};
 use ludex_protocol::{Batch, ErrorCode, Refusal};
 
 use super::episode::{Envs, NONE, Rows, Status, client_seats, players_of};
-use super::{Actions, Autoreset, BatchConfig, DynBatch, Episode, OnIllegal, Player, Seeds, Snapshot, check_seats};
+use super::{Actions, Autoreset, BatchConfig, DynBatch, Episode, OnIllegal, Player, Seeds, Items, Snapshot, check_seats};
 use crate::draw::Draw;
 use crate::erased::DynState;
 use crate::game::{Game, Heard, Seat, Turn};
@@ -308,7 +308,7 @@ impl<G: Game> DynBatch for Envs<G> {
         (0..rows.len()).map(one).collect()
     }
 
-    fn restore(&mut self, rows: Option<&[u32]>, items: &[Snapshot], out: &mut Batch) -> Result<(), Refusal> {
+    fn restore(&mut self, rows: Option<&[u32]>, items: &mut Items<'_>, out: &mut Batch) -> Result<(), Refusal> {
         let rows = self.rows(rows)?;
         if items.len() != rows.len() {
             let message = format!("{} snapshots were given for {} environments", items.len(), rows.len());
@@ -316,8 +316,8 @@ impl<G: Game> DynBatch for Envs<G> {
             return Err(e.got(items.len()).allowed(rows.len()));
         }
         let mut replayed = Vec::with_capacity(items.len());
-        for (pos, item) in items.iter().enumerate() {
-            replayed.push(self.replayed(rows.at(pos), item).map_err(|why| {
+        for (pos, item) in items.enumerate() {
+            replayed.push(self.replayed(rows.at(pos), &item?).map_err(|why| {
                 let message = format!("snapshot {pos} does not replay: {why}");
                 Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(pos)
             })?);

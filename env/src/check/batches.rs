@@ -313,7 +313,7 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let items: Vec<Snapshot> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let mut restored = open(game, of())?;
     let mut other = Batch::default();
-    restored.restore(None, &items, &mut other).map_err(|e| format!("its own snapshot was refused: {e}"))?;
+    restored.restore(None, &mut items.iter().cloned().map(Ok), &mut other).map_err(|e| format!("its own snapshot was refused: {e}"))?;
     same(&restored.snapshot(None, &[]).map_err(|e| e.message)?, &items, || "a snapshot of what was restored".into())?;
     let mut fork = batch.fork(None, None).map_err(|e| e.message)?;
     let fresh = batch.fork(None, Some(seed ^ 1)).map_err(|e| e.message)?;
@@ -348,7 +348,7 @@ fn forged(batch: &mut dyn DynBatch, items: Vec<Snapshot>) -> Result<(), Fault> {
             3 => last.h.insert(0, (-1, Value::from(1u64 << 40))),
             _ => last.shift = Some(16),
         }
-        let refused = batch.restore(None, &bent, &mut out).err().map(|e| e.code);
+        let refused = batch.restore(None, &mut bent.iter().cloned().map(Ok), &mut out).err().map(|e| e.code);
         same(&refused, &Some(ErrorCode::BadSnapshot), || format!("forged snapshot {k}"))?;
     }
     let after: Vec<Print> = (0..ROWS).filter_map(|i| batch.state(i)).map(|s| Print::of(&*s)).collect();

@@ -3,8 +3,8 @@
 use ludex_protocol::spec::{Information, RewardModel};
 use serde_json::Value;
 
+use super::event::Event;
 use super::print::{Print, Sight, viewers};
-use super::walk::Event;
 use super::{Fault, law, same};
 use crate::draw::Stream;
 use crate::erased::DynState;

@@ -1,51 +1,15 @@
 //! One random episode, with the laws at its positions.
 
-use serde_json::Value;
-
 use ludex_protocol::spec::{RewardModel, Utility};
 
+use super::event::Event;
 use super::print::Print;
 use super::{Fault, Proposer, law, laws, same, secrets};
 use crate::draw::{Draw, Stream};
 use crate::erased::DynState;
-use crate::game::{Action, Heard, Outcomes, Seat, Turn};
+use crate::game::{Heard, Outcomes, Seat, Turn};
 use crate::loaded::GameRef;
 use ludex_protocol::Move;
-
-/// One thing that happened.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Event {
-    Chance(Action),
-    Move(Seat, Action),
-    Together(Vec<Option<Action>>),
-    Said(Seat, Value),
-}
-
-impl Event {
-    /// Plays it, checked.
-    pub(super) fn play(&self, s: &mut dyn DynState) -> Result<(), Fault> {
-        let done = match self {
-            Event::Chance(a) => s.play_chance(*a),
-            Event::Move(seat, a) => s.play(*seat, *a),
-            Event::Together(joint) => s.play_together(joint),
-            Event::Said(seat, said) => s.play_said(*seat, said),
-        };
-        done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
-    }
-
-    /// Plays it, unchecked where there is such a form.
-    fn play_unchecked(&self, s: &mut dyn DynState) -> Result<(), Fault> {
-        match self {
-            Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),
-            Event::Together(joint) => {
-                let ids: Vec<Action> = joint.iter().map(|a| a.unwrap_or(0)).collect();
-                s.play_together_unchecked(&ids);
-            }
-            Event::Said(..) => return self.play(s),
-        }
-        Ok(())
-    }
-}
 
 /// What happens next in `s`, at random; `None` at the end, or where a seat has nothing but proposals and makes none.
 fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'_>) -> Result<Option<Event>, Fault> {

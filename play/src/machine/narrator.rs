@@ -6,7 +6,6 @@
 use std::collections::HashSet;
 
 use ludex_env::batch::Layout;
-use ludex_env::erased::legal_list;
 use ludex_env::present::{legal_of, view_of};
 use ludex_env::{DynState, Mover, Seat, Seen, Turn, Viewer};
 use ludex_protocol::message::MatchView;
@@ -243,7 +242,7 @@ impl Narrator {
         let (state, viewer) = (&*self.position.state, Viewer::Seat(seat));
         let names = views.contains(&MatchView::Texts).then(|| {
             let view = state.view(viewer);
-            legal_list(state, seat).into_iter().map(|a| view.action_text(seat, a)).collect()
+            state.legal_list(seat).into_iter().map(|a| view.action_text(seat, a)).collect()
         });
         let layout = if *openspiel { Layout::OpenSpiel } else { Layout::Ludex };
         let frame = TurnFrame {

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use ludex_agents::{AgentError, Answer, ErrorKind};
 use ludex_env::draw::Key;
-use ludex_env::erased::legal_list;
 use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Heard, Past, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::message::{Act, MatchView};
@@ -47,7 +46,7 @@ impl Setup {
     /// Whether `seat`, which is to move alone, is not asked since it has no choice.
     pub(super) fn skips(&self, state: &dyn DynState, seat: Seat) -> bool {
         let open = self.game.spec().information == Information::Perfect;
-        self.skip_forced && open && legal_list(state, seat).len() == 1
+        self.skip_forced && open && state.legal_list(seat).len() == 1
     }
 }
 

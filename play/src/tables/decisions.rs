@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use ludex_agents::llm::{Call, Role};
-use ludex_env::erased::legal_list;
 use ludex_env::history::given;
-use ludex_env::{DynState, Given, Seat, Turn};
+use ludex_env::{DynState, Move, Seat, Turn};
 use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record, RecordEvent};
 use ludex_referee::read::{Found, Refused};
 use schemars::JsonSchema;
@@ -209,7 +208,7 @@ impl Decided<'_> {
             ply,
             started: header.started.clone(),
             ms: m.ms,
-            legal: legal_list(state, seat).len(),
+            legal: state.legal_list(seat).len(),
             system_prompt: said(Role::System),
             user_prompt: said(Role::User),
             reasoning: last.and_then(Call::reasoning).map(str::to_owned),
@@ -238,9 +237,9 @@ fn refusals(state: &dyn DynState, m: &MoveRecord) -> Vec<Value> {
         let given = given(attempt);
         let why = given.as_ref().and_then(|given| state.read(m.seat as usize, given).err()).map(|r| r.message);
         let said = match given {
-            Some(Given::Id(id)) => json!(id),
-            Some(Given::Text(text)) => json!(text),
-            Some(Given::Document(value)) => value,
+            Some(Move::Id(id)) => json!(id),
+            Some(Move::Text(text)) => json!(text),
+            Some(Move::Document(value)) => value,
             None => Value::Null,
         };
         json!({ "said": said, "code": attempt.code, "why": why, "ms": attempt.ms })

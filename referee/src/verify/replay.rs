@@ -1,6 +1,4 @@
 //! Checking the events of a record while they are played again.
-
-use ludex_env::erased::legal_list;
 use ludex_env::history::{self, Step, Stop};
 use ludex_env::{Draw, DynState, GameRef, Outcomes, Seat, Turn};
 use ludex_protocol::error::ErrorCode;
@@ -103,7 +101,7 @@ impl Replay<'_> {
         if m.forced {
             let policy = rule.policy != IllegalPolicy::Forfeit && m.tries.len() == tries;
             // A match may skip a turn with only one legal move.
-            let skipped = m.tries.is_empty() && legal_list(before, seat).len() == 1;
+            let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
             if !policy && !skipped {
                 return wrong(format!("a move was forced on seat {seat} without a cause"));
             }

@@ -1,5 +1,6 @@
 //! One handle: a batch of environments of one game, and what may be asked of it.
 
+
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, Seeds};
 use ludex_protocol::message::{Done, Opened, Snapshots};
@@ -7,7 +8,7 @@ use ludex_protocol::{Batch, Bytes, Column, ErrorCode, Refusal, ServerMessage, me
 
 use super::records::Recorder;
 use super::table::{Seated, Table};
-use super::view;
+use super::{field, view};
 use crate::owners::Share;
 use crate::store::Write;
 
@@ -239,21 +240,43 @@ impl Handle {
     fn snapshot(&self, s: message::Snapshot) -> Answer {
         let rows = s.envs.as_ref().map(Column::to_vec);
         let items = self.batch.snapshot(rows.as_deref(), &self.seated.specs).map_err(Box::new)?;
-        let pack = |item: &Snapshot| rmp_serde::to_vec_named(item).map(Bytes);
-        let items: Result<Vec<Bytes>, _> = items.iter().map(pack).collect();
-        let items = items.map_err(|e| Box::new(Refusal::new(ErrorCode::Internal, e.to_string())))?;
+        let (mut packed, mut bytes) = (Vec::with_capacity(items.len()), 0);
+        for item in &items {
+            let item = rmp_serde::to_vec_named(item);
+            let item = item.map_err(|e| Box::new(Refusal::new(ErrorCode::Internal, e.to_string())))?;
+            bytes += item.len() as u64;
+            let most = self.table.limits.batch_bytes;
+            if bytes > most {
+                let message = format!("these snapshots have more than {most} bytes: ask for fewer at once");
+                return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("envs").allowed(most)));
+            }
+            packed.push(Bytes(item));
+        }
+        let items = packed;
         Ok(ServerMessage::Snapshots(Snapshots { hash: self.batch.spec().hash.clone(), items }))
     }
 
     fn restore(&mut self, r: message::Restore) -> Answer {
-        let mut items = Vec::with_capacity(r.items.len());
-        for (at, item) in r.items.iter().enumerate() {
-            items.push(unpack(item).map_err(|why| {
-                let message = format!("snapshot {at} is not understood: {why}");
-                Box::new(Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at))
-            })?);
-        }
-        self.answer(r.envs, |batch, rows, out| batch.restore(rows, &items, out))
+        let most = self.longest_item();
+        let bad = |at: usize, why: String| {
+            let message = format!("snapshot {at} is not understood: {why}");
+            Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
+        };
+        let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
+            true => Err(bad(at, format!("it has {} bytes, and no episode of this game has more than {most}", item.len()))),
+            false => unpack(item).map_err(|why| bad(at, why)),
+        });
+        self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))
+    }
+
+    /// The most bytes of a snapshot: an episode of the greatest length, where every player moves each time, chance follows
+    /// each move, and what is said in words is as long as one text may be.
+    fn longest_item(&self) -> usize {
+        let (spec, limits) = (self.batch.spec(), &self.table.limits);
+        let head = 4_096 + 64 * spec.params.len() + limits.text_bytes as usize;
+        let said = if spec.proposals.is_some() { limits.text_bytes as usize } else { 0 };
+        let entries = 1_024 + 2 * spec.max_length as usize;
+        head + entries * (16 + 8 * spec.players as usize) + spec.max_length as usize * said
     }
 }
 
@@ -261,8 +284,4 @@ fn unpack(item: &Bytes) -> Result<Snapshot, String> {
     let mut reader = rmp_serde::Deserializer::from_read_ref(&item[..]);
     reader.set_max_depth(SNAPSHOT_DEPTH);
     serde::Deserialize::deserialize(&mut reader).map_err(|e| ludex_protocol::error::shortened(&e.to_string()))
-}
-
-pub(super) fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
-    Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }

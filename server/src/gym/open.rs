@@ -6,7 +6,8 @@ use ludex_protocol::message::Open;
 use ludex_protocol::record::RecordSeat;
 use ludex_protocol::{ErrorCode, Refusal};
 
-use super::handle::{Handle, field};
+use super::field;
+use super::handle::Handle;
 use super::records::Recorder;
 use super::table::{Seated, Table};
 

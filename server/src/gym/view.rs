@@ -5,7 +5,7 @@ use ludex_protocol::message::{GymView, View, Viewed};
 use ludex_protocol::spec::TensorSpec;
 use ludex_protocol::{ErrorCode, Refusal, Tensor, Tensors};
 
-use super::handle::field;
+use super::field;
 
 /// The answer of `view`. The gym plane keeps no secret from its owner: any seat may be asked for.
 pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal>> {

@@ -11,11 +11,11 @@ use ludex_protocol::message::{MatchFrame, MatchView, ServerMessage};
 use ludex_protocol::record::{Reason, Record};
 use tokio::sync::mpsc;
 
-use super::handle::{Cmd, Handle};
 use super::hub::Hub;
 use crate::compute::{Panicked, caught};
 use crate::mailbox::{Mailbox, Out, Undelivered};
 use crate::opponents::Pace;
+use crate::sessions::running::{Cmd, Handle};
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
 /// More missed frames than this are sent as one `resync`.

@@ -27,12 +27,12 @@ use ludex_referee::digest;
 use tokio::sync::{mpsc, oneshot};
 
 use super::actor::Actor;
-use super::handle::{Cmd, Handle};
 use super::lobby::Lobby;
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
+use crate::sessions::running::{Cmd, Handle};
 use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, Write, text};
 

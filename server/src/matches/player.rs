@@ -11,10 +11,10 @@ use ludex_protocol::message::{
 };
 use tokio::sync::oneshot;
 
-use super::handle::{Cmd, Handle};
 use super::hub::Hub;
 use crate::mailbox::{Mailbox, Out};
 use crate::sessions::Session;
+use crate::sessions::running::{Cmd, Handle};
 use crate::store::Write;
 
 /// See the module.

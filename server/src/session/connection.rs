@@ -15,13 +15,13 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::gate::{Gate, Passed};
 use super::hello;
-use super::replies::Frame;
 use super::wire::{Broken, Io, Wire};
 use crate::compute::caught;
 use crate::gym::{Written, internal};
 use crate::mailbox::Out;
 use crate::matches::Player;
 use crate::peer::Peer;
+use crate::sessions::replies::Frame;
 use crate::sessions::{Control, Session, Work};
 use crate::shared::Shared;
 

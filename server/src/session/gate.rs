@@ -8,9 +8,9 @@ use ludex_protocol::message::Ack;
 use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::replies::{Admitted, Frame, Replies};
 use crate::auth::Scopes;
 use crate::limits::Bucket;
+use crate::sessions::replies::{Admitted, Frame, Replies};
 use crate::shared::Shared;
 
 /// The connection is closed after this many frames in a row that cannot be read as messages.

@@ -13,13 +13,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::gate::payload;
-use super::replies::{Frame, Replies};
 use super::wire::{Broken, Io, Wire};
 use crate::auth::{self, AuthError, Grant, Scopes};
 use crate::gym::Gym;
 use crate::mailbox::{Mailbox, Out};
 use crate::matches::Player;
 use crate::peer::Peer;
+use crate::sessions::replies::{Frame, Replies};
 use crate::sessions::{About, Control, Session, Taken, Work};
 use crate::shared::Shared;
 

@@ -1,12 +1,10 @@
 //! `ludex llm-stub`, as any client of such an endpoint sees it: plain HTTP.
 
+use ludex_env::{DynState, Viewer};
+use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
-
-use ludex_env::erased::legal_list;
-use ludex_env::{DynState, Viewer};
-use serde_json::{Value, json};
 
 use super::{folder, ludex};
 
@@ -117,7 +115,7 @@ fn text(answer: &Value) -> &str {
 fn metadata(state: &dyn DynState, seat: usize, purpose: &str) -> Value {
     let view = state.view(Viewer::Seat(seat)).value();
     let question = json!({
-        "game": state.spec().string, "seat": seat, "turn": 0, "attempt": 0, "legal": legal_list(state, seat), "view": view,
+        "game": state.spec().string, "seat": seat, "turn": 0, "attempt": 0, "legal": state.legal_list(seat), "view": view,
         "purpose": purpose,
     });
     json!({ "metadata": { "ludex": question.to_string() } })
@@ -166,7 +164,7 @@ fn the_agent_answers_in_every_form() {
     );
 
     // The agent plays from the question as it would anywhere; ids out of order are allowed.
-    assert_eq!(view.parse(0, &legal_list(&*state, 0), &winning), Some(2));
+    assert_eq!(view.parse(0, &state.legal_list(0), &winning), Some(2));
 }
 
 #[test]
@@ -184,11 +182,11 @@ fn every_game_is_answered() {
                     state.play_chance(luck.pick(&outcomes).unwrap()).unwrap();
                 }
                 turn => {
-                    break (0..2).find(|&s| !legal_list(&*state, s).is_empty()).unwrap_or_else(|| panic!("{turn:?}"));
+                    break (0..2).find(|&s| !state.legal_list(s).is_empty()).unwrap_or_else(|| panic!("{turn:?}"));
                 }
             }
         };
-        let legal = legal_list(&*state, seat);
+        let legal = state.legal_list(seat);
         let answer = stub.chat(&body("Your move?", metadata(&*state, seat, "move"))).well();
         let said = text(&answer).rsplit_once("Answer: ").expect("a label").1.to_owned();
         let read = state.view(Viewer::Seat(seat)).parse(seat, &legal, &said);

@@ -29,23 +29,8 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         member: "ludex-env",
         floor: "",
-        rooms: "draw game",
-        why: "a game reads streams of draws, and a draw yields an action of the game",
-    },
-    Exception {
-        member: "ludex-env",
-        floor: "",
         rooms: "games registry",
         why: "the registry looks into the static list of games, and each game makes its entry",
-    },
-    Exception { member: "ludex-env", floor: "batch", rooms: "episode show", why: "not taken apart yet" },
-    Exception { member: "ludex-env", floor: "check", rooms: "secrets walk", why: "not taken apart yet" },
-    Exception { member: "ludex-agents", floor: "", rooms: "search solve", why: "not taken apart yet" },
-    Exception {
-        member: "ludex-server",
-        floor: "",
-        rooms: "matches session sessions shared",
-        why: "not taken apart yet: a session holds its seats, and a running match finds its sessions",
     },
     Exception {
         member: "ludex-server",
@@ -53,7 +38,6 @@ const EXCEPTIONS: &[Exception] = &[
         rooms: "actor hub lobby",
         why: "not taken apart yet: the hub starts the tasks that report to it",
     },
-    Exception { member: "ludex-server", floor: "gym", rooms: "handle open view", why: "not taken apart yet" },
     Exception {
         member: "ludex-client",
         floor: "",

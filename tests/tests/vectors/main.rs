@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ludex_agents::solve::tree::{Counts, Tree};
-use ludex_env::erased::legal_list;
-use ludex_env::{DynState, GameRef, Given, Heard, Outcomes, Turn, Viewer, check, load, load_with};
+use ludex_env::{DynState, GameRef, Heard, Move, Outcomes, Turn, Viewer, check, load, load_with};
 use ludex_protocol::spec::Dtype;
 use ludex_tests::data::{document, histories};
 use serde_json::{Map, Value};
@@ -146,12 +145,12 @@ impl Replay<'_> {
         }
         let ours = self.s.view(Viewer::Seat(seat)).action_text(seat, a);
         self.same(field, Some(ours.as_str()), theirs.as_str().map(bare));
-        let read = self.s.read(seat, &Given::Text(ours));
+        let read = self.s.read(seat, &Move::Text(ours));
         self.same(field, read, Ok(Heard::Action(a)));
     }
 
     fn legal(&mut self, field: &str, seat: usize, theirs: Vec<u32>) {
-        let ours = legal_list(&*self.s, seat);
+        let ours = self.s.legal_list(seat);
         self.same(field, ours, theirs);
     }
 

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
-
-use ludex_env::erased::legal_list;
 use ludex_env::{Action, AgentKey, Ask, Draw, DynState, Mover, Outcomes, Past, Seat, Turn, games, load};
+use serde_json::{Value, json};
 
 use super::codec::{Codec, Talk};
 use super::games::codec;
@@ -33,7 +31,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Ta
                     past.push(Past { by: Mover::Chance, action: None });
                 }
                 Turn::Seat(seat) => {
-                    let legal = legal_list(&*state, seat);
+                    let legal = state.legal_list(seat);
                     let ask = Ask::on_state(&*state, seat, turns[seat], &legal, AgentKey::Own(&[0; 32]));
                     let ask = ask.with_past(&past);
                     let talk = (codec.talk)(&ask).unwrap();
@@ -263,7 +261,7 @@ fn chess_names_squares() {
     let mut state = game.start();
     for uci in ["e2e4", "e7e5", "g1f3", "g8f6", "f1c4", "f8c5", "e1g1"] {
         let Turn::Seat(seat) = state.turn() else { panic!() };
-        let legal = legal_list(&*state, seat);
+        let legal = state.legal_list(seat);
         let ask = Ask::on_state(&*state, seat, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
         let talk = (white.talk)(&ask).unwrap();
         if past.is_empty() {
@@ -275,7 +273,7 @@ fn chess_names_squares() {
         past.push(Past { by: Mover::Seat(seat), action: Some(a) });
         state.play(seat, a).unwrap();
     }
-    let legal = legal_list(&*state, 0);
+    let legal = state.legal_list(0);
     let ask = Ask::on_state(&*state, 0, 3, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
     let talk = (white.talk)(&ask).unwrap();
     assert_eq!(talk.now, json!({"source": "e1", "target": "g1", "promotion": "*"}));
@@ -473,7 +471,7 @@ fn what_botzone_does_not_have_is_refused() {
 fn boards_need_the_moves() {
     let game = load("gomoku").unwrap();
     let state = game.start();
-    let legal = legal_list(&*state, 0);
+    let legal = state.legal_list(0);
     let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let error = (codec_of("gomoku").unwrap().talk)(&ask).unwrap_err();
     assert!(error.message.contains("not batches"), "{error}");

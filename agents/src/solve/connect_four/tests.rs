@@ -1,4 +1,3 @@
-use ludex_env::erased::legal_list;
 use ludex_env::{DynState, Stream, Turn};
 
 use super::*;
@@ -11,7 +10,7 @@ fn random(ply: u32, rng: &mut Stream) -> Option<(Position, Box<dyn DynState>)> {
         let Turn::Seat(seat) = state.turn() else {
             return None;
         };
-        let legal = legal_list(&*state, seat);
+        let legal = state.legal_list(seat);
         let a = legal[rng.below(legal.len())];
         state.play_unchecked(a);
         p = p.after(p.cell(a));
@@ -26,7 +25,7 @@ fn plain(state: &dyn DynState, ply: u32, mut alpha: i32, beta: i32) -> i32 {
         let lost = state.returns().iter().any(|&r| r != 0.0);
         return if lost { -((board::CELLS + 2 - ply) as i32 / 2) } else { 0 };
     };
-    for a in legal_list(state, seat) {
+    for a in state.legal_list(seat) {
         let mut next = state.boxed();
         next.play_unchecked(a);
         alpha = alpha.max(-plain(&*next, ply + 1, -beta, -alpha));
@@ -74,7 +73,7 @@ fn drawings_and_moves_agree() {
         assert_eq!(Position::drawn(&view.board), p);
         assert_eq!(p.mirrored().mirrored(), p);
         for seat in [0, 1] {
-            for a in legal_list(&*state, seat) {
+            for a in state.legal_list(seat) {
                 assert_eq!(p.cell(a).count_ones(), 1);
             }
         }

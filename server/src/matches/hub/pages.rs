@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::Hub;
 use super::restore::rows_of;
-use crate::matches::handle::{Cmd, Handle};
+use crate::sessions::running::{Cmd, Handle};
 use crate::store::KeptMatch;
 
 /// The most matches in one list.

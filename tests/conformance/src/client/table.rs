@@ -1,8 +1,7 @@
 //! The match: real rules, a weak opponent, and a log that can be sent again.
 
 use ludex_env::batch::{Layout, forfeit};
-use ludex_env::erased::legal_list;
-use ludex_env::{Action, DynState, GameRef, Given, Heard, Mover, Seat, Turn as ToMove, Viewer};
+use ludex_env::{Action, DynState, GameRef, Heard, Mover, Seat, Turn as ToMove, Viewer};
 use ludex_protocol::Move;
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::message::{
@@ -114,7 +113,7 @@ impl Table {
 
     /// A move that does not end the game, if there is one.
     fn mild(&self, seat: Seat) -> Option<Action> {
-        let legal = legal_list(&*self.state, seat);
+        let legal = self.state.legal_list(seat);
         let lasts = |&&action: &&Action| {
             let mut after = self.state.boxed();
             after.play(seat, action).is_ok() && after.turn() != ToMove::Over
@@ -141,7 +140,7 @@ impl Table {
         let viewer = Viewer::Seat(self.seat);
         let names = self.join.views.contains(&MatchView::Texts).then(|| {
             let view = self.state.view(viewer);
-            legal_list(&*self.state, self.seat).iter().map(|&a| view.action_text(self.seat, a)).collect()
+            self.state.legal_list(self.seat).iter().map(|&a| view.action_text(self.seat, a)).collect()
         });
         let mut turn = Turn {
             seq: 0,
@@ -162,12 +161,7 @@ impl Table {
 
     /// The action that a move means here, or why it is not legal.
     pub fn read(&self, given: &Move) -> Result<Action, String> {
-        let given = match given {
-            Move::Id(id) => Given::Id(*id),
-            Move::Text(text) => Given::Text(text.clone()),
-            Move::Document(document) => Given::Document(document.clone()),
-        };
-        match self.state.read(self.seat, &given) {
+        match self.state.read(self.seat, given) {
             Ok(Heard::Action(action)) => Ok(action),
             Ok(Heard::Said(_)) => Err("the game has no speech".into()),
             Err(refusal) => Err(refusal.message),

@@ -9,8 +9,8 @@ use ludex_protocol::message::{HeldMatch, MatchEntry, MatchFrame, MatchView};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
+use super::Session;
 use crate::mailbox::Mailbox;
-use crate::sessions::Session;
 
 /// What others ask of a match.
 pub enum Cmd {
@@ -86,7 +86,7 @@ struct Known {
 
 impl Handle {
     /// `seated` are the sessions of its seats when it began.
-    pub(super) fn new(
+    pub(crate) fn new(
         tx: mpsc::UnboundedSender<Box<Cmd>>,
         entry: MatchEntry,
         seated: Vec<Option<String>>,
@@ -108,7 +108,7 @@ impl Handle {
     }
 
     /// Whether the session had a seat when the match began: it must not see what is hidden.
-    pub(super) fn seated(&self, session: &str) -> bool {
+    pub(crate) fn seated(&self, session: &str) -> bool {
         self.0.seated.iter().flatten().any(|s| s == session)
     }
 
@@ -118,7 +118,7 @@ impl Handle {
     }
 
     /// The match is over; false if it was so before.
-    pub(super) fn end(&self) -> bool {
+    pub(crate) fn end(&self) -> bool {
         !self.0.over.swap(true, Ordering::Relaxed)
     }
 
@@ -128,7 +128,7 @@ impl Handle {
     }
 
     /// What was hidden in it may be shown.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.0.released.store(true, Ordering::Relaxed);
     }
 
@@ -140,12 +140,12 @@ impl Handle {
     }
 
     /// For whom the server's agents think in it: its first client.
-    pub(super) fn owner(&self) -> Arc<str> {
+    pub(crate) fn owner(&self) -> Arc<str> {
         self.holders().first().map_or_else(|| Arc::from(self.0.entry.match_id.as_str()), |s| s.account.name.clone())
     }
 
     /// The sessions that hold its seats.
-    pub(super) fn holders(&self) -> Vec<Arc<Session>> {
+    pub(crate) fn holders(&self) -> Vec<Arc<Session>> {
         self.0.holders.lock().iter().filter_map(Weak::upgrade).collect()
     }
 }
