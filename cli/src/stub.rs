@@ -223,7 +223,7 @@ impl Stub {
         tokio::time::sleep(self.options.latency).await;
         let (player, options) = (self.player.clone(), self.options.clone());
         let id = hex::encode(&hash[..12]);
-        let said = self.compute.run(move || {
+        let said = self.compute.run(&self.owner, move || {
             let answers = (0..request.n).map(|k| answer::answer(&player, &options, &request, &hash, k));
             answers.collect::<Result<Vec<_>, _>>().map(|answers| reply::document(api, &request, &answers, &id))
         });

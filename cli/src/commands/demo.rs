@@ -123,7 +123,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     hub.store.flush().await?;
     let filter = MatchFilter { run: Some(run.clone()), ..MatchFilter::default() };
     let lines = records::of_store(&hub.store, &filter).await?;
-    let (good, refused) = hub.compute.run(move || records::verified(lines, None)).await?;
+    let (good, refused) = hub.compute.run(&owner, move || records::verified(lines, None)).await?;
     println!("{} records verified, {} refused.", good.len(), refused.len());
     anyhow::ensure!(refused.is_empty(), "a record did not verify: {}", refused[0]);
     anyhow::ensure!(good.len() == total, "{} of {total} matches have a record", good.len());
@@ -132,7 +132,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
         command: format!("ludex demo --pairs {}", args.pairs),
         secret: Some(hex::encode(secret)),
     };
-    let report = hub.compute.run(move || Report::build(&good, refused, scale::RatingOptions::default(), about)).await?;
+    let report = hub.compute.run(&owner, move || Report::build(&good, refused, scale::RatingOptions::default(), about)).await?;
     for scale in &report.scales {
         println!();
         rate::show(&mut std::io::stdout().lock(), scale)?;

@@ -1,0 +1,120 @@
+//! Clients that ask for too much: they are told so at once, and everybody else goes on as before.
+
+use ludex_tests::bot::first;
+use ludex_tests::client::Ended;
+use ludex_tests::{Bot, Client, Server};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+fn code(answer: &Value) -> (&str, &str, &Value) {
+    (answer["type"].as_str().unwrap_or_default(), answer["code"].as_str().unwrap_or_default(), &answer["allowed"])
+}
+
+#[tokio::test]
+async fn searches_are_bounded_and_owners_take_turns() {
+    let server = Server::start(|config| {
+        config.workers = 1;
+        config.limits.grace_ms = 200;
+    })
+    .await;
+    let mut hog = Client::hello(server.address).await;
+    let seats = json!(["mcts sims=100000", "agent"]);
+    let open = json!({"game": "connect_four", "count": 16_384, "seats": seats, "views": []});
+    assert_eq!(code(&hog.call("open", open).await), ("error", "limit", &json!(4_000_000)));
+    let join = json!({"game": "gomoku", "against": ["mcts sims=100000"], "slots": 256});
+    assert_eq!(code(&hog.call("join", join).await), ("error", "limit", &json!(4_000_000)));
+
+    // As much as is allowed, on a server with one thread for it.
+    for _ in 0..4 {
+        let open = json!({"game": "connect_four", "count": 40, "seats": seats, "views": []});
+        let env = hog.call("open", open).await["env"].clone();
+        hog.ask("reset", json!({"env": env})).await;
+    }
+    let mut good = Bot::new(server.address, "good").await;
+    good.join(json!({"game": "tic_tac_toe", "against": ["mcts sims=50"], "count": 3})).await;
+    good.play(3, first).await;
+    let mut gym = Client::hello(server.address).await;
+    let opened = gym.call("open", json!({"game": "connect_four", "count": 2, "seats": ["mcts sims=10", "agent"]})).await;
+    assert_eq!(gym.call("reset", json!({"env": opened["env"]})).await["type"], "batch");
+    // The 160 searches are not done: the good clients did not wait for them.
+    assert_eq!(hog.call("ping", json!({})).await["type"], "pong");
+    hog.cut();
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn lists_texts_and_views_are_bounded() {
+    let server = Server::start(|_| {}).await;
+    let mut c = Client::greet(server.address, Some("ludex.v1.json"), json!({})).await;
+    let env = c.call("open", json!({"game": "chess"})).await["env"].clone();
+    c.call("reset", json!({"env": env})).await;
+    let long = c.call("view", json!({"env": env, "names": vec![5; 1_025]})).await;
+    assert_eq!((code(&long), &long["path"]), (("error", "too_large", &json!(1_024)), &json!("names")));
+    let huge = c.call("view", json!({"env": env, "names": vec![5; 1_000_000]})).await;
+    assert_eq!(code(&huge), ("error", "too_large", &json!(262_144)));
+    let twice = c.call("view", json!({"env": env, "views": ["struct", "struct"]})).await;
+    assert_eq!((code(&twice).1, &twice["at"]), ("bad_field", &json!(1)));
+    let allowed = c.call("view", json!({"env": env, "names": vec![5; 1_024], "views": ["struct", "text"]})).await;
+    assert_eq!(allowed["names"].as_array().map(Vec::len), Some(1_024), "{allowed}");
+
+    // A snapshot that is longer than any episode is not read, and nothing after the first bad one is.
+    let items = c.call("snapshot", json!({"env": env})).await["items"].clone();
+    let wide = c.call("open", json!({"game": "tic_tac_toe", "count": 2})).await["env"].clone();
+    let bad = c.call("restore", json!({"env": wide, "items": ["A".repeat(4 << 20), items[0]]})).await;
+    assert_eq!((code(&bad).1, &bad["at"]), ("bad_snapshot", &json!(0)));
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn joins_and_environments_are_bounded_and_come_free_again() {
+    let server = Server::start(|config| {
+        config.limits.joins = 3;
+        config.limits.owner_envs = 10;
+        config.limits.owner_matches = 20;
+    })
+    .await;
+    let mut c = Client::greet(server.address, None, json!({"agent": {"name": "hog"}})).await;
+    let join = |queue: u32, slots: u32| json!({"game": "chess", "queue": format!("q{queue}"), "slots": slots});
+    let one = c.call("join", join(1, 8)).await;
+    assert_eq!(one["type"], "joined", "{one}");
+    assert_eq!(c.call("join", join(2, 8)).await["type"], "joined");
+    assert_eq!(code(&c.call("join", join(3, 8)).await), ("error", "limit", &json!(4)), "24 of 20 matches");
+    assert_eq!(c.call("join", join(3, 4)).await["type"], "joined");
+    assert_eq!(code(&c.call("join", join(4, 0)).await).1, "limit");
+    assert_eq!(code(&c.call("join", join(4, 1)).await), ("error", "limit", &json!(3)), "the fourth join");
+    assert_eq!(c.call("leave", json!({"join": one["join"]})).await["type"], "ok");
+    assert_eq!(c.call("join", join(4, 8)).await["type"], "joined");
+
+    let open = |count: u32| json!({"game": "tic_tac_toe", "count": count});
+    let six = c.call("open", open(6)).await["env"].clone();
+    assert_eq!(code(&c.call("open", open(5)).await), ("error", "limit", &json!(4)));
+    assert_eq!(code(&c.call("clone", json!({"env": six})).await).1, "env_over", "never reset");
+    c.call("reset", json!({"env": six})).await;
+    assert_eq!(code(&c.call("clone", json!({"env": six})).await), ("error", "limit", &json!(4)));
+    assert_eq!(c.call("close", json!({"env": six})).await["type"], "ok");
+    assert_eq!(c.call("open", open(10)).await["type"], "opened");
+    let (_, metrics) = server.get("/metrics").await;
+    assert!(metrics.contains("ludex_compute_queued"), "{metrics}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn little_is_read_before_hello_and_connections_are_counted() {
+    let server = Server::start(|config| config.limits.address_connections = 2).await;
+    let mut c = Client::mute(server.address).await;
+    let hello = json!({"type": "hello", "id": 1, "protocol": [1], "agent": {"name": "x".repeat(70_000)}});
+    let _ = c.frame(Message::text(hello.to_string())).await;
+    assert!(matches!(c.ended().await.0, Ended::Closed(1009, _)), "more than 64 KiB");
+
+    let (first, second) = (Client::hello(server.address).await, Client::hello(server.address).await);
+    assert!(Client::try_greet(server.address, None, json!({})).await.is_none(), "the third of this address");
+    first.cut();
+    let third = loop {
+        if let Some(third) = Client::try_greet(server.address, None, json!({})).await {
+            break third;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    drop((second, third));
+    server.stop().stopped().await;
+}
