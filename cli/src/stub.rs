@@ -113,6 +113,7 @@ pub async fn serve(
     let stub = Arc::new(Stub {
         player: Arc::new(Player::new(spec)),
         compute: Compute::new(threads)?,
+        owner: "stub".into(),
         asked: AtomicU64::new(0),
         down: Notify::new(),
         seen: Mutex::default(),
@@ -159,6 +160,8 @@ struct Stub {
     options: Options,
     player: Arc<Player>,
     compute: Compute,
+    /// All requests are of one owner: they are answered in their order.
+    owner: Arc<str>,
     /// Requests so far.
     asked: AtomicU64,
     /// Notified when it goes down.

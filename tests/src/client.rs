@@ -161,11 +161,14 @@ impl Client {
     ///
     /// # Panics
     /// When the connection is gone.
-    pub async fn ask(&mut self, kind: &str, mut fields: Value) -> i64 {
+    pub async fn ask(&mut self, kind: &str, fields: Value) -> i64 {
         self.next += 1;
-        fields["type"] = kind.into();
-        fields["id"] = self.next.into();
-        self.say(&fields).await;
+        // The head comes first: in a long message a server looks for it there.
+        let mut message = json!({"type": kind, "id": self.next});
+        if let (Some(message), Value::Object(fields)) = (message.as_object_mut(), fields) {
+            message.extend(fields);
+        }
+        self.say(&message).await;
         self.next
     }
 

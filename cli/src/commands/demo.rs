@@ -121,6 +121,7 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
     println!("Played in {:.1} s. The referee replays every record.", began.elapsed().as_secs_f64());
 
     hub.store.flush().await?;
+    let owner = "demo".into();
     let filter = MatchFilter { run: Some(run.clone()), ..MatchFilter::default() };
     let lines = records::of_store(&hub.store, &filter).await?;
     let (good, refused) = hub.compute.run(&owner, move || records::verified(lines, None)).await?;
