@@ -218,8 +218,10 @@ interface Reply { re?: number }
 interface Numbered { match: string; seq: number }
 
 export type Limits = Record<
-  | 'frame_bytes' | 'message_bytes' | 'depth' | 'window' | 'requests_per_s' | 'envs' | 'batch' | 'batch_bytes'
-  | 'matches' | 'text_bytes' | 'notes_bytes' | 'idle_ms' | 'grace_ms' | 'hello_ms' | 'replies_kept',
+  | 'frame_bytes' | 'message_bytes' | 'request_bytes' | 'list' | 'depth' | 'window' | 'requests_per_s' | 'envs' | 'batch'
+  | 'batch_bytes' | 'search' | 'matches' | 'joins' | 'owner_envs' | 'owner_matches' | 'owner_joins' | 'text_bytes'
+  | 'notes_bytes' | 'idle_ms' | 'grace_ms' | 'hello_ms' | 'hello_bytes' | 'address_connections' | 'connections'
+  | 'address_hellos' | 'hellos' | 'replies_kept',
   number
 >;
 export interface Welcome extends Reply {
