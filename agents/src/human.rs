@@ -1,12 +1,13 @@
 //! `human`: a person at a terminal, or anything that reads and writes lines.
 
 use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::erased::DynView;
 use ludex_env::{Ask, GameRef};
 use ludex_protocol::{Move, Refusal};
+use parking_lot::Mutex;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
@@ -37,7 +38,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
 
     /// The move that is typed; `None` for a resignation.
     fn talk(&self, ask: &Ask<'_>) -> io::Result<Option<Move>> {
-        let mut io = self.io.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut io = self.io.lock();
         let (reader, writer) = &mut *io;
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());

@@ -26,7 +26,6 @@ pub mod machine;
 pub mod named;
 pub mod remote_agent;
 pub mod runs;
-pub mod stepping;
 pub mod tables;
 pub mod time;
 pub mod transcript;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ludex_agents::llm::{Call, Message, Role};
-use ludex_env::history::given;
-use ludex_env::{DynState, Move, Mover, Seat, Turn, Viewer};
+use ludex_env::history::{Step, Steps, given};
+use ludex_env::{DynState, Move, Mover, Seat, Viewer};
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent, Try};
 use ludex_protocol::spec::Spec;
 use serde::Serialize;
@@ -12,8 +12,7 @@ use serde::Serialize;
 use crate::runs::archive::Archive;
 use crate::runs::episode::MatchPlace;
 use crate::runs::lines::CallLine;
-use crate::stepping::{Stepped, Stepper, move_text};
-use crate::words;
+use crate::words::{self, move_text};
 
 /// A match as a list of decisions.
 #[derive(Debug, Serialize)]
@@ -125,25 +124,15 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
     let spec = game.spec();
     let calls = run.calls_of(&record.header.episode);
     let mut teller = Teller::new(record, spec, shown, calls);
-    let mut steps = Stepper::new(&game, record, None);
-    loop {
-        let (before, at) = (steps.state().boxed(), steps.at());
-        let Some(step) = steps.step() else { break };
-        teller.take(&*before, steps.state(), &step, &record.events[at..step.events.end]);
+    let mut steps = Steps::new(&*game, &record.events);
+    let mut broken = None;
+    while let Some(step) = steps.next() {
+        match step {
+            Ok(step) => teller.take(&step),
+            Err(stop) => broken = Some(stop.to_string()),
+        }
     }
-    // Events that are left must be a turn that ended the match. Anything else is a fault of the record.
-    let left = &record.events[steps.at()..];
-    let last = |event: &RecordEvent| match event {
-        RecordEvent::Move(m) if m.action.is_none() && m.said.is_none() => true,
-        RecordEvent::Move(_) => matches!(steps.state().turn(), Turn::Together(_)),
-        RecordEvent::Chance(_) => false,
-    };
-    let broken = (!left.iter().all(last)).then(|| format!("events[{}] cannot be played here", steps.at()));
-    if broken.is_none() && !left.is_empty() {
-        teller.ply += 1;
-        teller.decide_all(steps.state(), left);
-    }
-    teller.unanswered(steps.state());
+    teller.unanswered(steps.position());
     let place = run.place_of(&record.header.episode).map(|MatchPlace { place, rematch }| {
         let again = if rematch { ", played again after a failure" } else { "" };
         format!("{}, seed {}, seating {}{again}", place.part, place.index, place.turn)
@@ -158,7 +147,7 @@ pub fn transcript(record: &Record, run: &Archive, shown: &[Seat]) -> anyhow::Res
         counts: record.footer.reason.is_some_and(|reason| reason.counts()),
         sums: sums(calls, &teller.decisions),
         after: teller.news(Viewer::Public),
-        end: steps.state().view(Viewer::Public).text().trim_end().to_owned(),
+        end: steps.position().view(Viewer::Public).text().trim_end().to_owned(),
         decisions: teller.decisions,
         broken,
     })
@@ -230,30 +219,23 @@ impl<'a> Teller<'a> {
     }
 
     /// Takes a step: the decisions of the seats that are shown, and what each viewer saw of it.
-    fn take(&mut self, before: &dyn DynState, after: &dyn DynState, step: &Stepped, events: &[RecordEvent]) {
-        debug_assert_eq!(step.events.len(), events.len(), "a step is its events");
-        self.ply += u32::from(matches!(events.first(), Some(RecordEvent::Move(_))));
-        self.decide_all(before, events);
+    fn take(&mut self, step: &Step<'_>) {
+        self.ply += u32::from(step.moves().next().is_some());
+        for (_, m) in step.moves().filter(|(_, m)| self.shown.contains(&(m.seat as usize))) {
+            self.decide(step.before, m);
+        }
+        if !step.played {
+            return;
+        }
         for (at, viewer) in self.viewers() {
-            for event in events {
-                let told = self.seen(before, viewer, event);
+            for event in step.events {
+                let told = self.seen(step.before, viewer, event);
                 self.heard[at].extend(told);
             }
-            for (text, _) in after.reveals(viewer) {
+            for (text, _) in step.after.reveals(viewer) {
                 if self.revealed.insert((at, text.clone())) {
                     self.heard[at].push(format!("shown: {text}"));
                 }
-            }
-        }
-    }
-
-    /// The decisions of the seats that are shown, among events of one turn.
-    fn decide_all(&mut self, before: &dyn DynState, events: &[RecordEvent]) {
-        for event in events {
-            if let RecordEvent::Move(m) = event
-                && self.shown.contains(&(m.seat as usize))
-            {
-                self.decide(before, m);
             }
         }
     }

@@ -1,6 +1,8 @@
-//! Numbers and results in words, as commands, logs and transcripts show them.
+//! Numbers, moves and results in words, as commands, logs and transcripts show them.
 
-use ludex_protocol::record::Record;
+use ludex_env::history::Step;
+use ludex_env::{DynState, Viewer};
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
 /// `1 match`, `2 matches`.
@@ -22,6 +24,39 @@ pub fn number(x: f64, digits: usize) -> String {
     } else {
         text
     }
+}
+
+/// What a step played, each move as its mover knows it: `x (random): x(0,1)`. `None` where it played nothing.
+pub fn step(record: &Record, step: &Step<'_>) -> Option<String> {
+    if let [RecordEvent::Chance(c)] = step.events {
+        return Some(format!("chance: {}", step.before.outcome_text(c.action?)));
+    }
+    let texts: Option<Vec<String>> = step.moves().map(|(_, m)| said(step.before, record, m)).collect();
+    texts.filter(|_| step.played).map(|texts| texts.join("; "))
+}
+
+/// A move as its mover knows it; `None` where the event holds none.
+pub fn move_text(state: &dyn DynState, m: &MoveRecord) -> Option<String> {
+    let (seat, viewer) = (m.seat as usize, Viewer::Seat(m.seat as usize));
+    match (m.action, &m.said) {
+        (Some(action), _) => Some(state.view(viewer).action_text(seat, action)),
+        (None, Some(said)) => Some(state.seen_said(viewer, seat, said).text.unwrap_or_default()),
+        (None, None) => None,
+    }
+}
+
+/// `x (random): x(0,1)`, as the mover knows it.
+fn said(state: &dyn DynState, record: &Record, m: &MoveRecord) -> Option<String> {
+    let agent = &record.header.seats.get(m.seat as usize)?.name;
+    let place = state.spec().seats.get(m.seat as usize)?;
+    let text = move_text(state, m)?;
+    let tries = match m.tries.len() {
+        0 => String::new(),
+        1 => ", after 1 refused attempt".to_owned(),
+        n => format!(", after {n} refused attempts"),
+    };
+    let forced = if m.forced { ", forced" } else { "" };
+    Some(format!("{place} ({agent}): {text}{tries}{forced}"))
 }
 
 /// The result of a match in one line:

@@ -27,7 +27,7 @@ use crate::compute::{Compute, Panicked, caught};
 use crate::opponents::Opponents;
 use crate::owners::Account;
 use crate::store::Write;
-use handle::{Born, Handle, Task};
+use handle::{Handle, Task};
 use table::Table;
 pub(crate) use table::within;
 
@@ -46,7 +46,7 @@ const FEW: usize = 8;
 
 /// What the gym plane needs of its server.
 #[derive(Clone)]
-pub struct Means {
+pub struct Context {
     /// Where long work goes.
     pub compute: Compute,
     /// The games that there are.
@@ -59,7 +59,7 @@ pub struct Means {
 
 /// A reply as a frame.
 #[derive(Debug)]
-pub struct Written {
+pub struct Reply {
     /// The request.
     pub id: Id,
     /// The handle that it was about, if it was about one.
@@ -74,17 +74,17 @@ pub struct Written {
     pub records: Vec<Write>,
 }
 
-impl Written {
+impl Reply {
     fn error(id: Id, env: Option<u32>, encoding: Encoding, error: Refusal) -> Self {
         let code = error.code;
         let frame = frame(encoding, id, error.into());
-        Written { id, env, frame, encoding, error: Some(code), records: Vec::new() }
+        Reply { id, env, frame, encoding, error: Some(code), records: Vec::new() }
     }
 }
 
 /// The environments of a session.
 pub struct Gym {
-    means: Means,
+    context: Context,
     /// The client as records name it.
     client: RecordSeat,
     /// Who is to answer for it.
@@ -165,15 +165,16 @@ struct Done {
 
 /// What a task left behind.
 struct Called {
-    written: Written,
-    born: Born,
+    reply: Reply,
+    /// The handle that it made, if it made one.
+    clone: Option<Box<Handle>>,
 }
 
 impl Gym {
     /// No environments yet. `client` is how records name the owner.
-    pub(crate) fn new(means: Means, client: RecordSeat, account: Arc<Account>) -> Self {
+    pub(crate) fn new(context: Context, client: RecordSeat, account: Arc<Account>) -> Self {
         let gone = Arc::default();
-        Gym { means, client, account, gone, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
+        Gym { context, client, account, gone, places: BTreeMap::new(), last: 0, jobs: FuturesUnordered::new() }
     }
 
     /// The handles.
@@ -192,12 +193,12 @@ impl Gym {
     }
 
     /// Carries a request of the gym plane out, or keeps it until the handle is back. Replies go to `out`.
-    pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<Written>) {
+    pub fn request(&mut self, id: Id, message: ClientMessage, encoding: Encoding, out: &mut Vec<Reply>) {
         let (env, task) = match message {
             ClientMessage::Open(open) => {
                 return out.push(match self.open(id, *open, encoding) {
-                    Ok(frame) => Written { id, env: None, frame, encoding, error: None, records: Vec::new() },
-                    Err(error) => Written::error(id, None, encoding, *error),
+                    Ok(frame) => Reply { id, env: None, frame, encoding, error: None, records: Vec::new() },
+                    Err(error) => Reply::error(id, None, encoding, *error),
                 });
             }
             ClientMessage::Reset(r) => (r.env, Task::Reset(r)),
@@ -216,14 +217,14 @@ impl Gym {
     }
 
     /// The next replies of calls that were away; pending while none is.
-    pub async fn finished(&mut self, out: &mut Vec<Written>) {
+    pub async fn finished(&mut self, out: &mut Vec<Reply>) {
         let Some(Finished { id, env, encoding, result }) = self.jobs.next().await else {
             return std::future::pending().await;
         };
         let waiting = match result {
             Ok(Done { handle, called, kind, rows, took }) => {
-                out.push(called.written);
-                self.adopt(called.born);
+                out.push(called.reply);
+                called.clone.into_iter().for_each(|handle| self.adopt(handle));
                 let Some(place) = self.places.get_mut(&env) else { return };
                 place.handle = Some(handle);
                 place.costs.measure(kind, rows, took);
@@ -250,27 +251,27 @@ impl Gym {
             tracing::error!("no random seed: {e}");
             internal()
         })?;
-        let (env, means, client) = (self.last, &self.means, &self.client);
+        let (env, context, client) = (self.last, &self.context, &self.client);
         let table = Table {
-            opponents: means.opponents.clone(),
-            limits: means.limits.clone(),
-            compute: means.compute.clone(),
+            opponents: context.opponents.clone(),
+            limits: context.limits.clone(),
+            compute: context.compute.clone(),
             account: self.account.clone(),
             gone: self.gone.clone(),
         };
         let opened = caught("open", || {
-            let game = means.catalogue.load(&open.game, &open.params)?;
+            let game = context.catalogue.load(&open.game, &open.params)?;
             open::open(env, game, open, &table, client, seed)
         });
         let handle = opened.unwrap_or_else(|Panicked| Err(internal()))?;
         let frame = frame(encoding, id, handle.opened());
-        self.adopt(Born::Handle(Box::new(handle)));
+        self.adopt(Box::new(handle));
         Ok(frame)
     }
 
     /// Whether another handle may be opened.
     fn room(&self) -> Result<(), Box<Refusal>> {
-        let most = self.means.limits.envs as usize;
+        let most = self.context.limits.envs as usize;
         if self.places.len() < most {
             return Ok(());
         }
@@ -278,18 +279,16 @@ impl Gym {
         Err(Box::new(Refusal::new(ErrorCode::Limit, message).got(self.places.len()).allowed(most)))
     }
 
-    fn adopt(&mut self, born: Born) {
-        if let Born::Handle(handle) = born {
-            let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
-            self.places.insert(env, Place { handle: Some(handle), waiting: VecDeque::new(), costs });
-        }
+    fn adopt(&mut self, handle: Box<Handle>) {
+        let (env, costs) = (handle.env(), Costs::guess(handle.has_agents()));
+        self.places.insert(env, Place { handle: Some(handle), waiting: VecDeque::new(), costs });
     }
 
     /// Starts a task on a handle that is here.
-    fn start(&mut self, id: Id, env: u32, mut task: Task, encoding: Encoding, out: &mut Vec<Written>) {
+    fn start(&mut self, id: Id, env: u32, mut task: Task, encoding: Encoding, out: &mut Vec<Reply>) {
         if let Task::Clone(_, number) = &mut task {
             if let Err(error) = self.room() {
-                return out.push(Written::error(id, Some(env), encoding, *error));
+                return out.push(Reply::error(id, Some(env), encoding, *error));
             }
             self.last += 1;
             *number = self.last;
@@ -303,7 +302,7 @@ impl Gym {
         let searches = handle.searches(&task);
         if searches || place.costs.expect(kind, rows) > INLINE {
             let Some(handle) = place.handle.take() else { return };
-            let (compute, account) = (self.means.compute.clone(), self.account.clone());
+            let (compute, account) = (self.context.compute.clone(), self.account.clone());
             let job = move || work(handle, id, task, encoding, kind, rows);
             self.jobs.push(Box::pin(async move {
                 // Each search waits for its owner's turn; the rest has one turn for the whole.
@@ -323,11 +322,11 @@ impl Gym {
         match caught("a request", || call(handle, id, task, encoding)) {
             Ok(called) => {
                 place.costs.measure(kind, rows, from.elapsed());
-                out.push(called.written);
+                out.push(called.reply);
                 if closes {
                     self.places.remove(&env);
                 }
-                self.adopt(called.born);
+                called.clone.into_iter().for_each(|handle| self.adopt(handle));
             }
             Err(Panicked) => {
                 self.places.remove(&env);
@@ -354,12 +353,12 @@ fn work(mut handle: Box<Handle>, id: Id, task: Task, encoding: Encoding, kind: u
 fn call(handle: &mut Handle, id: Id, task: Task, encoding: Encoding) -> Called {
     // The reply of `close` outlives its handle.
     let env = (!matches!(task, Task::Close)).then(|| handle.env());
-    let (answer, born) = handle.run(task);
+    let (answer, clone) = handle.run(task);
     let error = answer.as_ref().err().map(|error| error.code);
     let message = answer.unwrap_or_else(|error| (*error).into());
     let frame = encoding.encode_server(Some(id), &message).unwrap_or_else(|e| unwritten(encoding, id, &e));
     handle.recycle(message);
-    Called { written: Written { id, env, frame, encoding, error, records: handle.records() }, born }
+    Called { reply: Reply { id, env, frame, encoding, error, records: handle.records() }, clone }
 }
 
 /// A message as a frame.
@@ -382,16 +381,16 @@ fn field(path: &str, message: impl Into<String>) -> Box<Refusal> {
     Box::new(Refusal::new(ErrorCode::BadField, message).path(path))
 }
 
-fn failed(id: Id, env: u32, encoding: Encoding) -> Written {
+fn failed(id: Id, env: u32, encoding: Encoding) -> Reply {
     let message = format!("the server failed at this request and closed environment {env}; its log says more");
     let error = Refusal::new(ErrorCode::Internal, message);
-    Written::error(id, None, encoding, error)
+    Reply::error(id, None, encoding, error)
 }
 
-fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Written {
+fn unknown(id: Id, env: u32, encoding: Encoding, open: Vec<u32>) -> Reply {
     let message = format!("this session has no environment {env}: it was closed or never opened");
     let error = Refusal::new(ErrorCode::UnknownEnv, message).path("env").got(env).allowed(open);
-    Written::error(id, None, encoding, error)
+    Reply::error(id, None, encoding, error)
 }
 
 #[cfg(test)]

@@ -181,7 +181,7 @@ impl Session {
     // ---- seats ----------------------------------------------------------------------------------------------------
 
     /// Takes a seat in a match that begins or was brought back.
-    pub(crate) fn sit(self: &Arc<Self>, id: &str, handle: &Handle, seat: Seat) {
+    pub(crate) fn take_seat(self: &Arc<Self>, id: &str, handle: &Handle, seat: Seat) {
         handle.hold(seat, self);
         let mut s = self.state.lock();
         s.seats.insert(id.to_owned(), (handle.clone(), seat));
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// Leaves a match that is gone.
-    pub(crate) fn rise(&self, id: &str) {
+    pub(crate) fn leave_seat(&self, id: &str) {
         let mut s = self.state.lock();
         s.seats.remove(id);
         // As a rule it is the oldest.

@@ -9,7 +9,7 @@ use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::config::Config;
 use crate::doors::Doors;
-use crate::gym::Means;
+use crate::gym;
 use crate::limits::Rates;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     pub limits: Arc<Limits>,
     pub rates: Rates,
     pub doors: Arc<Doors>,
-    pub means: Means,
+    pub gym: gym::Context,
     pub hub: Arc<Hub>,
     pub store: Store,
     pub metrics: Metrics,
@@ -46,7 +46,7 @@ impl Shared {
         Ok(Shared {
             rates: Rates::new(limits.requests_per_s),
             doors: Doors::new(&limits),
-            means: Means { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
+            gym: gym::Context { compute, catalogue: catalogue.clone(), opponents, limits: limits.clone() },
             catalogue,
             hub,
             metrics,

@@ -229,7 +229,7 @@ pub(crate) struct Unkept(pub String);
 /// A value as the JSON text of a row.
 ///
 /// # Errors
-/// What JSON cannot carry, such as a number that is not finite.
+/// What JSON cannot carry, such as a map whose keys are not texts.
 pub(crate) fn text<T: serde::Serialize>(value: &T) -> Result<String, Unkept> {
     serde_json::to_string(value).map_err(|e| Unkept(e.to_string()))
 }
@@ -248,7 +248,19 @@ impl Future for Receipt {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    #[test]
+    fn what_json_cannot_carry_is_refused_and_never_kept_empty() {
+        assert_eq!(text(&BTreeMap::from([("a", 1)])).unwrap(), r#"{"a":1}"#);
+        // Broken at once, and broken after a part that could have been kept.
+        let broken = BTreeMap::from([((1, 2), "keys of a JSON object are texts")]);
+        for refused in [text(&broken), text(&("whole", &broken))] {
+            assert!(refused.unwrap_err().to_string().contains("key must be a string"));
+        }
+    }
 
     fn start(id: &str) -> Write {
         Write::MatchStart(MatchRow {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ludex_agents::{Agent, Answer, wrap};
+use ludex_env::history::Steps;
 use ludex_env::{Ask, GameRef};
 use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
-use ludex_play::stepping::{Stepper, move_text};
+use ludex_play::words::move_text;
 use ludex_protocol::Move;
-use ludex_protocol::record::{AgentKind, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, Record};
 use ludex_referee::suite::plan::seeds;
 use serde_json::{Value, json};
 
@@ -106,17 +107,11 @@ impl Run<'_> {
 /// The calls of a match: one for each attempt of the model.
 fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String {
     let mut out = String::new();
-    let mut steps = Stepper::new(game, record, None);
-    loop {
-        let (before, at) = (steps.state().boxed(), steps.at());
-        if steps.step().is_none() {
-            return out;
-        }
-        let RecordEvent::Move(m) = &record.events[at] else { continue };
-        if m.seat as usize != seat {
-            continue;
-        }
-        let played = move_text(&*before, m).expect("a move");
+    let mut steps = Steps::new(&**game, &record.events);
+    while let Some(step) = steps.next() {
+        let step = step.expect("a record that can be played");
+        let Some((_, m)) = step.moves().find(|(_, m)| m.seat as usize == seat && step.played) else { continue };
+        let played = move_text(step.before, m).expect("a move");
         for attempt in 0..=m.tries.len() {
             let last = attempt == m.tries.len();
             let (said, verdict) = if last { (played.as_str(), "ok") } else { ("nowhere", "illegal") };
@@ -133,6 +128,7 @@ fn calls_of(game: &GameRef, model: &str, record: &Record, seat: usize) -> String
             let _ = writeln!(out, "{line}");
         }
     }
+    out
 }
 
 /// The same agent, but its first answer in a match is not a move.

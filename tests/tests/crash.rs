@@ -167,13 +167,22 @@ async fn unrated_matches_may_go_back_and_finish_too() {
 
 #[tokio::test]
 async fn an_end_that_nobody_heard_of_is_told_after_the_crash() {
+    end_is_told_after_the_crash(true).await;
+}
+
+#[tokio::test]
+async fn an_unrated_end_is_told_from_its_record() {
+    end_is_told_after_the_crash(false).await;
+}
+
+async fn end_is_told_after_the_crash(rated: bool) {
     let folder = tempfile::tempdir().unwrap();
     let (data, log) = (folder.path().join("data"), folder.path().join("log"));
     let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
     let address = server.address;
     let (mut x, mut o) = (Bot::new(address, "x").await, Bot::new(address, "o").await);
     for (seat, bot) in [&mut x, &mut o].into_iter().enumerate() {
-        bot.join(json!({"game": "tic_tac_toe", "rated": true, "seat": seat})).await;
+        bot.join(json!({"game": "tic_tac_toe", "rated": rated, "seat": seat})).await;
     }
     let turn = x.wait("turn").await;
     x.act(&turn, json!({"action": 4})).await;
@@ -196,7 +205,15 @@ async fn an_end_that_nobody_heard_of_is_told_after_the_crash() {
     assert_eq!(x.act(&turn, json!({"action": 3})).await["code"], "conflict");
     let record: Value = serde_json::from_str(&page(address, &format!("/episodes/{id}")).await).unwrap();
     assert_eq!((&record["digest"], &record["seed"]), (&told["end"]["digest"], &told["end"]["seed"]));
-    // The session and what it reclaims outlive the next crash, too.
+    server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn a_session_that_reclaims_outlives_the_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
+    let address = server.address;
     let mut y = Bot::new(address, "y").await;
     y.join(json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0, "rated": true, "clock": {}})).await;
     y.wait("turn").await;

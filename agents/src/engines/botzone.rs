@@ -20,9 +20,10 @@ mod tests;
 mod texas_holdem;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use ludex_env::{Ask, GameRef};
@@ -111,7 +112,7 @@ impl Agent for Botzone {
             return self.refused(ask, &reply.response, course, &talk, program);
         };
         let after = course.after(&talk, action);
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         if let Some(data) = reply.data {
             memory.keep_data(after.clone(), data);
         }
@@ -136,11 +137,11 @@ impl Agent for Botzone {
     }
 
     fn enter(&self) {
-        self.memory().matches += 1;
+        self.memory.lock().matches += 1;
     }
 
     fn leave(&self) {
-        let mut memory = self.memory();
+        let mut memory = self.memory.lock();
         memory.matches = memory.matches.saturating_sub(1);
         let idle = if memory.matches == 0 { memory.take_programs() } else { VecDeque::new() };
         drop(memory);
@@ -194,10 +195,6 @@ struct Failed {
 }
 
 impl Botzone {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds the turn to the owner's log.
     fn tell_owner(&self, ask: &Ask<'_>, answered: &Result<Answered, Failed>) -> Result<(), AgentError> {
         let Some(log) = &self.log else { return Ok(()) };
@@ -210,7 +207,7 @@ impl Botzone {
 
     /// The program's reply to the request of this turn.
     fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
-        let waiting = self.memory().program(course);
+        let waiting = self.memory.lock().program(course);
         let time = |kept_running: bool| {
             let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
             Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
@@ -228,7 +225,7 @@ impl Botzone {
             };
         }
         let input = {
-            let memory = self.memory();
+            let memory = self.memory.lock();
             self.form.history(talk, memory.data(course), memory.globaldata.as_ref())
         };
         let started = self.program.start();
@@ -247,7 +244,7 @@ impl Botzone {
     fn keep(&self, course: Course, program: Option<Process>) {
         let Some(mut program) = program else { return };
         program.stop();
-        let oldest = self.memory().keep_program(course, program);
+        let oldest = self.memory.lock().keep_program(course, program);
         // It is ended here, where nobody waits for the lock.
         drop(oldest);
     }

@@ -1,6 +1,6 @@
 //! Running engines of one agent.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use crate::error::AgentError;
 
@@ -25,21 +25,17 @@ impl<E> Pool<E> {
             None => start()?,
         };
         let answer = question(&mut engine)?;
-        self.lock().push(engine);
+        self.0.lock().push(engine);
         Ok(answer)
     }
 
     fn idle(&self, ready: impl Fn(&mut E) -> bool) -> Option<E> {
         loop {
             // A statement of its own, so that the pool is unlocked while the end of a dropped engine is waited for.
-            let mut engine = self.lock().pop()?;
+            let mut engine = self.0.lock().pop()?;
             if ready(&mut engine) {
                 return Some(engine);
             }
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<E>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
 //! Trees kept between an agent's turns.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 
 use ludex_env::{Action, Seat, Viewer};
+use parking_lot::Mutex;
 
 use super::tree::Tree;
 use crate::digest::digest;
@@ -36,7 +36,7 @@ impl Memory {
         if next.is_empty() {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.push_back(Kept { seat, tree, next });
         while kept.len() > MOST_TREES || kept.iter().map(|k| k.tree.len()).sum::<usize>() > MOST_NODES {
             kept.pop_front();
@@ -45,7 +45,7 @@ impl Memory {
 
     /// The tree that holds the position with this view of `seat`, and its node.
     pub fn take(&self, seat: Seat, view: u128) -> Option<(Tree, u32)> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let at = kept.iter().position(|k| k.seat == seat && k.next.contains_key(&view))?;
         let found = kept.remove(at)?;
         Some((found.tree, found.next[&view]))

@@ -21,8 +21,8 @@ pub(super) struct Args {
     /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
-    /// The client's command line; {url} in it is replaced, and its environment has LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT and
-    /// LUDEX_GAME
+    /// The client's command line; {url} in it becomes the server's address, and its environment has LUDEX_URL, LUDEX_TOKEN,
+    /// LUDEX_AGENT and LUDEX_GAME
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<String>,
 }

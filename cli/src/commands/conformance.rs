@@ -14,7 +14,7 @@ pub(super) struct Args {
     /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
-    /// The name to play under [default: the token's name, without a token "conformance"]
+    /// The name to play under [default: the token's name; "conformance" if there is no token]
     #[arg(long)]
     agent: Option<String>,
     /// Only the checks whose names contain this

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Folder of the store and the report
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
-    /// Pairs of matches (same seed, seats swapped) between any two agents; chess has a quarter of them
+    /// Pairs of matches (same seed, seats swapped) between any two agents; in chess, a quarter of this number
     #[arg(long, default_value_t = 20)]
     pairs: u32,
     /// Keep the server running afterwards

@@ -40,7 +40,7 @@ pub(super) struct Args {
     /// Stop between pairs when this is used up; may be repeated
     #[arg(long, value_name = "usd=X|games=N|tokens=N|hours=H")]
     budget: Vec<String>,
-    /// Stop a part when the 95 % interval of the rating is at most plus or minus this many points
+    /// Stop a part as soon as the 95 % interval of its rating reaches at most this many points to either side
     #[arg(long, value_name = "POINTS")]
     ci: Option<f64>,
     /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look

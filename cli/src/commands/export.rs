@@ -15,6 +15,8 @@ use ludex_play::tables::record::parts_line;
 /// What `ludex export` takes.
 #[derive(clap::Args)]
 #[command(override_usage = "ludex export [FILES]... [OPTIONS]\n       ludex export RUN [OPTIONS]")]
+#[command(mut_arg("files", |arg| arg.help("Files of records, one JSON object per line (- for standard input), or one run (its name below \
+    DATA/runs, or its folder) [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::From,

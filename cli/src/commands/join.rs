@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// First take over the seats that this name still holds on the server
     #[arg(long)]
     reclaim: bool,
-    /// Seed of the agent: it plays match n, from 0, as with seed=SEED+n [default: a random one]
+    /// Seed of the agent; the first match is played with seed=SEED, the next one with SEED+1 [default: a random one]
     #[arg(long)]
     seed: Option<u64>,
     /// Print one JSON document at the end, and nothing else

@@ -17,7 +17,7 @@ use super::print::{self, number};
 pub(super) struct Args {
     /// The games, with or without parameters [default: all]
     games: Vec<String>,
-    /// Units of play for each pairing: pairs of episodes, duplicate matches, or seeds against the field
+    /// How much to play for each pairing: pairs of episodes, duplicate matches, or seeds against the field, as the game has it
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     units: u64,
     /// Seed of everything random; the same seed gives the same figures

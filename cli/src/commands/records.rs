@@ -24,8 +24,7 @@ const PAGE: u32 = 500;
 /// Where records come from.
 #[derive(clap::Args)]
 pub(super) struct From {
-    /// Files of records, one JSON object per line (- for standard input) [default: the store]; `export` and `verify` also take
-    /// a run: its name below DATA/runs, or its folder
+    /// Files of records, one JSON object per line (- for standard input) [default: the store]
     files: Vec<PathBuf>,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]

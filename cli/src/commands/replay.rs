@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use ludex_env::history::Steps;
 use ludex_env::{GameRef, Seat, Viewer};
-use ludex_protocol::record::{Parts, Record, RecordEvent};
+use ludex_protocol::record::{Parts, Record};
 use ludex_referee::Verifier;
 use ludex_referee::read::{Found, Lines, Source};
 
 use super::records;
-use ludex_play::stepping::Stepper;
+use ludex_play::words;
 
 /// What `ludex replay` takes.
 #[derive(clap::Args)]
@@ -135,7 +136,7 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
         out.flush()?;
     }
     if args.ply.is_none() && fault.is_none_or(|f| f.event.is_none()) {
-        writeln!(out, "\n{}", ludex_play::words::result(spec, &record))?;
+        writeln!(out, "\n{}", words::result(spec, &record))?;
     }
     told(&mut out, found, fault)
 }
@@ -151,13 +152,14 @@ fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verif
 
 /// Every position up to the event at fault, played with checks.
 fn boards(game: &GameRef, record: &Record, viewer: Viewer, fault: Option<usize>) -> Vec<Board> {
-    let mut steps = Stepper::new(game, record, fault);
-    let text = |steps: &Stepper| steps.state().view(viewer).text();
+    let until = fault.unwrap_or(record.events.len()).min(record.events.len());
+    let mut steps = Steps::new(&**game, &record.events[..until]);
     let mut ply = 0;
-    let mut out = vec![Board { ply, by: "start".into(), text: text(&steps) }];
-    while let Some(step) = steps.step() {
-        ply += u32::from(matches!(record.events[step.events.start], RecordEvent::Move(_)));
-        out.push(Board { ply, by: step.text, text: text(&steps) });
+    let mut out = vec![Board { ply, by: "start".into(), text: steps.position().view(viewer).text() }];
+    while let Some(Ok(step)) = steps.next() {
+        let Some(by) = words::step(record, &step) else { break };
+        ply += u32::from(step.moves().next().is_some());
+        out.push(Board { ply, by, text: step.after.view(viewer).text() });
     }
     out
 }

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// An agent that clients may seat by name, even if it starts a program: house="uci cmd=stockfish"
     #[arg(long = "agent", value_name = "NAME=SPEC")]
     agents: Vec<String>,
-    /// Origin of web pages that may connect, e.g. https://example.org, or * for all; pages of this machine always may
+    /// Origin of web pages that may connect, e.g. https://example.org, or * for all; pages of this machine may always connect
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
     /// A limit for clients, e.g. window=64; may be repeated

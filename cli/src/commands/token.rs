@@ -32,7 +32,7 @@ enum Action {
     Add(Add),
     /// List all tokens with owners, scopes and expiry
     List,
-    /// Revoke a token by the first digits of its id or by itself, or all tokens of an owner
+    /// Revoke one token, named by itself or by the first digits of its id, or all tokens of an owner
     Revoke {
         /// Id, token or owner
         which: String,
@@ -47,7 +47,8 @@ struct Add {
     /// What it allows: gym, play, spectate, admin [default: gym,play,spectate]
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
-    /// An agent name that it may use, or the beginning of one with *; may be repeated [default: OWNER and OWNER.*]
+    /// An agent name that it may use; a * at the end allows all names that begin so; may be repeated [default: OWNER and
+    /// OWNER.*]
     #[arg(long = "name", value_name = "PATTERN")]
     names: Vec<String>,
     /// When it expires: a time such as 2027-01-31T00:00:00Z, or a number of days from now such as 90d

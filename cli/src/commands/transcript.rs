@@ -29,8 +29,8 @@ pub(super) struct Args {
     /// Only matches that the agent won
     #[arg(long)]
     won: bool,
-    /// Only matches of this agent, which --lost and --won are about [default: all; in an evaluation, they are about the first
-    /// candidate]
+    /// Only matches of this agent; --lost and --won mean its results [default: all matches; in an evaluation, results of the
+    /// first candidate]
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
     /// Only this game; if parameters are given, only with these

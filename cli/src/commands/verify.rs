@@ -11,6 +11,8 @@ use super::{print, records};
 /// What `ludex verify` takes.
 #[derive(clap::Args)]
 #[command(override_usage = "ludex verify [FILES]... [OPTIONS]\n       ludex verify RUN|BUNDLE [OPTIONS]")]
+#[command(mut_arg("files", |arg| arg.help("Files of records, one JSON object per line (- for standard input), or one run (its name below \
+    DATA/runs, or its folder), or one bundle [default: the store]")))]
 pub(super) struct Args {
     #[command(flatten)]
     from: records::From,

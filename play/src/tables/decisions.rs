@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ludex_agents::llm::{Call, Role};
-use ludex_env::history::given;
-use ludex_env::{DynState, Move, Seat, Turn};
-use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record, RecordEvent};
+use ludex_env::history::{Steps, given};
+use ludex_env::{DynState, Move, Seat};
+use ludex_protocol::record::{AgentKind, MoveRecord, Outcome, Reason, Record};
 use ludex_referee::read::{Found, Refused};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{TableRow, document, gather};
 use crate::runs::archive::Archive;
 use crate::runs::lines::CallLine;
-use crate::stepping::{Stepper, move_text};
+use crate::words::move_text;
 
 /// A decision: a turn of a seat, with its refused attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -136,36 +136,19 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
     }
     let mut of = Decided { run, record, game: game.spec().string.clone(), calls };
     let (mut rows, mut ply) = (Vec::new(), 0);
-    let mut steps = Stepper::new(&game, record, None);
-    loop {
-        let (before, at) = (steps.state().boxed(), steps.at());
-        let step = steps.step();
-        // A turn that ended the match without a move is the last event and cannot be played.
-        let until = step.as_ref().map_or(record.events.len(), |step| step.events.end);
-        let moves =
-            record.events[at..until].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
-        let mut moved = false;
-        for m in moves {
-            // In the middle of a joint turn a match may end with moves of some seats.
-            let alone = !matches!(before.turn(), Turn::Together(_));
-            if step.is_none() && alone && (m.action.is_some() || m.said.is_some()) {
-                return Err(format!("events[{at}] cannot be played here"));
-            }
-            moved = true;
-            if seats.contains(&(m.seat as usize)) {
-                rows.push(of.row(&*before, m, ply)?);
-            }
+    let mut steps = Steps::new(&*game, &record.events);
+    while let Some(step) = steps.next() {
+        let step = step.map_err(|stop| stop.to_string())?;
+        for (_, m) in step.moves().filter(|(_, m)| seats.contains(&(m.seat as usize))) {
+            rows.push(of.row(step.before, m, ply)?);
         }
-        ply += u32::from(moved);
-        if step.is_none() {
-            break;
-        }
+        ply += u32::from(step.moves().next().is_some());
     }
     // The match ended while these seats were asked, and the record has no event for them.
     let left: Vec<(Seat, u32)> = of.calls.keys().copied().collect();
     for (seat, turn) in left {
         let none = MoveRecord { seat: seat as u32, turn, ..MoveRecord::default() };
-        rows.push(of.row(steps.state(), &none, ply)?);
+        rows.push(of.row(steps.position(), &none, ply)?);
     }
     Ok(rows)
 }

@@ -60,12 +60,6 @@ pub(super) struct Handle {
     ids: Vec<i32>,
 }
 
-/// What a task made besides its answer.
-pub(super) enum Born {
-    Nothing,
-    Handle(Box<Handle>),
-}
-
 type Answer = Result<ServerMessage, Box<Refusal>>;
 
 impl Handle {
@@ -120,8 +114,8 @@ impl Handle {
         }
     }
 
-    /// Does what is asked.
-    pub(super) fn run(&mut self, task: Task) -> (Answer, Born) {
+    /// Does what is asked. A clone is a new handle.
+    pub(super) fn run(&mut self, task: Task) -> (Answer, Option<Box<Handle>>) {
         let answer = match task {
             Task::Reset(r) => self.reset(r),
             Task::Step(s) => self.step(s),
@@ -131,12 +125,12 @@ impl Handle {
             Task::Close => Ok(ServerMessage::Ok(Done {})),
             Task::Clone(c, env) => {
                 return match self.fork(c, env) {
-                    Ok(handle) => (Ok(handle.opened()), Born::Handle(Box::new(handle))),
-                    Err(error) => (Err(error), Born::Nothing),
+                    Ok(handle) => (Ok(handle.opened()), Some(Box::new(handle))),
+                    Err(error) => (Err(error), None),
                 };
             }
         };
-        (answer, Born::Nothing)
+        (answer, None)
     }
 
     /// What keeps the episodes that ended in the last task; nothing unless they are recorded.

@@ -349,7 +349,7 @@ impl Hub {
             match occupant {
                 Occupant::Agent { agent, pace, .. } => agents.push(Some((agent, pace))),
                 Occupant::Client(session) => {
-                    session.sit(&id, &handle, seat);
+                    session.take_seat(&id, &handle, seat);
                     if machine.over() {
                         session.ended(&id);
                     }
@@ -415,7 +415,7 @@ impl Hub {
     pub(super) fn forget(&self, id: &str) {
         let gone = self.live.lock().remove(id);
         if let Some(handle) = gone {
-            handle.holders().iter().for_each(|session| session.rise(id));
+            handle.holders().iter().for_each(|session| session.leave_seat(id));
         }
     }
 

@@ -17,7 +17,7 @@ use super::gate::{Gate, Passed};
 use super::hello;
 use super::wire::{Broken, Io, Wire};
 use crate::compute::caught;
-use crate::gym::{Written, internal};
+use crate::gym::{Reply, internal};
 use crate::mailbox::Out;
 use crate::matches::Player;
 use crate::peer::Peer;
@@ -95,7 +95,7 @@ struct Connection<S> {
     /// Whether the client has sent a message after `welcome`, and so knows its new key.
     settled: bool,
     /// Replies of the gym plane on their way out; kept for its room.
-    written: Vec<Written>,
+    written: Vec<Reply>,
 }
 
 enum Input {
@@ -261,7 +261,7 @@ impl<S: Io> Connection<S> {
     async fn deliver(&mut self, kind: Option<&'static str>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
-        for Written { id, env, frame, encoding, error, records } in written.drain(..) {
+        for Reply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
                 self.shared.metrics.error(code);
             }

@@ -189,7 +189,7 @@ fn new_work(session: &Session, shared: &Shared) -> Box<Work> {
     let about = &session.about;
     let name = if about.agent.is_empty() { "guest" } else { &about.agent };
     let seat = RecordSeat { name: name.to_owned(), version: about.version.clone(), kind: about.kind, spec: None };
-    let gym = Gym::new(shared.means.clone(), seat, session.account.clone());
+    let gym = Gym::new(shared.gym.clone(), seat, session.account.clone());
     Box::new(Work { replies: Replies::new(shared.limits.replies_kept as usize), gym })
 }
 

@@ -2,8 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::json;
 
 use ludex_env::Seat;
@@ -31,7 +31,7 @@ impl Log {
             }
             Err(why) => json!({ "seat": seat, "turn": turn, "failed": why, "stderr": errors }),
         };
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.0.lock();
         file.write_all(format!("{line}\n").as_bytes())
     }
 }

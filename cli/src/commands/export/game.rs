@@ -1,6 +1,7 @@
 //! Games in the notations that other programs read: PGN and SGF.
 
 use ludex_env::games::{chess, go, gomoku, reversi};
+use ludex_env::history::position;
 use ludex_env::{Action, Seat, Viewer};
 use ludex_protocol::record::{Outcome, Reason, RecordEvent};
 use ludex_referee::Verified;
@@ -8,7 +9,6 @@ use ludex_referee::read::Lines;
 use serde_json::Value;
 
 use super::{Format, print, records};
-use ludex_play::stepping::Stepper;
 
 /// The verified games that a format can express. The others are counted on standard error.
 pub(super) fn texts(
@@ -124,7 +124,5 @@ fn result(game: &Verified) -> String {
 
 /// How far Black leads at the end, if the board is counted; only Go's view says so.
 fn lead(game: &Verified) -> Option<f64> {
-    let mut steps = Stepper::new(game.game(), game.record(), None);
-    while steps.step().is_some() {}
-    steps.state().view(Viewer::Public).value().get("lead")?.as_f64()
+    position(&**game.game(), &game.record().events).ok()?.view(Viewer::Public).value().get("lead")?.as_f64()
 }
