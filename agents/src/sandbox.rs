@@ -5,29 +5,40 @@
 //!
 //! - one process with threads: no other program beside it, no new group or session, no signal to another process;
 //! - no network, and no socket that reaches another process;
-//! - to read: the system's programs and libraries, the program's own folder, and the files and folders that its command
-//!   line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`, and is removed afterwards;
+//! - to read: the system's programs and libraries, the program's own folder if no other program lies in it, and the files
+//!   and folders that its command line names; to write: a fresh folder, which is its working folder, `HOME` and `TMPDIR`,
+//!   and is removed afterwards;
 //! - an environment of `PATH` and little else; limits of memory and files, a generous limit of CPU time; no privileges;
+//! - no file that the host has open, but standard input, output and error;
 //! - it does not outlive the host.
 //!
-//! It can still see that files exist which it may not open, and it can fill its folder file by file. Linux 5.13 or newer is needed, with
-//! Landlock; where that is missing nothing is started, and `sandbox=false` runs a trusted program without protection.
+//! It can still see that files exist which it may not open. Linux 5.13 or newer is needed, with Landlock; where that is
+//! missing nothing is started, and `sandbox=false` runs a trusted program without protection. What is said above holds on all
+//! these kernels: what older versions of Landlock leave out, seccomp denies.
 
 #[cfg(target_os = "linux")]
 mod confine;
+mod folder;
+#[cfg(target_os = "linux")]
+mod group;
+#[cfg(not(target_os = "linux"))]
+#[path = "sandbox/no_group.rs"]
+mod group;
 mod orders;
 mod reach;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tempfile::TempDir;
-
+pub(crate) use folder::Folder;
+pub(crate) use group::Group;
 use orders::{Orders, WAY_OUT};
+#[cfg(test)]
+pub(crate) use reach::SOURCES;
 pub(crate) use reach::find;
 
 /// The first argument of a host that is to become a sandboxed program; the second are its [`Orders`].
@@ -74,9 +85,26 @@ fn become_program(_: &str, _: &[String]) -> String {
     format!("the sandbox needs Linux; {WAY_OUT}")
 }
 
-/// The helper's command that becomes the program of a command line, and the folder that it will work in; or why there is
+/// What a program is to the host.
+pub(crate) enum Role<'a> {
+    /// A stranger's.
+    Player,
+    /// A compiler that reads a stranger's source: this folder, if any, and the files that its command line names, with what
+    /// lies beside them. It writes into the second folder. It may start other programs.
+    Compiler { source: Option<&'a Path>, into: &'a Path },
+}
+
+/// Where a program runs. Both are removed when it is gone.
+pub(crate) struct Room {
+    /// Where it works.
+    pub folder: Folder,
+    /// What bounds its memory, where there are such groups.
+    pub group: Option<Group>,
+}
+
+/// The helper's command that becomes the program of a command line, and the room that it will work in; or why there is
 /// none. `memory` and `file` are bytes that it may hold, and write to one file.
-pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Command, TempDir), String> {
+pub(crate) fn command(argv: &[String], role: &Role<'_>, memory: u64, file: u64) -> Result<(Command, Room), String> {
     #[cfg(target_os = "linux")]
     confine::available()?;
     if cfg!(not(target_os = "linux")) {
@@ -88,16 +116,25 @@ pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Comman
         None if READY.load(Ordering::Relaxed) => "/proc/self/exe".into(),
         None => return Err(format!("this host cannot make a sandbox: its main must call run_if_asked; {WAY_OUT}")),
     };
-    let folder = tempfile::Builder::new().prefix("ludex-").tempdir();
-    let folder = folder.map_err(|e| format!("no folder to work in can be made: {e}"))?;
-    let (argv, read) = reach::of(argv)?;
+    let folder = Folder::new().map_err(|e| format!("no folder to work in can be made: {e}"))?;
+    let (argv, mut read) = reach::of(argv)?;
+    let mut write = Vec::new();
+    if let Role::Compiler { source, into } = role {
+        read.extend(reach::compiler(&argv, *source));
+        write.push(into.to_path_buf());
+    }
+    let group = Group::new(memory);
     let orders = Orders {
+        group: group.as_ref().map(|group| group.path().to_owned()),
         host: std::process::id(),
         folder: folder.path().to_owned(),
+        write,
         read,
         // Used memory is watched elsewhere. This bounds what is allocated at once, and runtimes allocate more than they use.
         data: memory.saturating_mul(2).saturating_add(512 << 20),
         file,
+        landlock: None,
+        children: matches!(role, Role::Compiler { .. }),
     };
     let mut command = Command::new(helper);
     let orders = serde_json::to_string(&orders).map_err(|e| e.to_string())?;
@@ -105,7 +142,7 @@ pub(crate) fn command(argv: &[String], memory: u64, file: u64) -> Result<(Comman
     command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
     command.envs([("LANG", "C.UTF-8"), ("LC_ALL", "C.UTF-8")]);
     command.env("HOME", folder.path()).env("TMPDIR", folder.path());
-    Ok((command, folder))
+    Ok((command, Room { folder, group }))
 }
 
 /// Why the helper did not become the program, if that is how it ended.

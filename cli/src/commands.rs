@@ -20,6 +20,7 @@ mod rate;
 mod records;
 mod replay;
 mod report;
+mod seats;
 mod serve;
 mod status;
 mod token;

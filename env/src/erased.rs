@@ -124,6 +124,10 @@ pub trait DynView: Send + Sync {
     fn text(&self) -> String;
     /// The name of an action of `seat`.
     fn action_text(&self, seat: Seat, a: Action) -> String;
+    /// As [`Game::picture`](crate::Game::picture).
+    fn picture(&self) -> String;
+    /// As [`Game::gloss`](crate::Game::gloss).
+    fn gloss(&self, seat: Seat, a: Action) -> String;
     /// The action that `text` names, among `legal`.
     fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action>;
     /// A full state that the view's owner cannot tell from the true one.

@@ -348,6 +348,14 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// The name of an action of `seat`, as the owner of `view` may know it.
     fn action_text(&self, view: &Self::View, seat: Seat, a: Action) -> String;
 
+    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read.
+    fn picture(&self, view: &Self::View) -> String {
+        self.text(view)
+    }
+    /// What an action means, where its name does not tell it, such as the chips of a bet; else empty.
+    fn gloss(&self, _view: &Self::View, _seat: Seat, _a: Action) -> String {
+        String::new()
+    }
     /// The observation array into `out` (of the declared size, holding anything).
     fn tensor(&self, _s: &Self::State, _who: Viewer, out: &mut [u8]) {
         out.fill(0);

@@ -71,7 +71,7 @@ impl ParamError {
     /// A name that does not exist among `known`.
     pub(crate) fn unknown(what: &str, got: &str, known: Vec<String>) -> Self {
         let nearest = nearest(got, known.iter().map(String::as_str)).map(str::to_owned);
-        let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or_default();
+        let hint = nearest.as_ref().map(|n| format!("; did you mean {n}?")).unwrap_or(".".to_owned());
         ParamError {
             unknown_game: what == "game",
             name: (what != "game").then(|| got.to_owned()),

@@ -344,6 +344,14 @@ impl<G: Game> DynView for Seeing<G> {
         self.of.game.action_text(&self.view, seat, a)
     }
 
+    fn picture(&self) -> String {
+        self.of.game.picture(&self.view)
+    }
+
+    fn gloss(&self, seat: Seat, a: Action) -> String {
+        self.of.game.gloss(&self.view, seat, a)
+    }
+
     fn parse(&self, seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.of.game.parse(&self.view, seat, legal, text)
     }

@@ -290,6 +290,11 @@ impl Match {
         view_of(&*self.state, to.viewer(), views, Layout::Ludex)
     }
 
+    /// The position as `to` sees it, for people.
+    pub fn picture(&self, to: Watcher) -> String {
+        self.state.view(to.viewer()).picture()
+    }
+
     /// Keeps of a match that is over only what is needed to tell it again: a few kilobytes. Its record is gone then.
     pub fn pack(&mut self) {
         if !self.over() || self.packed.is_some() {

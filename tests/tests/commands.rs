@@ -13,6 +13,8 @@ mod kept_records;
 mod llm_stub;
 #[path = "commands/named.rs"]
 mod named;
+#[path = "commands/play.rs"]
+mod play;
 #[path = "commands/tournament.rs"]
 mod tournament;
 
@@ -223,6 +225,7 @@ fn bad_matches_say_what_to_do() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
+        (&["match", "pokker", "--seat", "random"], "there is no game \"pokker\". There are: "),
         (&["match", "chess", "--seat", "random"], "2 seats (black, white), and 1 --seat was given"),
         (&["match", "chess", "--seat", "random", "--seat", "rndom"], "did you mean random?"),
         (&["match", "chess", "--seat", "random", "--seat", "mcts simz=3"], "did you mean sims?"),

@@ -173,7 +173,7 @@ impl Failure {
             Fault::NotStarted { .. } => None,
             Fault::Cpu { .. } | Fault::Wall { .. } => Some("TLE"),
             Fault::Memory { .. } => Some("MLE"),
-            Fault::Flood { .. } => Some("OLE"),
+            Fault::Flood { .. } | Fault::Disk { .. } => Some("OLE"),
             Fault::NotText => Some("NJ"),
             Fault::Exited { .. } | Fault::Threads { .. } | Fault::Closed => Some("RE"),
         };

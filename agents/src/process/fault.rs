@@ -44,6 +44,13 @@ pub enum Fault {
         /// How many it may.
         limit: u32,
     },
+    /// It kept more in its folder than it may.
+    Disk {
+        /// How many files and folders it may.
+        files: u64,
+        /// How many bytes it may.
+        bytes: u64,
+    },
     /// It wrote more than an answer may be.
     Flood {
         /// How many bytes that is.
@@ -64,10 +71,15 @@ impl fmt::Display for Fault {
             }
             Fault::Exited { signal: Some(signal), .. } => write!(f, "the program was ended by {}", named(*signal)),
             Fault::Exited { .. } => write!(f, "the program ended without an answer"),
-            Fault::Cpu { limit } => write!(f, "the program used more than {limit:?} of CPU time for an answer"),
-            Fault::Wall { limit } => write!(f, "the program gave no answer within {limit:?}"),
+            Fault::Cpu { limit } => {
+                write!(f, "the program used more than {} of CPU time for an answer", seconds(*limit))
+            }
+            Fault::Wall { limit } => write!(f, "the program gave no answer within {}", seconds(*limit)),
             Fault::Memory { limit } => write!(f, "the program held more than {} MiB of memory", limit >> 20),
             Fault::Threads { limit } => write!(f, "the program ran more than {limit} threads"),
+            Fault::Disk { files, bytes } => {
+                write!(f, "the program kept more than {files} files or {} MiB in its folder", bytes >> 20)
+            }
             Fault::Flood { limit } => write!(f, "the program wrote more than {limit} bytes for one answer"),
             Fault::Closed => write!(f, "the program closed its output and gave no answer"),
             Fault::NotText => write!(f, "the program's answer is not UTF-8 text"),
@@ -81,6 +93,11 @@ impl From<Fault> for AgentError {
     fn from(fault: Fault) -> Self {
         AgentError::failed(fault.to_string())
     }
+}
+
+/// A duration in seconds, to the millisecond: what is left of a deadline is never a round number.
+fn seconds(time: Duration) -> String {
+    format!("{} s", (time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
 /// A signal's number, with its name where programs commonly end by it. The numbers are the same on all Unix systems.

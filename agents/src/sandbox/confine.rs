@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::orders::{Orders, WAY_OUT};
-use super::{reach, syscalls};
+use super::{group, reach, syscalls};
 
 /// CPU time in seconds, far beyond what a host allows: for programs whose host has stopped watching.
 const CPU: u64 = 24 * 3600;
@@ -46,6 +46,9 @@ fn confine(orders: &Orders) -> Result<(), String> {
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get() as u32) != Some(orders.host) {
         return Err("the host is gone".to_owned());
     }
+    if let Some(group) = &orders.group {
+        group::enter(group)?;
+    }
     // If memory runs out, the kernel ends the program and not its host. Kernels without this file do not need it.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let limits = [
@@ -67,7 +70,9 @@ fn confine(orders: &Orders) -> Result<(), String> {
     let nothing = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, nothing).map_err(to("capabilities"))?;
     files(orders).map_err(|e| format!("Landlock: {e}"))?;
-    syscalls::deny().map_err(|e| format!("seccomp: {e}"))
+    // What the host inherited, or opened for its other programs. The three that are left lead to the host.
+    close_fds::set_fds_cloexec(3, &[]);
+    if orders.children { Ok(()) } else { syscalls::deny().map_err(|e| format!("seccomp: {e}")) }
 }
 
 /// Leaves the files that a program needs.
@@ -84,18 +89,25 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
         | AccessFs::MakeSym
         | AccessFs::Refer;
     let sink = AccessFs::ReadFile | AccessFs::WriteFile;
-    Ruleset::default()
+    let newest = orders.landlock.map_or(MOST, ABI::from);
+    let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(LEAST))?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(MOST))?
-        .handle_access(AccessNet::from_all(MOST))?
-        .scope(Scope::from_all(MOST))?
+        .handle_access(AccessFs::from_all(newest))?;
+    // Old versions have nothing of these, and to ask for nothing is an error.
+    if !AccessNet::from_all(newest).is_empty() {
+        rules = rules.handle_access(AccessNet::from_all(newest))?;
+    }
+    if !Scope::from_all(newest).is_empty() {
+        rules = rules.scope(Scope::from_all(newest))?;
+    }
+    rules
         .create()?
         // A missing file does not need a rule.
         .add_rules(path_beneath_rules(reach::SYSTEM, read))?
         .add_rules(path_beneath_rules(&orders.read, read))?
-        .add_rules(path_beneath_rules([&orders.folder], write))?
+        .add_rules(path_beneath_rules(orders.write.iter().chain([&orders.folder]), write))?
         .add_rules(path_beneath_rules([Path::new("/dev/null")], sink))?
         .restrict_self()?;
     Ok(())

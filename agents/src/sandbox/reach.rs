@@ -107,13 +107,13 @@ fn behind_shim(name: &str, found: PathBuf) -> PathBuf {
     path.filter(|path| path.is_file()).unwrap_or(found)
 }
 
-/// The folder of a program, and the libraries that an installation of its own keeps beside it; of both the program and the
-/// file that it is a link to.
+/// The folder of a program if it lies there alone, and the libraries that an installation of its own keeps beside it; of both
+/// the program and the file that it is a link to.
 fn own(program: &Path) -> Vec<PathBuf> {
     let mut read = vec![program.to_owned()];
     for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
         let Some(folder) = file.parent() else { continue };
-        if !holds_much(folder) {
+        if alone(&file, folder) {
             read.push(folder.to_owned());
         }
         if let Some(installation) = folder.parent().filter(|_| folder.ends_with("bin")) {
@@ -123,6 +123,51 @@ fn own(program: &Path) -> Vec<PathBuf> {
     }
     read.dedup();
     read
+}
+
+/// What a compiler with this full command line reads beyond that: its own installation, and what lies beside the sources.
+pub(super) fn compiler(argv: &[String], source: Option<&Path>) -> Vec<PathBuf> {
+    let mut read: Vec<PathBuf> = source.map(Path::to_owned).into_iter().collect();
+    for program in argv.first().map(PathBuf::from).into_iter().flat_map(|path| [path.canonicalize().ok(), Some(path)]) {
+        let installation = program.as_deref().and_then(Path::parent).and_then(Path::parent);
+        read.extend(installation.filter(|folder| !holds_much(folder)).map(Path::to_owned));
+    }
+    let files = argv.iter().skip(1).map(Path::new).filter(|path| path.is_file());
+    read.extend(files.filter_map(|file| file.parent().filter(|folder| alone(file, folder))).map(Path::to_owned));
+    read
+}
+
+/// How the names of bots end whose files are not executable; `programs` knows what is done with each.
+pub(crate) const SOURCES: &[&str] = &["py", "js", "mjs", "cjs", "cpp", "cc", "cxx", "c", "java", "jar"];
+/// How many files are looked at before a folder counts as shared.
+const ENTRIES: usize = 1000;
+
+/// Whether a folder is this program's own: no other program lies in it or below it. Files of the program's name with another
+/// ending are its own, and so are libraries.
+fn alone(program: &Path, folder: &Path) -> bool {
+    if holds_much(folder) {
+        return false;
+    }
+    let mut seen = 0;
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            let (path, Ok(meta)) = (entry.path(), entry.metadata()) else { return false };
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let library = name.ends_with(".so") || name.contains(".so.");
+            let ending = path.extension().unwrap_or_default().to_string_lossy();
+            let plays = meta.is_file() && !library && (executable(&meta) || SOURCES.contains(&ending.as_ref()));
+            if seen > ENTRIES || plays && path.with_extension("") != program.with_extension("") {
+                return false;
+            }
+            if meta.is_dir() {
+                left.push(path);
+            }
+        }
+    }
+    true
 }
 
 /// Whether a folder is too much to open to a program: a home folder, or one that other programs work in.
@@ -158,7 +203,29 @@ mod tests {
         let home = env::home_dir().unwrap();
         assert!(holds_much(&home) && holds_much(Path::new("/")) && holds_much(&env::temp_dir()));
         assert!(!own(&home.join("bot")).contains(&home));
-        assert!(own(Path::new("/opt/bots/bot")).contains(&"/opt/bots".into()));
+    }
+
+    #[test]
+    fn a_folder_is_a_programs_own_if_no_other_lies_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, mode: u32| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+            path
+        };
+        let bot = write("bot", 0o755);
+        for (name, mode) in [("bot.cpp", 0o644), ("weights.txt", 0o644), ("lib/libx.so.2", 0o755), ("x.so", 0o755)] {
+            write(name, mode);
+        }
+        assert!(own(&bot).contains(&folder.path().to_owned()));
+        for (other, mode) in [("other.py", 0o644), ("other", 0o755), ("below/deep/other.jar", 0o644)] {
+            let other = write(other, mode);
+            assert!(!own(&bot).contains(&folder.path().to_owned()), "{}", other.display());
+            std::fs::remove_file(other).unwrap();
+        }
+        assert!(own(&bot).contains(&folder.path().to_owned()));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! System calls that a player has no use for.
 //!
 //! The calls listed here are denied, the rest is allowed: a list of what runtimes need would break with their next release.
-//! A denied call fails as if the permission were missing; the program is not ended for it.
+//! Calls that are newer than [`NEWEST`] do not exist for a program, so it behaves as on the kernel of that time. A denied
+//! call fails as if the permission were missing; the program is not ended for it.
+//!
+//! Nothing here relies on Landlock, whose older versions leave out signals and the truncation of files.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +16,20 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-/// libc names it on some machines only; the number is the same on all.
+/// The newest call that was looked at, `mseal` of Linux 6.10. From 424 on a number means the same on all machines.
+const NEWEST: c_long = SYS_mseal;
+
+// libc names these on some machines only, or not at all.
 const FCHMODAT2: c_long = 452;
+const STATMOUNT: c_long = 457;
+const LISTMOUNT: c_long = 458;
+const LSM_SET_SELF_ATTR: c_long = 460;
+const F_SETSIG: c_int = 10;
+const F_SETOWN_EX: c_int = 15;
+const F_SETLEASE: c_int = 1024;
+const F_NOTIFY: c_int = 1026;
+const FIOSETOWN: c_int = 0x8901;
+const SIOCSPGRP: c_int = 0x8902;
 
 /// Denied whatever the arguments.
 #[rustfmt::skip]
@@ -26,17 +41,19 @@ const NEVER: &[c_long] = &[
     // Other processes and their groups.
     SYS_setsid, SYS_setpgid, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
     SYS_pidfd_open, SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_tkill, SYS_migrate_pages, SYS_move_pages,
-    SYS_setpriority, SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
+    SYS_setpriority, SYS_ioprio_set, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_process_mrelease,
     // Namespaces, mounts, the machine.
     SYS_unshare, SYS_setns, SYS_chroot, SYS_pivot_root, SYS_mount, SYS_umount2, SYS_open_tree, SYS_move_mount,
-    SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, SYS_swapon, SYS_swapoff, SYS_quotactl,
+    SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick, SYS_mount_setattr, STATMOUNT, LISTMOUNT, SYS_swapon, SYS_swapoff,
+    SYS_quotactl, SYS_quotactl_fd, LSM_SET_SELF_ATTR, SYS_sync, SYS_syncfs,
     SYS_reboot, SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_acct,
     SYS_sethostname, SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
     SYS_syslog, SYS_vhangup, SYS_personality,
     // Parts of the kernel where holes were found.
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_lookup_dcookie,
     SYS_fanotify_init, SYS_name_to_handle_at, SYS_open_by_handle_at,
-    // What Landlock does not cover: owners and permissions of files.
+    // What Landlock does not cover, or not everywhere: owners and permissions of files, their length, news of them.
+    SYS_truncate, SYS_inotify_init1, SYS_inotify_add_watch,
     SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_utimensat,
     SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
     // Memory that outlives its process.
@@ -48,7 +65,7 @@ const NEVER: &[c_long] = &[
 #[rustfmt::skip]
 const NEVER_HERE: &[c_long] = &[
     SYS_fork, SYS_vfork, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat, SYS_iopl, SYS_ioperm,
-    SYS_modify_ldt,
+    SYS_modify_ldt, SYS_inotify_init,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_HERE: &[c_long] = &[];
@@ -72,15 +89,41 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     for call in [SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo] {
         when(call, vec![(0, Dword, Ne, me)])?;
     }
-    // Limits of other processes.
-    when(SYS_prlimit64, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
-    // Outliving the host.
-    when(SYS_prctl, vec![(0, Dword, Eq, PR_SET_PDEATHSIG as u64)])?;
+    // Signals that a file sends when something happens to it; and leases, which hold up whoever opens the file.
+    for order in [F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE] {
+        when(SYS_fcntl, vec![(1, Dword, Eq, order as u64)])?;
+    }
+    when(SYS_fcntl, vec![(1, Dword, Eq, F_SETFL as u64), (2, Dword, MaskedEq(O_ASYNC as u64), O_ASYNC as u64)])?;
+    // The same by ioctl, and keystrokes for the host's terminal.
+    for order in [FIOASYNC as c_int, FIOSETOWN, SIOCSPGRP, TIOCSTI as c_int, TIOCLINUX as c_int] {
+        when(SYS_ioctl, vec![(1, Dword, Eq, order as u64)])?;
+    }
+    // Limits and processors of other processes.
+    for call in [SYS_prlimit64, SYS_sched_setaffinity] {
+        when(call, vec![(0, Dword, Ne, 0), (0, Dword, Ne, me)])?;
+    }
+    // Outliving the host, and hiding from it what is held open.
+    for order in [PR_SET_PDEATHSIG, PR_SET_DUMPABLE] {
+        when(SYS_prctl, vec![(0, Dword, Eq, order as u64)])?;
+    }
+    // A file opened to be emptied, but not to be written: Landlock stops that from Linux 6.2 on. 3 is "neither read nor write".
+    for access in [O_RDONLY, 3] {
+        when(SYS_openat, vec![(2, Dword, MaskedEq((3 | O_TRUNC) as u64), (access | O_TRUNC) as u64)])?;
+        #[cfg(target_arch = "x86_64")]
+        when(SYS_open, vec![(1, Dword, MaskedEq((3 | O_TRUNC) as u64), (access | O_TRUNC) as u64)])?;
+    }
+    // Folders that the host could not list, and so not remove.
+    for bit in [S_IRUSR, S_IWUSR, S_IXUSR].map(u64::from) {
+        when(SYS_mkdirat, vec![(2, Dword, MaskedEq(bit), 0)])?;
+        #[cfg(target_arch = "x86_64")]
+        when(SYS_mkdir, vec![(1, Dword, MaskedEq(bit), 0)])?;
+        when(SYS_umask, vec![(0, Dword, MaskedEq(bit), bit)])?;
+    }
     apply(denied, EPERM)?;
-    // Its arguments lie in memory, where a filter cannot look. Libraries that are told it does not exist call `clone`.
-    apply(BTreeMap::from([(SYS_clone3, Vec::new())]), ENOSYS)?;
-    #[cfg(target_arch = "x86_64")]
-    apply_filter(&x32())?;
+    // Their arguments lie in memory, where a filter cannot look. Libraries that are told they do not exist call `clone` and
+    // `openat`.
+    apply(BTreeMap::from([(SYS_clone3, Vec::new()), (SYS_openat2, Vec::new())]), ENOSYS)?;
+    apply_filter(&newer())?;
     Ok(())
 }
 
@@ -94,15 +137,13 @@ fn apply(denied: BTreeMap<c_long, Vec<SeccompRule>>, errno: c_int) -> Result<(),
     Ok(())
 }
 
-/// Denies the calls of the x32 interface, which are the same calls under other numbers.
-#[cfg(target_arch = "x86_64")]
-fn x32() -> seccompiler::BpfProgram {
-    const X32: u32 = 0x4000_0000;
+/// Calls above [`NEWEST`] do not exist. These include the x32 interface, which are the old calls under very high numbers.
+fn newer() -> seccompiler::BpfProgram {
     let step = |code: u32, jt, jf, k| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     vec![
         // The call's number is the first word of what a filter sees.
         step(BPF_LD | BPF_W | BPF_ABS, 0, 0, 0),
-        step(BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32),
+        step(BPF_JMP | BPF_JGT | BPF_K, 0, 1, NEWEST as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | ENOSYS as u32),
         step(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
     ]

@@ -1,5 +1,6 @@
 //! `ludex check-client`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ pub(super) struct Args {
     /// Seconds that each action of the client may take: starting, reconnecting, answering
     #[arg(long, default_value_t = 15)]
     patience: u64,
+    /// Write all frames of the checks that find a fault to this file, decoded, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print one JSON document at the end instead of lines
     #[arg(long)]
     json: bool,
@@ -29,7 +33,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> ExitCode {
     let patience = Duration::from_secs(args.patience);
-    let plan = Plan { command: args.command, level: args.level, patience, only: args.only };
+    let plan = Plan { command: args.command, level: args.level, patience, only: args.only, trace: args.trace };
     let subject = ("command", plan.command.clone().into());
     checks::report(args.json, subject, check(&plan, checks::line(args.json)))
 }

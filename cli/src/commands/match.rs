@@ -12,15 +12,16 @@ use ludex_referee::schedule::{Seeds, blocks};
 use serde_json::{Value, json};
 
 use super::print::{self, number};
-use ludex_play::local::{Seated, Series};
+use super::seats;
+use ludex_play::local::Series;
 
 /// What `ludex match` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The game, e.g. connect_four or "kuhn_poker(players=3)"
     game: String,
-    /// An agent, e.g. random or "mcts sims=100"; one --seat for each seat
-    #[arg(long = "seat", value_name = "AGENT")]
+    /// An agent, e.g. random or "mcts sims=100"; one --seat for each seat, in order or as SEAT=AGENT, e.g. white=random
+    #[arg(long = "seat", value_name = "AGENT|SEAT=AGENT")]
     seats: Vec<String>,
     /// Pairs of matches on one seed with seats swapped (with n seats, n matches each)
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
@@ -48,7 +49,8 @@ struct Sum {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let game = ludex_env::load(&args.game)?;
-    let players = players(&game, &args.seats)?;
+    let names = seats::all(&game, &args.seats)?;
+    let players = seats::players(&game, &names)?;
     if let Some(person) = players.iter().find(|p| p.spec.class() == AgentClass::Person) {
         anyhow::bail!("{} cannot play in `ludex match`; use `ludex play {:?}`", person.spec, args.game);
     }
@@ -86,25 +88,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         eprintln!("ludex: {many} not counted because an agent's endpoint or program failed; the first: {first}");
     }
     if args.json {
-        return Ok(print::json(&document(&args, &series, &sums))?);
+        return Ok(print::json(&document(&args, &series, &names, &sums))?);
     }
-    show(&args, &series, &sums)
-}
-
-/// An agent for each seat.
-pub(super) fn players(game: &ludex_env::GameRef, seats: &[String]) -> anyhow::Result<Vec<Seated>> {
-    let spec = game.spec();
-    if seats.len() != spec.players as usize {
-        let names = spec.seats.join(", ");
-        anyhow::bail!(
-            "{} has {} ({names}), and {} given; name an agent for each, e.g. --seat random --seat \"mcts sims=100\"",
-            spec.string,
-            print::count(spec.players as usize, "seat", "seats"),
-            print::count(seats.len(), "--seat was", "--seat were"),
-        );
-    }
-    let player = |text: &String| Seated::new(text, game).with_context(|| format!("--seat {text:?}"));
-    seats.iter().map(player).collect()
+    show(&args, &series, &names, &sums)
 }
 
 fn create(path: &Path) -> anyhow::Result<(&Path, BufWriter<File>)> {
@@ -126,7 +112,7 @@ fn add(sums: &mut [Sum], seats: &[usize], record: &Record) {
     }
 }
 
-fn document(args: &Args, series: &Series, sums: &[Sum]) -> Value {
+fn document(args: &Args, series: &Series, names: &[String], sums: &[Sum]) -> Value {
     let matches = series.plan.len() as f64;
     let seat = |(agent, sum): (&String, &Sum)| {
         let Tally { wins, draws, losses } = sum.tally;
@@ -135,18 +121,18 @@ fn document(args: &Args, series: &Series, sums: &[Sum]) -> Value {
             "score": sum.tally.score().map(|s| s.value), "mean_return": sum.returns / matches,
         })
     };
-    let seats: Vec<Value> = args.seats.iter().zip(sums).map(seat).collect();
+    let seats: Vec<Value> = names.iter().zip(sums).map(seat).collect();
     json!({ "game": series.game.spec().string, "pairs": args.pairs, "seats": seats })
 }
 
-fn show(args: &Args, series: &Series, sums: &[Sum]) -> anyhow::Result<()> {
+fn show(args: &Args, series: &Series, names: &[String], sums: &[Sum]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let matches = series.plan.len();
     let pairs = print::count(args.pairs as usize, "pair", "pairs");
     writeln!(out, "{}: {pairs}, {matches} matches, seed {}", series.game.spec().string, args.seed)?;
     let head = ["agent", "wins", "draws", "losses", "score", "95 %", "mean return"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    for (agent, sum) in args.seats.iter().zip(sums) {
+    for (agent, sum) in names.iter().zip(sums) {
         let score = sum.tally.score();
         rows.push(vec![
             agent.trim().to_owned(),

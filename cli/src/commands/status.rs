@@ -17,8 +17,8 @@ use ludex_play::runs::summary::{counting, rows, verified};
 /// What `ludex status` takes.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The run's name, or its folder
-    run: String,
+    /// The run's name, or its folder [default: list all runs]
+    run: Option<String>,
     /// Folder that holds the runs
     #[arg(long, value_name = "DIR", default_value = "./ludex-data")]
     data: PathBuf,
@@ -28,7 +28,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let path = Archive::folder(&args.run, &args.data)?;
+    let Some(name) = &args.run else { return list(&args) };
+    let path = Archive::folder(name, &args.data)?;
     let look = Look::at(&path)?;
     if look.settings.kind == RunKind::Tournament {
         return tournament::status(&look, args.json);
@@ -40,13 +41,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let run = &look.settings.run;
     let rows = rows(run, &plan, &done, &verified(counting(run, &done, records))?);
     let last = look.past.log.last();
-    let state = if look.playing {
-        "playing"
-    } else if due == 0 {
-        "done"
-    } else {
-        "stopped"
-    };
+    let state = state(look.playing, due == 0);
     if args.json {
         return Ok(print::json(&json!({
             "run": look.settings.run, "state": state, "matches": records.len(), "due": due, "parts": rows,
@@ -68,4 +63,59 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         writeln!(out, "last: {what} at {at}{why}")?;
     }
     Ok(())
+}
+
+fn state(playing: bool, done: bool) -> &'static str {
+    match (playing, done) {
+        (true, _) => "playing",
+        (false, true) => "done",
+        (false, false) => "stopped",
+    }
+}
+
+/// One line for each run, the last that was touched first.
+fn list(args: &Args) -> anyhow::Result<()> {
+    let runs = Archive::list(&args.data);
+    let mut found = Vec::new();
+    for name in &runs {
+        match Archive::folder(name, &args.data).and_then(|path| Look::at(&path)) {
+            Ok(look) => found.push((name, look)),
+            Err(e) => eprintln!("ludex: {name}: {e:#}"),
+        }
+    }
+    let last = |look: &Look| look.past.log.last().map_or_else(String::new, |line| line.at.clone());
+    found.sort_by_key(|(_, look)| std::cmp::Reverse(last(look)));
+    let ends = |look: &Look| {
+        let mut last = look.past.log.iter().rev().map(|line| line.what.as_str());
+        last.find(|what| matches!(*what, "done" | "begun" | "resumed")) == Some("done")
+    };
+    let state = |look: &Look| state(look.playing, ends(look));
+    let kind = |look: &Look| match look.settings.kind {
+        RunKind::Tournament => "tournament",
+        _ => "evaluation",
+    };
+    let agents = |look: &Look| look.settings.agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>();
+    if args.json {
+        let runs = found.iter().map(|(name, look)| {
+            json!({
+                "run": name, "kind": kind(look), "state": state(look), "matches": look.past.records.len(),
+                "agents": agents(look), "last": look.past.log.last(),
+            })
+        });
+        return Ok(print::json(&json!({ "runs": runs.collect::<Vec<_>>() }))?);
+    }
+    let mut out = io::stdout().lock();
+    if found.is_empty() {
+        return Ok(writeln!(out, "there are no runs in {}", args.data.join("runs").display())?);
+    }
+    let head = ["run", "kind", "state", "matches", "last change", "agents"].map(str::to_owned).to_vec();
+    let row = |(name, look): &(&String, Look)| {
+        let agents = agents(look);
+        let more = if agents.len() > 3 { format!(" and {} more", agents.len() - 3) } else { String::new() };
+        let few = agents.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let matches = look.past.records.len().to_string();
+        vec![(*name).clone(), kind(look).into(), state(look).into(), matches, last(look), few + &more]
+    };
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(found.iter().map(row)).collect();
+    Ok(print::table(&mut out, &rows, |k| k == 3)?)
 }

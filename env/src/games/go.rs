@@ -370,6 +370,10 @@ impl<const W: usize> Game for Go<W> {
         view::text(view, self.params.komi, view.moves.len() + self.first)
     }
 
+    fn picture(&self, view: &View) -> String {
+        view::picture(view, self.params.komi, view.moves.len() + self.first)
+    }
+
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {
         view::action_text(self.size(), seat, a)
     }

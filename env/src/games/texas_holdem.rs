@@ -283,6 +283,14 @@ impl Game for TexasHoldem {
         self.name(a)
     }
 
+    fn picture(&self, view: &View) -> String {
+        self.told(view)
+    }
+
+    fn gloss(&self, view: &View, _seat: Seat, a: Action) -> String {
+        self.chips_of(view, a)
+    }
+
     /// Also knows words of poker and sizes in many forms; see the page.
     fn parse(&self, _view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
         self.id(legal, text).filter(|a| legal.binary_search(a).is_ok())

@@ -72,13 +72,21 @@ impl Archive {
         if let Some(folder) = [named, PathBuf::from(name)].into_iter().find(|folder| folder.join(RUN).is_file()) {
             return Ok(folder);
         }
-        let mut known = runs_in(&runs);
-        known.sort();
+        let known = Self::list(data);
         let hint = match known.as_slice() {
             [] => format!("there are no runs in {} (--data names another folder)", runs.display()),
             known => format!("runs in {} are {}", runs.display(), known.join(", ")),
         };
         anyhow::bail!("there is no run {name:?}: {hint}")
+    }
+
+    /// The names of the runs below `data`/runs, in alphabetical order.
+    pub fn list(data: &Path) -> Vec<String> {
+        let entries = fs::read_dir(data.join("runs")).into_iter().flatten().flatten();
+        let runs = entries.filter(|entry| entry.path().join(RUN).is_file());
+        let mut names: Vec<String> = runs.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
     }
 
     /// Whether `name` means a run: a folder with settings, a bundle, or the name of a folder below `data`/runs.
@@ -145,12 +153,6 @@ fn found(raw: &RawLine) -> Result<Found, Refused> {
     let refuse = |message| Refused { source: raw.source.clone(), episode: None, message };
     let parts = Parts::parse(&raw.text).map_err(|e| refuse(e.to_string()))?;
     Ok(Found { source: raw.source.clone(), parts })
-}
-
-/// The names of the runs in a folder.
-fn runs_in(runs: &Path) -> Vec<String> {
-    let entries = fs::read_dir(runs).into_iter().flatten().flatten();
-    entries.filter(|e| e.path().join(RUN).is_file()).filter_map(|e| e.file_name().into_string().ok()).collect()
 }
 
 #[cfg(test)]

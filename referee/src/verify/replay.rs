@@ -78,7 +78,8 @@ impl Replay<'_> {
         if drawn == action {
             return Ok(());
         }
-        let message = format!("outcome {}, but the seed draws {drawn:?}", action.unwrap_or_default());
+        let name = |outcome: Option<u32>| outcome.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
+        let message = format!("outcome {}, but the seed draws {}", name(action), name(drawn));
         Err(Fault::at(step.at, FaultKind::Chance, message))
     }
 

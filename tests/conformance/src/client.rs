@@ -7,10 +7,15 @@ mod host;
 mod program;
 mod script;
 mod table;
+mod trace;
 mod wire;
 
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use futures_util::StreamExt as _;
 use tokio::net::TcpListener;
 
@@ -19,6 +24,7 @@ pub use script::Level;
 use self::host::Host;
 use self::program::Program;
 use self::script::Script;
+use self::trace::Trace;
 use super::Check;
 
 /// Scripts that run at the same time: most of the time is spent starting clients.
@@ -35,12 +41,19 @@ pub struct Plan {
     pub patience: Duration,
     /// Only scripts whose names contain this.
     pub only: Option<String>,
+    /// A file that gets all frames of the checks that find a fault, decoded, one JSON object per line.
+    pub trace: Option<PathBuf>,
 }
 
-/// Leads the client through every script of its level. `tell` is called with each result, in the order of the scripts.
+/// Why the scripts after the first are left out.
+const NEVER_MET: &str = "the client did not come as far as `hello` in the first check";
+
+/// Leads the client through every script of its level. `tell` is called with each result, in the order of the scripts. The
+/// first script runs alone: if the client does not say `hello` there, the others are skipped.
 ///
 /// # Errors
-/// A command that cannot be started, no free port on loopback, or a name that no script contains.
+/// A command that cannot be started, no free port on loopback, a name that no script contains, or a trace that cannot be
+/// written.
 pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<Vec<Check>> {
     let wanted = |script: &&Script| plan.only.as_ref().is_none_or(|only| script.name.contains(only));
     let scripts = script::SCRIPTS.iter().filter(|script| script.level <= plan.level).filter(wanted);
@@ -50,19 +63,46 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
         "no check of this level has a name that contains {:?}",
         plan.only.as_deref().unwrap_or("")
     );
-    let mut results = futures_util::stream::iter(scripts.into_iter().map(|script| async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let url = format!("ws://{}", listener.local_addr()?);
-        let program = Program::start(&plan.command, &url)?;
-        let fault = Host::new(script, listener, program, plan.patience).run().await.err();
-        anyhow::Ok(Check { section: script.section, check: script.name.to_owned(), fault, skipped: None })
-    }))
-    .buffered(AT_ONCE);
+    let open = |path: &PathBuf| File::create(path).with_context(|| format!("{} cannot be written", path.display()));
+    let mut file = plan.trace.as_ref().map(open).transpose()?;
     let mut checks = Vec::new();
-    while let Some(check) = results.next().await {
-        let check = check?;
+    let mut keep = |(check, trace): (Check, Trace)| -> anyhow::Result<()> {
+        if let (Some(file), true) = (&mut file, check.fault.is_some()) {
+            file.write_all(trace.text().as_bytes()).context("the trace cannot be written")?;
+        }
         tell(&check);
         checks.push(check);
+        Ok(())
+    };
+    let (first, rest) = (scripts[0], &scripts[1..]);
+    let (check, trace, met) = run(plan, first).await?;
+    let skipped = check.fault.is_some() && !met;
+    keep((check, trace))?;
+    if skipped {
+        for script in rest {
+            let why = Some(NEVER_MET.to_owned());
+            let check = Check { section: script.section, check: script.name.to_owned(), fault: None, skipped: why };
+            keep((check, Trace::new(script.name)))?;
+        }
+        return Ok(checks);
     }
+    let mut results = futures_util::stream::iter(rest.iter().map(|script| run(plan, script))).buffered(AT_ONCE);
+    while let Some(result) = results.next().await {
+        let (check, trace, _) = result?;
+        keep((check, trace))?;
+    }
+    drop(results);
     Ok(checks)
+}
+
+/// One script: what it found, what went over the wire, and whether the client was met at all.
+async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("ws://{}", listener.local_addr()?);
+    let program = Program::start(&plan.command, &url)?;
+    let trace = Trace::new(script.name);
+    let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
+    let fault = host.run().await.err();
+    let check = Check { section: script.section, check: script.name.to_owned(), fault, skipped: None };
+    Ok((check, trace, host.met()))
 }

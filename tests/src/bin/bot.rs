@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_tungstenite::tungstenite::Message;
 
 /// How the bot plays.
@@ -41,6 +42,10 @@ async fn main() -> ExitCode {
         acted: None,
         over: false,
     };
+    if let Some(frame) = raw_frame(&bot.mistake) {
+        let sent = send_raw(&bot.url, &frame).await;
+        return if sent.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     while !bot.over {
         if let Err(why) = bot.connect().await {
             eprintln!("{why}");
@@ -48,6 +53,40 @@ async fn main() -> ExitCode {
         }
     }
     if bot.makes("bad_exit") { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// The first frame of a bot that makes its mistake there, under the sub-protocol of MessagePack.
+fn raw_frame(mistake: &str) -> Option<Vec<u8>> {
+    let hello = rmp_serde::to_vec_named(&json!({ "type": "hello", "id": 1, "protocol": [1] })).ok()?;
+    let odd = rmp_serde::to_vec_named(&json!({ "type": "act", "match": 5, "note": "caf\u{e9}" })).ok()?;
+    let frame = |kind: u8, masked: bool, payload: &[u8]| {
+        let length = payload.len() as u8;
+        // A mask of zeros changes nothing.
+        let head = if masked { vec![kind, 0x80 | length, 0, 0, 0, 0] } else { vec![kind, length] };
+        [head.as_slice(), payload].concat()
+    };
+    match mistake {
+        "no_mask" => Some(frame(0x82, false, &hello)),
+        "packed_text" => Some(frame(0x81, true, &[&[0xc1], hello.as_slice()].concat())),
+        "packed_field" => Some(frame(0x82, true, &odd)),
+        _ => None,
+    }
+}
+
+/// Asks for the upgrade, sends a frame as it is, and waits for the end.
+async fn send_raw(url: &str, frame: &[u8]) -> std::io::Result<()> {
+    let address = url.trim_start_matches("ws://").split('/').next().unwrap_or_default();
+    let mut stream = tokio::net::TcpStream::connect(address).await?;
+    let upgrade = "GET /ws HTTP/1.1\r\nHost: kit\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: ludex.v1.msgpack\r\n\r\n";
+    stream.write_all(upgrade.as_bytes()).await?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await?);
+    }
+    stream.write_all(frame).await?;
+    stream.read_to_end(&mut head).await?;
+    Ok(())
 }
 
 impl Bot {
@@ -129,7 +168,7 @@ impl Bot {
                 } else {
                     self.acted = None;
                 }
-                if !message["legal"].is_null() {
+                if !message["legal"].is_null() && !self.makes("stubborn") {
                     turn["legal"] = message["legal"].clone();
                 }
                 Ok(self.act(&turn))

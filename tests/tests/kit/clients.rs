@@ -43,7 +43,16 @@ async fn the_rust_client_passes_without_reclaiming() {
 }
 
 /// A mistake of the bot, the check that finds it with its section, and the beginning of what the check says it did.
-const MISTAKES: [(&str, u32, &str, &str); 15] = [
+const MISTAKES: [(&str, u32, &str, &str); 19] = [
+    ("stubborn", 5, "acts again when refused", "sent the refused move 1 again for turn 1, try 1"),
+    ("no_mask", 1, "plays a match", "sent a frame without a mask"),
+    ("packed_text", 1, "plays a match", "sent a text frame that is not UTF-8 under ludex.v1.msgpack"),
+    (
+        "packed_field",
+        1,
+        "plays a match",
+        r#"sent {"match":5,"note":"café","type":"act"}, which is answered with `bad_field"#,
+    ),
     ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
     ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
@@ -74,6 +83,73 @@ async fn every_mistake_is_named() {
         assert_eq!(code, Some(1), "{mistake}:\n{out}");
     });
     stream::iter(checks).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+}
+
+/// A client that does not come as far as `hello` is started once, and what several checks find is told once.
+#[tokio::test]
+async fn what_is_found_again_is_told_once() {
+    let (code, out) = check(&["--", "sh", "-c", "echo no config >&2; exit 3"]).await;
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((code, lines.len()), (Some(1), 3), "{out}");
+    assert!(lines[0].starts_with("FAULT section 2: plays a match: ended (exit status: 3: no config)"), "{out}");
+    let why = "the client did not come as far as `hello` in the first check";
+    assert_eq!(lines[1], format!("skipped section 2: shows its token: {why}"));
+    assert!(lines[2].starts_with("the same as in \"shows its token\" in 12 more: plays the second seat; "), "{out}");
+
+    let (code, out) = check(&["--level", "bot", "--", BOT, "acts_twice"]).await;
+    assert_eq!(code, Some(1));
+    assert_eq!(out.matches("acted twice for turn 0, try 0").count(), 1, "{out}");
+    assert!(out.contains("the same as in \"plays a match\" in "), "{out}");
+
+    let (_, out, _) = ludex(&["check-client", "--json", "--", "sh", "-c", "exit 3"]).await;
+    let document: Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!((&document["faults"], document["checks"].as_array().map(Vec::len)), (&1.into(), Some(14)));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_that_a_client_started_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("pid");
+    let script = format!("sleep 3600 & echo $! > {}; wait", file.display());
+    let words = ["--only", "plays a match", "--patience", "1", "--", "sh", "-c", &script];
+    assert_eq!(check(&words).await.0, Some(1));
+    let pid = std::fs::read_to_string(&file).expect("the number of a process");
+    let alive = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    };
+    let patience = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while alive() && std::time::Instant::now() < patience {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert!(!alive(), "a program that the client started still runs");
+}
+
+#[tokio::test]
+async fn a_trace_shows_the_frames_of_a_fault() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("trace.jsonl");
+    let path = file.to_str().expect("a path in UTF-8");
+    let traced = async |mistake: &str, only: &str| {
+        let (code, out) = check(&["--trace", path, "--only", only, "--", BOT, mistake]).await;
+        let text = std::fs::read_to_string(&file).expect("a trace");
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        (code, lines, out)
+    };
+    let (code, lines, out) = traced("ignores_try", "acts again when refused without").await;
+    assert_eq!(code, Some(1), "{out}");
+    assert!(lines.iter().all(|line| line["check"] == "acts again when refused without a list"));
+    let frames = |from: &str| {
+        lines.iter().filter(|line| line["from"] == from).map(|line| &line["frame"]["type"]).collect::<Vec<_>>()
+    };
+    assert_eq!(frames("client"), ["hello", "join", "act", "act", "act"]);
+    assert_eq!(frames("kit").last(), Some(&&"refused".into()));
+    // MessagePack too is decoded; and a check without a fault leaves nothing.
+    let (_, lines, _) = traced("packed_field", "plays a match").await;
+    assert!(lines.iter().any(|line| line["frame"]["note"] == "café"), "{lines:?}");
+    let (code, lines, out) = traced("right", "plays a match").await;
+    assert_eq!((code, lines.len()), (Some(0), 0), "{out}");
 }
 
 #[tokio::test]

@@ -82,7 +82,21 @@ pub(super) fn board(size: usize, owner: impl Fn(usize) -> Option<Seat>) -> Vec<S
 /// OpenSpiel's state string (heading, board, letters), and a line on the ko or the end. `next` is whose turn it would be.
 pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
     let plies = view.moves.len();
-    let mut out = format!("GoState(komi={komi}, to_play={}, history.size()={plies})\n\n", SHORT[next & 1]);
+    let heading = format!("GoState(komi={komi}, to_play={}, history.size()={plies})", SHORT[next & 1]);
+    under(&heading, view)
+}
+
+/// The same under a heading for people.
+pub(super) fn picture(view: &View, komi: f64, next: Seat) -> String {
+    let stones = ["Black (X)", "White (O)"][next & 1];
+    let move_ = view.moves.len() + 1;
+    let heading = if view.end.is_some() { String::new() } else { format!("Move {move_}: {stones} to play; ") };
+    under(&format!("{heading}White gets {komi} points more at the end"), view)
+}
+
+/// Board, letters, and a line on the ko or the end.
+fn under(heading: &str, view: &View) -> String {
+    let mut out = format!("{heading}\n\n");
     let size = view.board.len().min(LETTERS.len());
     for (i, line) in view.board.iter().take(size).enumerate() {
         out.push_str(&format!("{:2} {line}\n", size - i));

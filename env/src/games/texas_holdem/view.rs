@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::deal::{Deal, Next};
+use super::deal::{Deal, FOLD, Next};
 use super::table::Table;
 use super::{State, TexasHoldem};
 use crate::cards;
 use crate::draw::Stream;
-use crate::game::{Seat, Viewer};
+use crate::game::{Action, Seat, Viewer};
 
 /// What one seat, or the public, knows: the hand that is played, and all that was seen of the hands before.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -211,8 +211,39 @@ impl TexasHoldem {
         }
     }
 
+    /// The chips that an action of the seat to move puts in.
+    pub(super) fn chips_of(&self, view: &View, a: Action) -> String {
+        // Which cards the others hold makes no difference to the chips.
+        let mut deal = self.fitting(view, &mut Stream::new(&[0; 32])).now;
+        let t = &self.table;
+        let Next::Move(p) = deal.next(t) else { return String::new() };
+        let before = deal.chips.spent[p];
+        if !deal.options(t).has(a) {
+            return String::new();
+        }
+        deal.act(t, a);
+        let to = deal.moves.last().map_or(before, |m| m.to);
+        match (a, to.saturating_sub(before)) {
+            (FOLD, _) => String::new(),
+            (_, 0) => "check".to_owned(),
+            (_, chips) => format!("{chips} more, {to} in all"),
+        }
+    }
+
     /// The view in words.
     pub(super) fn words(&self, view: &View) -> String {
+        self.in_words(view, |m| format!("p{} {}", m.seat, m.name))
+    }
+
+    /// The same with the chips of each move.
+    pub(super) fn told(&self, view: &View) -> String {
+        self.in_words(view, |m| match m.action {
+            FOLD => format!("p{} {}", m.seat, m.name),
+            _ => format!("p{} {} ({} in all)", m.seat, m.name, m.to),
+        })
+    }
+
+    fn in_words(&self, view: &View, of: fn(&MoveView) -> String) -> String {
         let hand = &view.now;
         let mut lines = Vec::new();
         if view.hands > 1 {
@@ -239,7 +270,7 @@ impl TexasHoldem {
         };
         let chips: Vec<String> = hand.spent.iter().enumerate().map(chips).collect();
         lines.push(format!("Pot {pot}: {}", chips.join("; ")));
-        lines.extend(streets(hand));
+        lines.extend(streets(hand, of));
         match (hand.to_move, hand.won.is_empty()) {
             (Some(p), _) => {
                 let [low, high] = hand.raise.unwrap_or_default();
@@ -260,10 +291,9 @@ impl TexasHoldem {
 }
 
 /// The moves, a line for each round.
-fn streets(hand: &HandView) -> Vec<String> {
+fn streets(hand: &HandView, of: fn(&MoveView) -> String) -> Vec<String> {
     let line = |(r, name): (usize, &&str)| {
-        let moves = hand.moves.iter().filter(|m| usize::from(m.round) == r);
-        let moves: Vec<String> = moves.map(|m| format!("p{} {}", m.seat, m.name)).collect();
+        let moves: Vec<String> = hand.moves.iter().filter(|m| usize::from(m.round) == r).map(of).collect();
         (!moves.is_empty()).then(|| format!("{name}: {}", moves.join(", ")))
     };
     STREETS.iter().enumerate().filter_map(line).collect()

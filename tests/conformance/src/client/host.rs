@@ -18,6 +18,7 @@ use tokio::net::TcpListener;
 use super::program::{Program, TOKEN};
 use super::script::{Script, Trouble};
 use super::table::{Frame, Table};
+use super::trace::Trace;
 use super::wire::{Said, Wire};
 use crate::Fault;
 
@@ -74,6 +75,7 @@ pub(super) struct Host<'a> {
     listener: TcpListener,
     program: Program,
     patience: Duration,
+    trace: Trace,
     connection: u32,
     session: Option<Session>,
     sessions: u32,
@@ -95,12 +97,13 @@ pub(super) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(script: &'a Script, listener: TcpListener, program: Program, patience: Duration) -> Self {
+    pub fn new(script: &'a Script, listener: TcpListener, program: Program, patience: Duration, trace: Trace) -> Self {
         Host {
             script,
             listener,
             program,
             patience,
+            trace,
             connection: 0,
             session: None,
             sessions: 0,
@@ -116,8 +119,13 @@ impl<'a> Host<'a> {
         }
     }
 
+    /// Whether the client was ever greeted. One that was not will come no further in other scripts.
+    pub fn met(&self) -> bool {
+        self.session.is_some()
+    }
+
     /// Leads the client through the script.
-    pub async fn run(mut self) -> Result<(), Fault> {
+    pub async fn run(&mut self) -> Result<(), Fault> {
         loop {
             let mut wire = match self.arrival().await {
                 Ok(wire) => wire,
@@ -156,7 +164,7 @@ impl<'a> Host<'a> {
             accepted = self.listener.accept() => {
                 let (stream, _) = accepted.map_err(|e| Fault::new(0, format!("the kit itself failed: {e}"), expected))?;
                 self.connection += 1;
-                Ok(Wire::accept(stream).await?)
+                Ok(Wire::accept(stream, self.trace.clone()).await?)
             }
             status = self.program.ended() => {
                 let words = self.program.last_words(status).await;

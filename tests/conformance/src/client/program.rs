@@ -14,9 +14,11 @@ pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
 pub(super) const GAME: &str = "tic_tac_toe";
 
-/// A running client; it is ended when this is dropped.
+/// A running client; it is ended when this is dropped, with all that it started.
 pub(super) struct Program {
     child: Child,
+    #[cfg(unix)]
+    group: Option<rustix::process::Pid>,
     /// The last line of its standard error.
     complaint: Arc<Mutex<String>>,
     reader: JoinHandle<()>,
@@ -27,7 +29,11 @@ impl Program {
     pub fn start(command: &[String], url: &str) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
         let program = words.next().context("the command to check is missing")?;
-        let child = Command::new(&program)
+        let mut command = Command::new(&program);
+        // A wrapper, such as `npm start` or a script, starts programs of its own.
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command
             .args(words)
             .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", GAME)])
             .stdin(Stdio::null())
@@ -36,6 +42,8 @@ impl Program {
             .kill_on_drop(true)
             .spawn();
         let mut child = child.with_context(|| format!("{program:?} cannot be started"))?;
+        #[cfg(unix)]
+        let group = child.id().and_then(|id| rustix::process::Pid::from_raw(id as i32));
         let complaint = Arc::new(Mutex::new(String::new()));
         let stderr = child.stderr.take();
         let last = complaint.clone();
@@ -48,7 +56,13 @@ impl Program {
                 }
             }
         });
-        Ok(Program { child, complaint, reader })
+        Ok(Program {
+            child,
+            #[cfg(unix)]
+            group,
+            complaint,
+            reader,
+        })
     }
 
     /// Waits for its end. Nothing is lost when the future is dropped.
@@ -63,5 +77,15 @@ impl Program {
         let complaint = self.complaint.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let status = status.map_or_else(|| "unknown exit".to_owned(), |status| status.to_string());
         if complaint.is_empty() { format!("({status})") } else { format!("({status}: {})", complaint.trim()) }
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            // Nobody may be left in it.
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
 }

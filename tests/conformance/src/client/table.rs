@@ -1,14 +1,16 @@
 //! The match: real rules, a weak opponent, and a log that can be sent again.
 
+use std::collections::BTreeSet;
+
 use ludex_env::batch::{Layout, forfeit};
 use ludex_env::{Action, DynState, GameRef, Heard, Mover, Seat, Turn as ToMove, Viewer};
-use ludex_protocol::Move;
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::message::{
     Accepted, Event, EventKind, HeldMatch, Join, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo,
     ServerMessage, Turn,
 };
 use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
+use ludex_protocol::{Legal, Move};
 
 use super::program::{AGENT, GAME};
 use ludex_env::present::{legal_of, view_of};
@@ -47,6 +49,8 @@ pub(super) struct Table {
     pub open: Option<Turn>,
     turns: u32,
     pub over: bool,
+    /// Legal moves of the waiting turn that were refused all the same.
+    refused: BTreeSet<Action>,
 }
 
 impl Table {
@@ -79,7 +83,19 @@ impl Table {
         let log = vec![Frame::Known(MatchFrame::MatchStart(Box::new(start)))];
         let state = game.start();
         let join = join.clone();
-        let mut table = Table { id, seat, game, state, join, extras, log, open: None, turns: 0, over: false };
+        let mut table = Table {
+            id,
+            seat,
+            game,
+            state,
+            join,
+            extras,
+            log,
+            open: None,
+            turns: 0,
+            over: false,
+            refused: BTreeSet::new(),
+        };
         table.settle();
         Ok(table)
     }
@@ -170,11 +186,23 @@ impl Table {
 
     /// Plays the client's move, and what follows.
     pub fn accept(&mut self, action: Action) -> ServerMessage {
+        self.refused.clear();
         let text = self.state.view(Viewer::Seat(self.seat)).action_text(self.seat, action);
         let turn = self.open.take().map_or(0, |turn| turn.turn);
         self.play(self.seat, action);
         self.settle();
         ServerMessage::Accepted(Accepted { match_id: self.id.clone(), turn, action: Some(action), text, bank_ms: 0 })
+    }
+
+    /// Whether this move of the waiting turn was refused before.
+    pub fn was_refused(&self, action: Action) -> bool {
+        self.refused.contains(&action)
+    }
+
+    /// Refuses a legal move, which the list of legal moves leaves out from now on.
+    pub fn refuse_legal(&mut self, action: Action, legal: bool) -> ServerMessage {
+        self.refused.insert(action);
+        self.refuse("this is a check: the move is refused; send another one".into(), legal)
     }
 
     /// Refuses the client's move; the last refusal loses the match.
@@ -195,10 +223,19 @@ impl Table {
             code: ErrorCode::IllegalAction,
             message,
             tries_left,
-            legal: legal.then(|| legal_of(&*self.state, self.seat)),
+            legal: legal.then(|| self.legal()),
             issues: None,
             then: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
         }))
+    }
+
+    /// What is left of the legal moves.
+    fn legal(&self) -> Legal {
+        if self.refused.is_empty() {
+            return legal_of(&*self.state, self.seat);
+        }
+        let left = self.state.legal_list(self.seat).into_iter().filter(|action| !self.refused.contains(action));
+        Legal::Ids(left.collect())
     }
 
     /// Ends the match.

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::trace::{self, Trace};
 use crate::Fault;
 
 /// How long a client may take to notice that the connection was cut.
@@ -30,11 +32,12 @@ pub(super) struct Wire {
     pub bearer: Option<String>,
     /// The requested path, with its query.
     pub uri: String,
+    trace: Trace,
 }
 
 impl Wire {
     /// Accepts the upgrade.
-    pub async fn accept(stream: TcpStream) -> Result<Wire, Fault> {
+    pub async fn accept(stream: TcpStream, mut trace: Trace) -> Result<Wire, Fault> {
         let (mut uri, mut bearer, mut encoding) = (String::new(), None, Encoding::Json);
         let upgrade = |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
             uri = request.uri().to_string();
@@ -50,7 +53,8 @@ impl Wire {
         };
         let accepted = tokio_tungstenite::accept_hdr_async(stream, upgrade).await;
         let ws = accepted.map_err(|e| Fault::new(1, format!("did not ask for a WebSocket ({e})"), "an upgrade"))?;
-        Ok(Wire { ws, encoding, bearer, uri })
+        trace.note(&format!("connected to {uri}, {}", encoding.subprotocol()));
+        Ok(Wire { ws, encoding, bearer, uri, trace })
     }
 
     /// Whether views with tensors can be decorated: bins cannot.
@@ -84,6 +88,7 @@ impl Wire {
     }
 
     async fn frame(&mut self, frame: Vec<u8>) -> Result<(), Fault> {
+        self.trace.frame("kit", self.encoding, &frame);
         let message = match self.encoding {
             Encoding::MsgPack => Message::binary(frame),
             Encoding::Json => Message::text(String::from_utf8_lossy(&frame).into_owned()),
@@ -96,7 +101,14 @@ impl Wire {
     pub async fn read(&mut self) -> Result<Option<Said>, Fault> {
         loop {
             let frame = match self.ws.next().await {
-                None | Some(Err(_) | Ok(Message::Close(_))) => return Ok(None),
+                None | Some(Ok(Message::Close(_))) => {
+                    self.trace.note("the client closed the connection");
+                    return Ok(None);
+                }
+                Some(Err(error)) => {
+                    self.trace.note(&format!("the connection ended: {error}"));
+                    return self.broken(&error).map_or(Ok(None), Err);
+                }
                 Some(Ok(frame)) => frame,
             };
             let (kind, wrong) = match (&frame, self.encoding) {
@@ -110,11 +122,12 @@ impl Wire {
                 return Err(Fault::new(1, format!("sent {kind} under {name}"), "one encoding per connection"));
             }
             let bytes = frame.into_data();
+            self.trace.frame("client", self.encoding, &bytes);
             let depth = ludex_protocol::Limits::default().depth;
             return match self.encoding.decode_client(&bytes, depth) {
                 Ok(said) => Ok(Some(said)),
                 Err(rejected) => {
-                    let shown = ludex_protocol::error::shortened(&String::from_utf8_lossy(&bytes));
+                    let shown = ludex_protocol::error::shortened(&trace::shown(self.encoding, &bytes));
                     let did = format!("sent {shown}, which is answered with `{}`", rejected.error);
                     Err(Fault::new(1, did, "a message of the protocol"))
                 }
@@ -122,14 +135,35 @@ impl Wire {
         }
     }
 
+    /// What the client did wrong, if the connection ended because of that. A line that breaks is not its fault.
+    fn broken(&self, error: &Error) -> Option<Fault> {
+        let name = self.encoding.subprotocol();
+        Some(match error {
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => return None,
+            Error::Protocol(ProtocolError::UnmaskedFrameFromClient) => {
+                Fault::new(1, "sent a frame without a mask", "every frame of a client masked (RFC 6455, section 5.3)")
+            }
+            Error::Utf8(_) => Fault::new(
+                1,
+                format!("sent a text frame that is not UTF-8 under {name}"),
+                "UTF-8 in text frames, MessagePack in binary ones",
+            ),
+            Error::Protocol(error) => Fault::new(1, format!("broke the WebSocket protocol: {error}"), "RFC 6455"),
+            Error::Capacity(error) => Fault::new(1, format!("sent too much: {error}"), "shorter messages"),
+            _ => return None,
+        })
+    }
+
     /// Cuts the line, and returns what was on its way.
     pub async fn cut(&mut self) -> Result<Vec<Said>, Fault> {
+        self.trace.note("the kit cuts the line");
         let _ = self.ws.get_mut().shutdown().await;
         self.rest().await
     }
 
     /// Closes the connection as a server does, and returns what was on its way.
     pub async fn close(&mut self, close: Close) -> Result<Vec<Said>, Fault> {
+        self.trace.note(&format!("the kit closes with {} {}", close.code, close.name));
         let frame = CloseFrame { code: close.code.into(), reason: close.name.into() };
         let _ = self.ws.send(Message::Close(Some(frame))).await;
         self.rest().await

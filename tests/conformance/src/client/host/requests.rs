@@ -183,7 +183,11 @@ impl Host<'_> {
             return Ok(over());
         }
         match act.chosen().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
-            Ok(_) if refuses => Ok(table.refuse("this is a check: the move is refused; act again".into(), legal)),
+            Ok(action) if legal && table.was_refused(action) => {
+                let did = format!("sent the refused move {} again for turn {}", shown_act(act), act.turn);
+                Err(Fault::new(5, format!("{did}, try {}", act.attempt), "a move of `legal` in the refusal").into())
+            }
+            Ok(action) if refuses => Ok(table.refuse_legal(action, legal)),
             Ok(action) => Ok(table.accept(action)),
             Err(why) => {
                 let answer = table.refuse(why.clone(), true);

@@ -1,6 +1,12 @@
 //! What programs of strangers try, and how it ends: each in the sandbox as hosts use it.
 #![cfg(target_os = "linux")]
 
+mod folder;
+mod kernel;
+mod memory;
+mod neighbours;
+mod user;
+
 use std::io::ErrorKind;
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
@@ -12,8 +18,22 @@ use ludex_agents::sandbox;
 /// For what is not about time.
 const AMPLE: Allowance = Allowance { cpu: None, wall: Duration::from_secs(120) };
 
+/// Names another program than the usual one as the helper.
+const HELPER: &str = "LUDEX_TEST_HELPER";
+
+/// The program that becomes a sandboxed one.
+fn helper() -> &'static str {
+    static PATH: std::sync::LazyLock<String> =
+        std::sync::LazyLock::new(|| std::env::var(HELPER).unwrap_or(env!("CARGO_BIN_EXE_ludex-tests").to_owned()));
+    &PATH
+}
+
+fn use_helper() {
+    sandbox::set_helper(helper());
+}
+
 fn start(argv: &[&str], limits: Limits) -> Process {
-    sandbox::set_helper(env!("CARGO_BIN_EXE_ludex-tests"));
+    use_helper();
     let argv = argv.iter().map(|&arg| arg.to_owned()).collect();
     Program { argv, sandboxed: true, limits }.start().unwrap()
 }
@@ -22,18 +42,20 @@ fn python(script: &str) -> Process {
     start(&["python3", "-c", script], Limits::default())
 }
 
-/// What a script prints, in words of its own: each attempt says `done` or the name of the error that it met.
-fn attempts(script: &str) -> String {
-    let prelude = "
+/// Before a script: each attempt says `done` or the name of the error that it met.
+const PRELUDE: &str = "
 import os, sys
 def attempt(what):
     try:
         what()
-        print('done')
+        print('done', flush=True)
     except OSError as e:
-        print(type(e).__name__)
+        print(type(e).__name__, flush=True)
 ";
-    let mut program = python(&format!("{prelude}{script}"));
+
+/// What a script prints, in words of its own.
+fn attempts(script: &str) -> String {
+    let mut program = python(&format!("{PRELUDE}{script}"));
     said(&mut program)
 }
 
@@ -347,8 +369,7 @@ fn a_program_does_not_outlive_its_host() {
     host.wait().unwrap();
     // A helper whose host is not its parent does not continue.
     let orders = format!(r#"{{"host":{},"folder":"/tmp","read":[],"data":1000000000,"file":1000}}"#, host.id());
-    let helper = env!("CARGO_BIN_EXE_ludex-tests");
-    let out = std::process::Command::new(helper).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();
+    let out = std::process::Command::new(helper()).args(["__sandboxed", &orders, "echo", "alive"]).output().unwrap();
     assert_eq!(out.status.code(), Some(125));
     assert!(out.stdout.is_empty() && String::from_utf8_lossy(&out.stderr).contains("the host is gone"));
 }

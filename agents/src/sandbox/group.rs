@@ -1,0 +1,112 @@
+//! Memory that the kernel bounds: a control group (version 2) for each program, where the host has been given a group to
+//! divide.
+//!
+//! systemd does that with `Delegate=yes` in a service, and marks the group for it. Elsewhere the host alone watches the memory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The group that the host itself moves to: the kernel wants no process beside the groups that divide memory.
+const HOST: &str = "ludex-host";
+/// How the names of programs' groups begin; the host's process follows.
+const PREFIX: &str = "ludex-bot-";
+
+/// A program's group. It is removed when this is dropped, which must be after the program's end.
+pub(crate) struct Group {
+    path: PathBuf,
+}
+
+impl Group {
+    /// A new one whose processes may hold `memory` bytes together; `None` where this host cannot make one.
+    pub fn new(memory: u64) -> Option<Self> {
+        static BASE: OnceLock<Option<PathBuf>> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let base = BASE.get_or_init(|| delegated(&own()?)).as_ref()?;
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = base.join(format!("{PREFIX}{}-{number}", std::process::id()));
+        fs::create_dir(&path).ok()?;
+        let group = Group { path };
+        fs::write(group.path.join("memory.max"), memory.to_string()).ok()?;
+        // Kernels without swap lack this one. All processes are ended together.
+        let _ = fs::write(group.path.join("memory.swap.max"), "0");
+        fs::write(group.path.join("memory.oom.group"), "1").ok()?;
+        Some(group)
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the kernel ended a process because the memory did not suffice.
+    pub fn is_over(&self) -> bool {
+        let events = read(&self.path, "memory.events");
+        events.lines().filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // If it cannot be removed yet, the next host does that.
+        let _ = fs::write(self.path.join("cgroup.kill"), "1");
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+/// Enters a group; for the helper.
+pub(super) fn enter(path: &Path) -> Result<(), String> {
+    fs::write(path.join("cgroup.procs"), "0").map_err(|e| format!("control group: {e}"))
+}
+
+fn read(group: &Path, file: &str) -> String {
+    fs::read_to_string(group.join(file)).unwrap_or_default()
+}
+
+/// The folder of this process's group.
+fn own() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mounts.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(3);
+        let (root, point) = (fields.next()?, fields.next()?);
+        let below = own.strip_prefix(root.trim_end_matches('/'))?;
+        kind.starts_with("cgroup2 ").then(|| Path::new(point).join(below.trim_start_matches('/')))
+    })
+}
+
+/// The group below which this host can make others: its own, or the one above if its own is that of hosts.
+fn delegated(own: &Path) -> Option<PathBuf> {
+    let base = [own.parent()?, own].into_iter().find(|group| is_marked(group))?;
+    if base == own {
+        // Somebody else's process would stand in the way.
+        let alone = read(own, "cgroup.procs").split_whitespace().eq([std::process::id().to_string()]);
+        let host = own.join(HOST);
+        if !alone || !host.is_dir() && fs::create_dir(&host).is_err() {
+            return None;
+        }
+        fs::write(host.join("cgroup.procs"), "0").ok()?;
+    }
+    fs::write(base.join("cgroup.subtree_control"), "+memory").ok()?;
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let host = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
+        if host.is_some_and(|host| !Path::new("/proc").join(host).exists()) {
+            // Only an empty group can be removed.
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+    Some(base.to_owned())
+}
+
+/// Whether systemd, or whoever else manages groups here, gave this one away.
+fn is_marked(group: &Path) -> bool {
+    let mut value = [0; 8];
+    ["user.delegate", "trusted.delegate"].iter().any(|name| {
+        let read = rustix::fs::getxattr(group, *name, &mut value[..]);
+        read.is_ok_and(|length| &value[..length] == b"1")
+    })
+}

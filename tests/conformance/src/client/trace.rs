@@ -1,0 +1,61 @@
+//! What went over the wire in a check, for those who look for a mistake.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ludex_protocol::Encoding;
+use serde_json::{Value, json};
+
+/// The lines of one check; copies share them.
+#[derive(Clone)]
+pub(super) struct Trace {
+    check: &'static str,
+    lines: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Trace {
+    pub fn new(check: &'static str) -> Self {
+        Trace { check, lines: Arc::default() }
+    }
+
+    /// A frame that `from` sent, decoded.
+    pub fn frame(&mut self, from: &str, encoding: Encoding, bytes: &[u8]) {
+        let frame = decoded(encoding, bytes).unwrap_or_else(|| shown(encoding, bytes).into());
+        self.push(json!({ "check": self.check, "from": from, "frame": frame }));
+    }
+
+    /// Something other than a frame.
+    pub fn note(&mut self, note: &str) {
+        self.push(json!({ "check": self.check, "note": note }));
+    }
+
+    fn push(&self, line: Value) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    /// All of it, one JSON object per line.
+    pub fn text(&self) -> String {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+fn decoded(encoding: Encoding, bytes: &[u8]) -> Option<Value> {
+    match encoding {
+        Encoding::Json => serde_json::from_slice(bytes).ok(),
+        Encoding::MsgPack => rmp_serde::from_slice(bytes).ok(),
+    }
+}
+
+/// A frame as text that a terminal can show.
+pub(super) fn shown(encoding: Encoding, bytes: &[u8]) -> String {
+    match (decoded(encoding, bytes), encoding) {
+        (Some(value), _) => value.to_string(),
+        (None, Encoding::Json) => String::from_utf8_lossy(bytes).escape_debug().to_string(),
+        (None, Encoding::MsgPack) => {
+            format!(
+                "{} bytes that are not one MessagePack value: {}",
+                bytes.len(),
+                hex::encode(&bytes[..bytes.len().min(32)])
+            )
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `ludex play`: what a person is shown, and who sits where.
+
+use super::{feed, folder, ludex};
+
+/// What the command prints when a person types these lines.
+fn play(args: &[&str], input: &str) -> String {
+    let at = folder();
+    feed(at.path(), &[&["play"], args].concat(), input).well()
+}
+
+#[test]
+fn with_no_other_word_a_person_meets_the_middle_of_the_ladder() {
+    let shown = play(&["tic_tac_toe"], "quit\n");
+    assert!(shown.starts_with("Tic-tac-toe: x human, o anchor level="), "{shown}");
+    assert!(shown.contains("x to move: "), "{shown}");
+    // White begins in chess, but is the second seat.
+    let shown = play(&["chess"], "quit\n");
+    assert!(shown.contains(", white human; seed "), "{shown}");
+    let shown = play(&["kuhn_poker(players=3)"], "quit\n");
+    assert!(shown.contains("p0 human, p1 ") && !shown.contains("p1 human"), "{shown}");
+}
+
+#[test]
+fn seats_have_names() {
+    let shown = play(&["chess", "--seat", "Black=human", "--seed", "1"], "quit\n");
+    assert!(shown.contains(": black human, white anchor level="), "{shown}");
+    let shown = play(&["chess(max_plies=4)", "--seat", "white=random", "--seat", "black=mcts sims=2"], "");
+    assert!(shown.contains(": black mcts sims=2, white random; "), "{shown}");
+    // A person takes the place that is left.
+    let shown = play(&["chess", "--seat", "white=random"], "quit\n");
+    assert!(shown.contains(": black human, white random; "), "{shown}");
+    let at = folder();
+    for (args, said) in [
+        (&["play", "chess", "--seat", "white=random", "--seat", "random"][..], "names no seat, but others do"),
+        (&["play", "chess", "--seat", "white=random", "--seat", "white=human"], "white=... is given twice"),
+        (&["play", "chess", "--seat", "human"], "some by their seats, e.g. --seat black=human"),
+        (&["match", "chess", "--seat", "white=random"], "no agent is given for black"),
+    ] {
+        let err = ludex(at.path(), args).fails();
+        assert!(err.contains(said), "{args:?}: {err}");
+    }
+    let swapped =
+        ["match", "chess(max_plies=2)", "--pairs", "1", "--seat", "white=random", "--seat", "black=mcts sims=2"];
+    let document = ludex(at.path(), &[&swapped[..], &["--json"]].concat()).json();
+    assert_eq!(document["seats"][0]["agent"], "mcts sims=2");
+}
+
+#[test]
+fn chance_is_told_in_one_line() {
+    let shown = play(&["fight_the_landlord", "--seed", "1"], "quit\n");
+    let chance: Vec<&str> = shown.lines().filter(|line| line.starts_with("chance: ")).collect();
+    assert_eq!(chance.len(), 1, "{shown}");
+    assert!(chance[0].contains("(17 times)"), "{shown}");
+    assert!(shown.find("chance: ") < shown.find(" to move"), "before the person is asked: {shown}");
+    // Two people see what spectators see, also before the first move.
+    let shown = play(&["kuhn_poker", "--seat", "human", "--seat", "human", "--seed", "1"], "quit\n");
+    assert!(shown.find("chance: ").is_some_and(|at| Some(at) < shown.find("p0 to move")), "{shown}");
+}
+
+#[test]
+fn nothing_is_shown_that_is_for_programs() {
+    let shown = play(&["go(board_size=5)", "--seed", "1"], "c3\nquit\n");
+    assert!(!shown.contains("GoState"), "{shown}");
+    assert!(shown.contains("Move 1: Black (X) to play; White gets 7.5 points more at the end"), "{shown}");
+    let shown = play(&["chess"], "help\nquit\n");
+    assert!(shown.contains("e4") && !shown.contains("illegal"), "{shown}");
+}
+
+#[test]
+fn bets_have_amounts() {
+    let args = ["texas_holdem", "--seat", "human", "--seat", "human", "--seed", "1"];
+    let shown = play(&args, "Call\nCall\nquit\n");
+    assert!(shown.contains("Call (50 more, 100 in all)"), "{shown}");
+    assert!(shown.contains("Call (check)"), "{shown}");
+    assert!(shown.contains("Bet (") && shown.contains(" more, "), "{shown}");
+    assert!(shown.contains("Call (100 in all)"), "what was done: {shown}");
+}
+
+#[test]
+fn moves_that_hold_commas_stand_in_lines() {
+    let shown = play(&["bargaining", "--seed", "1"], "?\nquit\n");
+    let listed = shown.lines().filter(|line| line.contains("Offer: ")).count();
+    assert!(listed > 3, "{shown}");
+    assert!(shown.lines().all(|line| line.matches("Offer: ").count() <= 1), "{shown}");
+}
