@@ -305,3 +305,53 @@ fn faults_are_put_down_to_those_whose_they_are() {
         assert!(records.lines().all(|r| r.contains("\"reason\":\"infra_error\"")), "{records}");
     }
 }
+
+/// `[llm]` of a suite is for all models in it, the time of a move is measured, and what became of the answers is told.
+#[test]
+fn models_are_asked_as_the_suite_says_and_their_answers_are_counted() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random", "--truncate", "0.3", "--latency", "3"]);
+    let opponent = stub.model("o", "");
+    let suite = format!(
+        "name = \"two\"\nversion = 1\ntitle = \"T\"\n[llm]\nprompting = \"cot\"\n[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = ['{opponent}']\nblocks = 4\nmetrics = [\"time_per_move\"]\n"
+    );
+    fs::write(place.path("two.toml"), suite).unwrap();
+    let model = stub.model("m", "");
+    let line = ["evaluate", "--agent", &model, "--suite", "two.toml", "--run", "r"];
+    let ran = place.ludex(&line);
+    assert!(ran.ok, "{}", ran.err);
+    assert!(ran.out.contains(" ok, ") && ran.out.contains(" truncated"), "{}", ran.out);
+    assert!(ran.out.contains("WARNING: ttt: ") && ran.out.contains("were cut off: raise max_tokens"), "{}", ran.out);
+    let all = place.ludex(&[&line[..], &["--json"]].concat()).json();
+    let part = part(&all, "ttt");
+    assert!(part["answers"]["truncated"].as_u64().unwrap() > 0 && part["answers"]["ok"].as_u64().unwrap() > 0);
+    assert!(part["metrics"]["time_per_move"]["value"].as_f64().unwrap() >= 3.0, "{part}");
+    let calls = fs::read_to_string(place.of_run("r", "calls.jsonl")).unwrap();
+    let calls: Vec<Value> = calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for who in ["m", "o"] {
+        let mut own = calls.iter().filter(|call| call["call"]["model"] == *who).peekable();
+        assert!(own.peek().is_some());
+        assert!(own.all(|call| call["call"]["messages"].to_string().contains("one step after the other")), "{who}");
+    }
+    assert!(place.ludex(&["verify", "r"]).ok);
+    let page = fs::read_to_string(place.of_run("r", "report.html")).unwrap();
+    assert!(page.contains("Answers of ") && page.contains(" truncated"));
+}
+
+/// A budget is exceeded by one pair at most, however many matches are played at a time.
+#[test]
+fn a_budget_is_hardly_exceeded() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let spent = |budget: &str, run: &str| {
+        let all = place.evaluate(&stub.model("m", ""), run, &["--budget", budget, "--jobs", "8"]).json();
+        assert_eq!(all["end"], "budget", "{all}");
+        all
+    };
+    let games = spent("games=9", "games")["matches"].as_u64().unwrap();
+    assert!((9..=10).contains(&games), "{games}");
+    let all = spent("tokens=20000", "tokens");
+    let used = all["usage"]["tokens_in"].as_u64().unwrap() + all["usage"]["tokens_out"].as_u64().unwrap();
+    let each = used / all["matches"].as_u64().unwrap();
+    assert!(used >= 20_000 && used < 20_000 + 6 * each, "{used}, {each} a match");
+}
