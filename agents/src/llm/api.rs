@@ -235,3 +235,31 @@ fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
 pub(super) fn estimate(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_and_their_tokens_are_read() {
+        let openai = |message: Value| {
+            let usage = json!({
+                "prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": { "reasoning_tokens": 7 },
+            });
+            Api::OpenAi.read(&json!({ "choices": [{ "message": message }], "usage": usage })).unwrap()
+        };
+        for name in ["reasoning_content", "reasoning"] {
+            let reply = openai(json!({ "content": "x", name: "hm" }));
+            assert_eq!((reply.reasoning.as_deref(), reply.reasoning_tokens), (Some("hm"), Some(7)), "{name}");
+            assert_eq!((reply.answer.as_str(), reply.tokens), ("x", Some([5, 9])));
+        }
+        assert_eq!(openai(json!({ "content": "x", "reasoning_content": "" })).reasoning, None);
+        let blocks = json!([
+            { "type": "thinking", "thinking": "h", "signature": "s" },
+            { "type": "thinking", "thinking": "m" },
+            { "type": "text", "text": "x" },
+        ]);
+        let reply = Api::Anthropic.read(&json!({ "content": blocks, "stop_reason": "end_turn" })).unwrap();
+        assert_eq!((reply.reasoning.as_deref(), reply.answer.as_str()), (Some("hm"), "x"));
+    }
+}

@@ -222,7 +222,7 @@ impl Executor<'_> {
                 queue.flying += block.matches.len();
                 return Some(block);
             }
-            // A thread that ends without a match tells nobody, so nobody waits for ever.
+            // A thread that ends without a match tells nobody, so nobody waits without end.
             let waited = wave.kept.wait_timeout(queue, Duration::from_millis(200));
             queue = waited.unwrap_or_else(PoisonError::into_inner).0;
         }

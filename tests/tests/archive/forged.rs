@@ -1,6 +1,5 @@
 //! A run of a language model is bundled, changed and packed again with every sum computed anew. The changes are found.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -170,7 +169,10 @@ const CHANGES: &[Change] = &[
         }
     }),
     ("a match twice", |f| lines(f, EPISODES, |all| all.push(all[0].clone()))),
-    ("the other wins", |f| line(f, EPISODES, 0, |v| v["outcome"].as_array_mut().unwrap().reverse())),
+    ("the other wins", |f| {
+        let decided = text(f, EPISODES).lines().position(|l| l.contains("\"win\"")).unwrap();
+        line(f, EPISODES, decided, |v| v["outcome"].as_array_mut().unwrap().reverse());
+    }),
     ("other returns", |f| line(f, EPISODES, 0, |v| v["returns"] = json!([0.5, -0.5]))),
     ("another reason", |f| line(f, EPISODES, 0, |v| v["reason"] = json!("aborted"))),
     ("tokens in a note", |f| line(f, EPISODES, 0, |v| answered(v)["notes"]["tokens"]["in"] = json!(1))),
@@ -195,8 +197,8 @@ const CHANGES: &[Change] = &[
     ("the text of an answer", |f| {
         line(f, CALLS, 0, |v| v["call"]["answer"] = format!("{} ", v["call"]["answer"].as_str().unwrap()).into())
     }),
-    ("the move in an answer", |f| line(f, CALLS, 0, |v| v["call"]["answer"] = json!("{\"move\":\"x(2,2)\"}"))),
-    ("the move read", |f| line(f, CALLS, 0, |v| v["call"]["read"] = json!("x(2,2)"))),
+    ("the move in an answer", |f| line(f, CALLS, 0, |v| v["call"]["answer"] = json!("{\"move\":\"resign\"}"))),
+    ("the move read", |f| line(f, CALLS, 0, |v| v["call"]["read"] = json!("x(9,9)"))),
     ("a hint in a prompt", |f| {
         line(f, CALLS, 0, |v| {
             let said = v["call"]["messages"][1]["content"].as_str().unwrap().to_owned();
@@ -305,12 +307,8 @@ fn only_a_whole_run_is_called_complete() {
         let mut all: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
         let first = super::failed(&all[0]);
         all[0] = first.clone();
-        let again = BTreeMap::from([("one.ttt.0-1.0.0\"", "one.ttt.0-1.0.0.re\"")]);
-        all.push(
-            again
-                .iter()
-                .fold(first, |text, (from, to)| sealed(serde_json::from_str(&text.replace(from, to)).unwrap()) + "\n"),
-        );
+        let again = first.replace("one.ttt.0-1.0.0\"", "one.ttt.0-1.0.0.re\"");
+        all.push(sealed(serde_json::from_str(&again).unwrap()) + "\n");
         all.concat()
     });
     let json = ludex(at.path(), &["verify", "one", "--json"]);

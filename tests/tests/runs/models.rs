@@ -2,7 +2,8 @@
 //! be wrong with an endpoint.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
 use serde_json::Value;
@@ -354,4 +355,68 @@ fn a_budget_is_hardly_exceeded() {
     let used = all["usage"]["tokens_in"].as_u64().unwrap() + all["usage"]["tokens_out"].as_u64().unwrap();
     let each = used / all["matches"].as_u64().unwrap();
     assert!(used >= 20_000 && used < 20_000 + 6 * each, "{used}, {each} a match");
+}
+
+/// A message of HTTP with its body, as it came.
+fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
+    let (mut all, mut length) = (Vec::new(), 0);
+    loop {
+        let at = all.len();
+        if from.read_until(b'\n', &mut all).ok()? == 0 {
+            return None;
+        }
+        let line = String::from_utf8_lossy(&all[at..]).to_lowercase();
+        if let Some(n) = line.strip_prefix("content-length:") {
+            length = n.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let at = all.len();
+    all.resize(at + length, 0);
+    from.read_exact(&mut all[at..]).ok()?;
+    Some(all)
+}
+
+/// An endpoint before `to` that fails where it is asked for JSON, as llama.cpp's does; its port.
+fn without_schemas(to: &str) -> u16 {
+    let to = to.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = move |client: TcpStream, to: &str| -> Option<()> {
+        let mut behind = TcpStream::connect(to).ok()?;
+        let (mut asked, mut answered) =
+            (BufReader::new(client.try_clone().ok()?), BufReader::new(behind.try_clone().ok()?));
+        let mut client = client;
+        while let Some(request) = message(&mut asked) {
+            if String::from_utf8_lossy(&request).contains("response_format") {
+                let text = "{\"error\":{\"message\":\"Failed to parse grammar\"}}";
+                write!(client, "HTTP/1.1 500 Error\r\ncontent-length: {}\r\n\r\n{text}", text.len()).ok()?;
+                continue;
+            }
+            behind.write_all(&request).ok()?;
+            client.write_all(&message(&mut answered)?).ok()?;
+        }
+        Some(())
+    };
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let to = to.clone();
+            std::thread::spawn(move || serve(client, &to));
+        }
+    });
+    port
+}
+
+#[test]
+fn an_endpoint_that_fails_on_schemas_is_asked_for_text() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = format!("llm model=m base_url=http://127.0.0.1:{}/v1 stub=true", without_schemas(&stub.url));
+    let all = place.evaluate(&model, "r", &["--scale", "0.2"]).json();
+    assert_eq!((&all["end"], &part(&all, "nim")["discarded"]), (&"done".into(), &0.into()), "{all}");
+    let calls = fs::read_to_string(place.of_run("r", "calls.jsonl")).unwrap();
+    assert!(calls.lines().count() > 10 && !calls.contains("\\\"move\\\":"), "answers are text");
 }

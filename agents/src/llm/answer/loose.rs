@@ -75,7 +75,7 @@ impl Notation {
         }
         let after = line.get(next).copied().unwrap_or(' ');
         let cut = line[next - 1].is_alphanumeric() && after.is_alphanumeric();
-        // A number goes on after a point or a comma.
+        // After a point or a comma there may be more of the number.
         let number = line[next - 1].is_ascii_digit()
             && matches!(after, '.' | ',')
             && line.get(next + 1).is_some_and(char::is_ascii_digit);
