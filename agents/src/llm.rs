@@ -36,6 +36,7 @@ use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 use crate::spec::{AgentClass, AgentEntry, AgentSpec};
 use call::Asking;
+use endpoint::Endpoint;
 use model::{Llm, NAME, read};
 use prompts::{Prompts, Wants};
 use settings::Format;
@@ -47,6 +48,21 @@ pub(crate) const ENTRY: AgentEntry = AgentEntry::new(
 )
 .class(AgentClass::Model)
 .args(settings::ARGS);
+
+/// The note that holds the digest of a turn's calls: the first 16 bytes of SHA-256 over the canonical JSON of each, in hex.
+pub const DIGEST: &str = "calls_sha256";
+
+/// The model of `spec` as a reader of its own journal: it answers with the calls that the journal keeps, and never calls out. It
+/// needs no key. A call that is missing, that was asked something else, or that says something of itself that does not
+/// follow from the question and the answer, is an error of kind `Failed` with the reason.
+///
+/// # Errors
+/// A spec of another agent, or one that does not fit the game.
+pub fn offline(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    let settings = read(spec)?;
+    let prompts = Prompts::new(settings.wording.clone(), game)?;
+    Ok(Arc::new(Llm { endpoint: Endpoint::offline(settings), prompts }))
+}
 
 fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     Ok(Arc::new(Llm::new(spec, game)?))
@@ -70,7 +86,8 @@ impl Agent for Llm {
             ..Notes::default()
         };
         let answer = Answer { mv: Some(reading.into_move()), notes };
-        let answer = answer.note("calls", asking.calls).note("verdict", verdict);
+        // The digest binds what was asked and answered to the record.
+        let answer = answer.note("calls", asking.calls).note("verdict", verdict).note(DIGEST, asking.digest());
         Ok(match asking.usd {
             Some(usd) => answer.note("usd", usd),
             None => answer,

@@ -69,6 +69,8 @@ pub trait DynState: Send + Sync {
     fn returns(&self) -> Vec<f64>;
     /// Sum of rewards so far into `out`, one place per seat.
     fn returns_into(&self, out: &mut [f64]);
+    /// The team of each seat, as [`Game::teams`](crate::Game::teams) tells it.
+    fn teams(&self) -> Option<Vec<usize>>;
     /// What `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
     /// The observation array of `who` into `out` (of the declared size).

@@ -437,6 +437,11 @@ pub trait Game: Sized + Send + Sync + 'static {
     }
     /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
     fn play_said(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
+    /// The team of each seat in an episode that is over: seats with the same number play together and are not compared with
+    /// each other. `None` where every seat plays for itself.
+    fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
+        None
+    }
     /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
     /// played. The game's page says what may be asked.
     ///

@@ -35,6 +35,17 @@ fn whole(rating: Option<f64>) -> String {
     rating.map_or_else(|| "-".into(), |r| format!("{r:.0}"))
 }
 
+/// Before the share of draws between equals in a table.
+const DRAWS: &str = "Draws between equals: ";
+
+/// The share of draws between agents of equal strength that a game's page gives for these parameters; 0 where it gives none.
+/// It is a constant of the ladder, as the ratings of its rungs are.
+pub fn draws(page: &str, string: &str) -> f64 {
+    let line = of(page, string).and_then(|table| table.lines().find_map(|line| line.strip_prefix(DRAWS)));
+    let share: Option<f64> = line.and_then(|text| text.trim_end_matches('.').parse().ok());
+    share.filter(|share| (0.0..1.0).contains(share)).unwrap_or(0.0)
+}
+
 /// One row of a table: a rung, and what it did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -55,6 +66,8 @@ pub struct Table {
     pub measure: String,
     /// The rungs in order.
     pub rows: Vec<Row>,
+    /// Share of draws between agents of equal strength.
+    pub draws: f64,
     /// How it was measured: units, seeds, version, and the command.
     pub about: String,
 }
@@ -108,6 +121,10 @@ impl fmt::Display for Table {
                 whole(a.rating)
             )?;
         }
+        // Three decimals, as `draws` reads them.
+        if self.draws >= 0.0005 {
+            writeln!(f, "\n{DRAWS}{:.3}.", self.draws)?;
+        }
         write!(f, "\n{}\n\n{END}", self.about)
     }
 }
@@ -157,7 +174,7 @@ mod tests {
             Row { anchor: Anchor { rating: Some(0.0), ..rung(0, "random", None) }, found: None },
             Row { anchor: rung(1, "mcts sims=9", Some([rating, 90.0, 112.0])), found: Some([0.75, 0.7, 0.8]) },
         ];
-        Table { string: string.into(), rules: 2, measure: "score".into(), rows, about: "By hand.".into() }
+        Table { string: string.into(), rules: 2, measure: "score".into(), rows, draws: 0.25, about: "By hand.".into() }
     }
 
     const PAGE: &str = "# A game\n\n## Anchors\n\nTwo of them.\n\n## Versions\n\n2. Now.\n";
@@ -172,6 +189,7 @@ mod tests {
         rate(&mut anchors, &page, "a(n=1)", 2);
         assert_eq!(anchors[1], rung(1, "mcts sims=9", Some([100.0, 90.0, 112.0])));
         assert_eq!((anchors[0].rating, anchors[0].low), (Some(0.0), None));
+        assert_eq!([draws(&page, "a(n=1)"), draws(&page, "a(n=2)")], [0.25, 0.0]);
         // Other parameters, other rules, another ladder: not measured.
         for (string, rules, agent) in [("a(n=2)", 2, "mcts sims=9"), ("a(n=1)", 3, "mcts sims=9"), ("a(n=1)", 2, "x")] {
             let mut anchors = [plain[0].clone(), rung(1, agent, None)];

@@ -38,6 +38,8 @@ pub struct Measured {
     pub ladder: Ladder,
     /// Its rungs with their figures.
     pub rows: Vec<Row>,
+    /// Share of draws between agents of equal strength.
+    pub draws: f64,
     /// Mean and greatest time of a move by rung, in microseconds, over the matches of this call.
     pub times: Vec<Option<[f64; 2]>>,
 }
@@ -82,9 +84,9 @@ pub fn measure(game: &GameRef, settings: &Settings, mut progress: impl FnMut(u64
         }
         Ok(())
     })?;
-    let rows = ladder.measure(&kept.by_pairing(&ladder, settings.units));
+    let (rows, draws) = ladder.measure(&kept.by_pairing(&ladder, settings.units));
     let times = watches.iter().take(rows.len()).map(|w| w.micros()).collect();
-    Ok(Measured { ladder, rows, times })
+    Ok(Measured { ladder, rows, draws, times })
 }
 
 /// How long the moves of an agent took.

@@ -186,6 +186,13 @@ impl Match {
         }
     }
 
+    /// Starts the time of an in-process agent's turn, for a driver that asks at once. It runs through refused attempts.
+    pub fn asked(&mut self, now: u64, seat: Seat) {
+        if let Some(place) = self.places.get(seat).filter(|p| p.asked) {
+            self.clocks.start(seat, place.issued == 1, now);
+        }
+    }
+
     /// What an in-process agent is asked, for a driver without clocks that asks at once.
     pub fn ask(&mut self, seat: Seat, agent: &dyn Agent) -> Option<Ask<'_>> {
         let place = self.places.get_mut(seat).filter(|p| p.asked)?;

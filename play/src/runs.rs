@@ -4,20 +4,25 @@
 //! decision depends on memory alone, so a run may be killed at any moment.
 
 pub mod archive;
+pub mod audit;
 pub mod bundle;
 pub mod describe;
 pub mod episode;
 pub mod estimate;
 pub mod evaluation;
 pub mod folder;
+mod ground;
 pub mod lines;
+pub mod pages;
 pub mod play;
 pub mod settings;
+pub mod signature;
 pub mod summary;
 pub mod tournament;
 pub mod usage;
+pub mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
@@ -25,7 +30,7 @@ use ludex_protocol::Refusal;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
-use ludex_referee::suite::{Part, Policy, Suite};
+use ludex_referee::suite::{OpponentFault, Part, Policy, Suite};
 
 use crate::local::Seated;
 
@@ -72,6 +77,9 @@ pub struct RunTable {
     pub seeds: Seeds,
     /// The agents, by their index in the run.
     pub players: BTreeMap<usize, Seated>,
+    /// Those of them whose failures spoil a match instead of losing it: the suite's own opponents that are not language models,
+    /// unless its policy says otherwise.
+    pub blameless: BTreeSet<usize>,
 }
 
 /// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
@@ -82,7 +90,8 @@ pub struct RunTable {
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
-        let mut players = BTreeMap::new();
+        let (mut players, mut blameless) = (BTreeMap::new(), BTreeSet::new());
+        let policy = plan.suite.policy(&planned.part);
         let pairings = planned.pairings();
         for who in pairings.iter().flat_map(|(pairing, _)| *pairing) {
             if players.contains_key(&who) {
@@ -92,24 +101,31 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
             let player = spec_in(plan, at, who).and_then(|spec| {
                 anyhow::ensure!(spec.class() != AgentClass::Person, "a person does not play in runs");
                 let agent = spec.build(&planned.game)?;
+                // What a language model answers is its own doing; its endpoint's failures are nobody's anyway.
+                let own = !entrant.candidate && spec.class() != AgentClass::Model;
+                if own && policy.opponent_fault == OpponentFault::Discard {
+                    blameless.insert(who);
+                }
                 Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
             players
                 .insert(who, player.map_err(|e| e.context(format!("{} in part {}", entrant.name, planned.part.id)))?);
         }
         let suite = &plan.suite;
+        let policy = policy.clone();
         out.push(RunTable {
             id: planned.part.id.clone(),
             game: planned.game.clone(),
-            policy: suite.policy(&planned.part).clone(),
+            policy,
             seeds: seeds(&suite.name, suite.seed, &planned.part.id, secret),
             players,
+            blameless,
         });
     }
     Ok(out)
 }
 
-/// The spec of an agent in a part. A language model takes the suite's arguments for prompts if its own spec does not give
+/// The spec of an agent in a part. A language model, candidate or opponent, takes the suite's arguments for prompts if its own spec does not give
 /// them. The arguments of a variant come before all others.
 ///
 /// # Errors
@@ -117,7 +133,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
 pub fn spec_in(plan: &Plan, part: usize, who: usize) -> anyhow::Result<AgentSpec> {
     let entrant = &plan.agents[who];
     let mut spec = AgentSpec::parse(&entrant.spec)?;
-    if !entrant.candidate || spec.class() != AgentClass::Model {
+    if spec.class() != AgentClass::Model {
         return Ok(spec);
     }
     let (Suite { llm: all, .. }, Part { llm: own, variants, .. }) = (&plan.suite, &plan.parts[part].part);

@@ -327,7 +327,7 @@ impl<'a> Teller<'a> {
             model: call.model.clone(),
             messages,
             system_again: again,
-            reasoning: call.reasoning().map(str::to_owned),
+            reasoning: call.reasoning.clone(),
             answer: call.answer.clone(),
             verdict: call.verdict.clone(),
             read: call.read.clone(),

@@ -106,22 +106,23 @@ impl Ladder {
         seeds.flat_map(of).collect()
     }
 
-    /// Measures the ladder by the units of each pairing. Each pairing has equally many.
+    /// Measures the ladder by the units of each pairing: its rungs, and the share of draws between equals. Each pairing has
+    /// equally many units.
     ///
     /// # Panics
     /// If a unit does not have the returns of [`Ladder::plan`]'s episodes.
-    pub fn measure(&self, units: &[Vec<Returns>]) -> Vec<Row> {
+    pub fn measure(&self, units: &[Vec<Returns>]) -> (Vec<Row>, f64) {
         let rungs = self.spec.anchors.len();
         let found: Vec<Option<Interval>> = match self.unit {
             Unit::Field(field) => (0..rungs).map(|a| self.mean(&units[a * field.len()..][..field.len()])).collect(),
             Unit::Episode | Unit::Duplicate(_) => (0..rungs).map(|a| self.score(a, units)).collect(),
         };
-        let ratings = self.ratings(units);
+        let (ratings, draws) = self.ratings(units);
         let row = |(k, a): (usize, &Anchor)| {
             let [rating, low, high] = ratings[k];
             Row { anchor: Anchor { rating, low, high, ..a.clone() }, found: found[k].map(|i| [i.value, i.low, i.high]) }
         };
-        self.spec.anchors.iter().enumerate().map(row).collect()
+        (self.spec.anchors.iter().enumerate().map(row).collect(), draws)
     }
 
     /// The score of a rung against the level below.
@@ -154,11 +155,11 @@ impl Ladder {
         Some(Interval { value, low: value - half, high: value + half })
     }
 
-    /// Rating and interval of each rung, with `random` at 0; absent without duels.
-    fn ratings(&self, units: &[Vec<Returns>]) -> Vec<[Option<f64>; 3]> {
+    /// Rating and interval of each rung, with `random` at 0, and the share of draws between equals; absent without duels.
+    fn ratings(&self, units: &[Vec<Returns>]) -> (Vec<[Option<f64>; 3]>, f64) {
         let rungs = self.spec.anchors.len();
         if let Unit::Field(_) = self.unit {
-            return vec![[None; 3]; rungs];
+            return (vec![[None; 3]; rungs], 0.0);
         }
         let mut games = Vec::new();
         let mut blocks = 0;
@@ -178,12 +179,12 @@ impl Ladder {
         }
         let zero = self.spec.anchors.iter().position(|a| a.level == 0).map(|k| (k, 0.0));
         let settings = Anchored { fixed: zero.into_iter().collect(), ..Anchored::default() };
-        let ratings = anchored(rungs, &games, &settings).players;
+        let ratings = anchored(rungs, &games, &settings);
         let ends = |r: Option<crate::rating::anchored::Rating>| {
             let interval = r.and_then(|r| r.interval);
             [r.map(|r| r.rating), interval.map(|i| i.low), interval.map(|i| i.high)]
         };
-        ratings.into_iter().map(ends).collect()
+        (ratings.players.into_iter().map(ends).collect(), ratings.draws)
     }
 
     /// The rungs that are not far enough from the level below, and why: a score outside [`WANTED`] (the highest level
@@ -211,13 +212,13 @@ impl Ladder {
     }
 
     /// The table for the game's page.
-    pub fn table(&self, rows: Vec<Row>, about: String) -> Table {
+    pub fn table(&self, rows: Vec<Row>, draws: f64, about: String) -> Table {
         let measure = match self.unit {
             Unit::Field(_) => "mean return in the field",
             Unit::Episode | Unit::Duplicate(_) => "score against the level below",
         };
         let (string, rules) = (self.spec.string.clone(), self.spec.rules);
-        Table { string, rules, measure: measure.into(), rows, about }
+        Table { string, rules, measure: measure.into(), rows, draws, about }
     }
 
     /// `units` units in words.

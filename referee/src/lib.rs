@@ -34,6 +34,7 @@
 //! - Plans ([`schedule`], [`suite`], [`tournament`]) are functions from what is done to what is due. They play nothing.
 #![forbid(unsafe_code)]
 
+pub mod answers;
 pub mod compare;
 pub mod digest;
 pub mod ladder;

@@ -73,12 +73,16 @@ pub struct Measure {
     pub n: u64,
 }
 
-/// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`; `None` without
-/// numbers, no interval for one.
-fn mean(of: &Moments) -> Option<Measure> {
+/// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`, cut to what is possible;
+/// `None` without numbers, no interval for one.
+fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measure> {
     let (value, half) = (of.mean()?, of.half_width());
-    Some(Measure { value, low: half.map(|h| value - h), high: half.map(|h| value + h), n: of.count() })
+    let end = |half: Option<f64>| half.map(|half| (value + half).clamp(least.min(value), most.max(value)));
+    Some(Measure { value, low: end(half.map(|h| -h)), high: end(half), n: of.count() })
 }
+
+/// The range of what cannot be negative.
+const NOT_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
 
 #[cfg(test)]
 mod tests;

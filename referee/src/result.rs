@@ -4,6 +4,7 @@ use ludex_env::GameRef;
 use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
+use crate::answers::Answers;
 use crate::moments::Moments;
 use crate::rating::PlayedGame;
 
@@ -22,6 +23,10 @@ pub struct GameResult {
     pub run: Option<String>,
     /// The pair that it belongs to: same seed, seats swapped.
     pub pair: Option<String>,
+    /// The part of the run's suite that it belongs to.
+    pub part: Option<String>,
+    /// Its place in the order of the run's plan; 0 where nobody said. Ratings that depend on the order follow it.
+    pub order: usize,
     /// Whether the match was rated.
     pub rated: bool,
     /// The first of the flags that make it special, e.g. `peek`.
@@ -34,6 +39,8 @@ pub struct GameResult {
     pub moves: u32,
     /// The record's digest, lower-case hex.
     pub digest: String,
+    /// The team of each seat; empty if there are no teams.
+    pub teams: Vec<usize>,
     /// The result of each seat.
     pub seats: Vec<SeatResult>,
 }
@@ -49,6 +56,8 @@ pub struct SeatResult {
     pub kind: AgentKind,
     /// Its return; absent where a match that does not count has none.
     pub payoff: Option<f64>,
+    /// What became of its answers, if it is a language model.
+    pub answers: Answers,
     /// Its refused attempts.
     pub refused: u64,
     /// The milliseconds of its own moves; turns without a move and forced moves are left out.
@@ -62,6 +71,7 @@ impl GameResult {
         reason: Reason,
         at_fault: Option<usize>,
         moves: u32,
+        teams: Option<Vec<usize>>,
         digest: String,
     ) -> Self {
         let (header, footer) = (&record.header, &record.footer);
@@ -70,6 +80,7 @@ impl GameResult {
             spec: who.spec.clone(),
             kind: who.kind,
             payoff: footer.returns.get(seat).copied(),
+            answers: Answers::default(),
             refused: 0,
             times: Moments::default(),
         };
@@ -77,6 +88,7 @@ impl GameResult {
         for event in &record.events {
             let RecordEvent::Move(m) = event else { continue };
             let Some(seat) = seats.get_mut(m.seat as usize) else { continue };
+            seat.answers.take(m);
             seat.refused += m.tries.len() as u64;
             if is_own(m) {
                 seat.times.push(m.ms as f64);
@@ -89,12 +101,15 @@ impl GameResult {
             ended: footer.ended.clone(),
             run: footer.run.clone(),
             pair: footer.pair.clone(),
+            part: footer.run.as_deref().and_then(|run| part_of(run, &header.episode)),
+            order: 0,
             rated: header.rated,
             flag: header.flags.first().cloned(),
             reason,
             at_fault,
             moves,
             digest,
+            teams: teams.unwrap_or_default(),
             seats,
         }
     }
@@ -107,7 +122,7 @@ impl GameResult {
     /// The plain result, as ratings take it: `players` names who sat on each seat, `pair` the block.
     pub(crate) fn played(&self, players: Vec<usize>, pair: Option<usize>) -> PlayedGame {
         let scores = self.seats.iter().map_while(|seat| seat.payoff).collect();
-        PlayedGame { seats: players, scores, teams: Vec::new(), forfeit: self.at_fault, pair }
+        PlayedGame { seats: players, scores, teams: self.teams.clone(), forfeit: self.at_fault, pair }
     }
 }
 
@@ -115,6 +130,15 @@ impl AsRef<GameResult> for GameResult {
     fn as_ref(&self) -> &GameResult {
         self
     }
+}
+
+/// The part of a run's match, by its name `RUN.PART.PAIRING.INDEX.TURN`.
+fn part_of(run: &str, episode: &str) -> Option<String> {
+    let key = episode.strip_prefix(run)?.strip_prefix('.')?;
+    let [part, _, _, _] = key.strip_suffix(".re").unwrap_or(key).split('.').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    Some(part.to_owned())
 }
 
 /// Whether the agent itself made the move.

@@ -1,4 +1,4 @@
-//! Rating scales: verified records are grouped by game and rules, and each group is rated separately.
+//! Rating scales: verified records are grouped by game, rules and part of their suite, and each group is rated separately.
 //!
 //! A rating can only be compared on its own scale: the same game with the same parameters, the same rules, and the same
 //! constants. The scale's name, `game@rules/ladder-digest`, says all three. Ratings of different scales are never
@@ -9,13 +9,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ludex_env::ladder;
 use ludex_protocol::Spec;
 use ludex_protocol::record::AgentKind;
-use ludex_protocol::spec::{Anchor, Utility};
+use ludex_protocol::spec::Anchor;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::answers::Answers;
 use crate::metric::{METRICS, Measure, Sample};
+use crate::outcome::is_fight;
 use crate::rating::PlayedGame;
-use crate::rating::anchored::{Anchored, anchored};
+use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
 use crate::rating::elo::{Elo, elo};
 use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
@@ -42,7 +44,7 @@ pub struct RatingOptions {
 impl Default for RatingOptions {
     fn default() -> Self {
         let Elo { start, k } = Elo::default();
-        RatingOptions { fixed: None, resamples: 1000, seed: 0, elo_k: k, elo_start: start, unrated: false }
+        RatingOptions { fixed: None, resamples: RESAMPLES, seed: 0, elo_k: k, elo_start: start, unrated: false }
     }
 }
 
@@ -71,6 +73,9 @@ pub struct Scale {
     pub title: String,
     /// Canonical game string.
     pub string: String,
+    /// The part of a suite that the episodes belong to; absent for episodes of no run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Rules version.
     pub rules: u32,
     /// Hash of rules, parameters, actions and views.
@@ -79,7 +84,7 @@ pub struct Scale {
     pub games: usize,
     /// Blocks of episodes on one seed; an episode without a block counts as a block of its own.
     pub blocks: usize,
-    /// Estimated share of draws between equals.
+    /// Share of draws between equals: a constant of the ladder.
     pub draws: f64,
     /// Agents whose rating is a constant, with the constant; agents that did not play are left out.
     pub constants: BTreeMap<String, f64>,
@@ -108,7 +113,7 @@ pub struct AgentRow {
     pub name: String,
     /// What it is.
     pub kind: AgentKind,
-    /// The rating to quote, in Elo points; absent if nobody can be beaten.
+    /// The rating to quote, in Elo points; absent in games that are not a fight ([`is_fight`]).
     pub rating: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,
@@ -125,6 +130,9 @@ pub struct AgentRow {
     pub mu: Option<f64>,
     /// TrueSkill deviation.
     pub sigma: Option<f64>,
+    /// What became of its answers, if it is a language model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
     /// Episodes; a mirror match counts once.
     pub games: u64,
     /// Wins, draws and losses against others.
@@ -161,19 +169,20 @@ pub(crate) fn labels<'a>(games: impl IntoIterator<Item = &'a GameResult>) -> BTr
     all
 }
 
-/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string and rules hash, ascending.
+/// Rates all records that count ([`RatingOptions::discards`]): one scale for each game string, rules hash and part, ascending.
 /// Takes [`GameResult`]s or [`Verified`](crate::Verified) records.
 pub fn rate(games: &[impl AsRef<GameResult>], options: &RatingOptions) -> Vec<Scale> {
     let labels = labels(games.iter().map(AsRef::as_ref));
-    let mut groups: BTreeMap<(&str, &str), Vec<&GameResult>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&GameResult>> = BTreeMap::new();
     for game in games.iter().map(AsRef::as_ref).filter(|g| options.discards(g).is_none()) {
-        groups.entry((&game.spec().string, &game.spec().hash)).or_default().push(game);
+        groups.entry((&game.spec().string, &game.spec().hash, game.part.as_deref())).or_default().push(game);
     }
     groups.into_values().map(|group| scale(group, &labels, options)).collect()
 }
 
 fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, options: &RatingOptions) -> Scale {
-    games.par_sort_by_key(|g| (g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
+    // The order of the plan. Without a plan it is that of the ends.
+    games.par_sort_by_key(|g| (g.order, g.ended.as_deref(), &*g.started, &*g.episode, &*g.digest));
     let mut agents: BTreeSet<AgentKey> = BTreeSet::new();
     agents.extend(games.iter().flat_map(|g| keys(g)));
     let agents = Vec::from_iter(agents);
@@ -190,16 +199,18 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         }
         all.push(game.played(players, pair));
     }
-    let spec = games[0].spec();
+    let game = &*games[0].game;
+    let spec = game.spec();
     let fixed = match &options.fixed {
+        _ if !is_fight(game) => Vec::new(),
         Some(given) => constants(&agents, labels, given),
         None => ladder_constants(&agents, labels, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
-    if spec.utility == Utility::Identical {
+    if !is_fight(game) {
         all.clear();
     }
-    // Sequential Elo and TrueSkill follow the order of play.
+    // Sequential Elo and TrueSkill follow the order of the plan.
     let elos = elo(players, &all, Elo { start: options.elo_start, k: options.elo_k });
     let skills = trueskill(players, &all);
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
@@ -207,12 +218,15 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     let mut by_name: Vec<usize> = (0..all.len()).collect();
     by_name.par_sort_by_key(|&k| (games[k].pair.as_deref(), &*games[k].episode));
     let unordered: Vec<PlayedGame> = by_name.into_iter().map(|k| std::mem::take(&mut all[k])).collect();
-    let settings = Anchored { fixed: fixed.clone(), resamples: options.resamples, seed: options.seed };
+    let draws = Some(ladder::draws(game.page(), &spec.string));
+    let settings = Anchored { fixed: fixed.clone(), draws, resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
     let rows = agents.iter().zip(&samples).enumerate().map(|(k, (key, samples))| {
         let (rating, tally) = (ratings.players[k], total(&table[k]));
         let interval = rating.and_then(|r| r.interval);
         let met = tally.games() > 0;
+        let mut answers = Answers::default();
+        samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
         // A mirror match is one game with two samples.
         let played = samples.chunk_by(|a, b| std::ptr::eq(a.game, b.game)).count() as u64;
         AgentRow {
@@ -226,6 +240,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             elo: met.then(|| elos[k]),
             mu: met.then(|| skills[k].mu),
             sigma: met.then(|| skills[k].sigma),
+            answers: Some(answers).filter(|answers| answers.total() > 0),
             games: played,
             tally,
             metrics: METRICS.iter().filter_map(|m| Some((m.id, (m.of)(samples)?))).collect(),
@@ -243,6 +258,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         game: spec.game.clone(),
         title: spec.title.clone(),
         string: spec.string.clone(),
+        part: games[0].part.clone(),
         rules: spec.rules,
         hash: spec.hash.clone(),
         games: games.len(),

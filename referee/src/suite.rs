@@ -52,7 +52,7 @@ pub struct Suite {
     /// How matches are held, unless a part says otherwise.
     #[serde(default)]
     pub policy: Policy,
-    /// Arguments for `llm` agents under evaluation whose own spec does not give them.
+    /// Arguments for `llm` agents, candidates and opponents, whose own spec does not give them.
     #[serde(default)]
     pub llm: toml::Table,
     /// What is played, in the order of reports.
@@ -76,6 +76,9 @@ pub struct Policy {
     pub on_timeout: OnTimeout,
     /// How many times a match is replayed after an infrastructure failure; then it is discarded.
     pub rematches: u32,
+    /// What a match is that a fault of the suite's own opponent ended.
+    #[serde(skip_serializing_if = "OpponentFault::is_default")]
+    pub opponent_fault: OpponentFault,
     /// What a match is that an illegal move ended.
     pub invalid: Invalid,
     /// With `invalid = "replay"`: a pairing plays at most this many times the matches that are wanted.
@@ -105,6 +108,7 @@ impl Default for Policy {
             limit_s: 300,
             on_timeout: OnTimeout::Error,
             rematches: 1,
+            opponent_fault: OpponentFault::Discard,
             invalid: Invalid::Count,
             replay_factor: 2,
         }
@@ -120,6 +124,25 @@ pub enum OnTimeout {
     Error,
     /// The seat's own fault: it loses.
     Forfeit,
+}
+
+/// What a match is in which the suite's own opponent failed: it did not answer, answered too late, or, unless it is a language
+/// model, made an illegal move. Such a match says nothing about the candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpponentFault {
+    /// An infrastructure failure: the match is played again, and then discarded.
+    #[default]
+    Discard,
+    /// The candidate wins.
+    Count,
+}
+
+impl OpponentFault {
+    // Tournaments keep their policy as text, and the text of those that began earlier does not have this field.
+    fn is_default(&self) -> bool {
+        *self == OpponentFault::default()
+    }
 }
 
 /// What a match is that an illegal move ended.
@@ -171,7 +194,7 @@ pub struct Part {
     /// Variants of the candidate, each of which plays the whole part: for ablations.
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
-    /// How matches are held, instead of the suite's policy.
+    /// How matches are held. What the text leaves out is as in the suite's policy.
     #[serde(default)]
     pub policy: Option<Policy>,
     /// What is measured, beside wins, draws and losses.
@@ -247,7 +270,9 @@ impl Suite {
     /// # Errors
     /// The text is not a suite (with the line), or a game, a table or a metric does not exist (with the part).
     pub fn parse(text: &str, games: &Games) -> Result<Suite, SuiteError> {
-        let suite: Suite = toml::from_str(text).map_err(|e| SuiteError(e.to_string().trim_end().to_owned()))?;
+        let wrong = |e: toml::de::Error| SuiteError(e.to_string().trim_end().to_owned());
+        let mut suite: Suite = toml::from_str(text).map_err(wrong)?;
+        suite.lay_policies(&toml::from_str(text).map_err(wrong)?).map_err(wrong)?;
         if !is_word(&suite.name) {
             return Err(SuiteError(format!("name = {:?}: a word of small letters, digits, _ and -", suite.name)));
         }
@@ -264,6 +289,20 @@ impl Suite {
             part.check(games).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
         }
         Ok(suite)
+    }
+
+    /// Gives the policy of each part what its text leaves out and the suite's policy says.
+    fn lay_policies(&mut self, text: &toml::Table) -> Result<(), toml::de::Error> {
+        let table = |of: &toml::Table| of.get("policy").and_then(toml::Value::as_table).cloned();
+        let parts = text.get("part").and_then(toml::Value::as_array).into_iter().flatten();
+        for (part, own) in self.parts.iter_mut().zip(parts) {
+            if let Some(own) = own.as_table().and_then(table) {
+                let mut all = table(text).unwrap_or_default();
+                all.extend(own);
+                part.policy = Some(toml::Value::Table(all).try_into()?);
+            }
+        }
+        Ok(())
     }
 
     /// Names the suite's text: hex SHA-256, shortened.

@@ -75,6 +75,11 @@ impl Verified {
         &self.result.digest
     }
 
+    /// Says at which place of its run's plan the match is, from 1.
+    pub fn set_order(&mut self, order: usize) {
+        self.result.order = order;
+    }
+
     /// What ratings and metrics need of it.
     pub fn result(&self) -> &GameResult {
         &self.result
@@ -222,7 +227,7 @@ impl Verifier {
             }
             Some(_) => {}
         }
-        let result = GameResult::new(game, &record, reason, at_fault, ending.moves, digest);
+        let result = GameResult::new(game, &record, reason, at_fault, ending.moves, ending.teams, digest);
         Ok(Verified { record, source, seed, result })
     }
 

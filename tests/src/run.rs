@@ -11,7 +11,8 @@ use ludex_env::{Ask, GameRef};
 use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
 use ludex_play::words::move_text;
 use ludex_protocol::Move;
-use ludex_protocol::record::{AgentKind, Record};
+use ludex_protocol::record::{AgentKind, Record, RecordEvent};
+use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::seeds;
 use serde_json::{Value, json};
 
@@ -41,16 +42,23 @@ impl Run<'_> {
     pub fn write(&self, data: &Path) -> PathBuf {
         let folder = data.join("runs").join(self.name);
         fs::create_dir_all(&folder).expect("a folder");
-        let spec = |model: &str| format!("llm model={model} key=TEST_LUDEX_KEY");
-        let mut agents: Vec<Value> =
-            self.models.iter().map(|(name, _)| json!({"name": name, "spec": spec(name)})).collect();
+        let agent =
+            |name: &str, spec: String, candidate: bool| json!({"name": name, "spec": spec, "candidate": candidate});
+        let mut agents: Vec<Value> = self.models.iter().map(|(name, _)| agent(name, spec_of(name), true)).collect();
+        let mut suite = format!("name = \"small\"\nversion = 1\ntitle = \"Small\"\nseed = {SEED}\n");
+        let _ = writeln!(suite, "[policy]\ntries = 3\nskip_forced = false");
         let (mut episodes, mut calls, mut games) = (String::new(), String::new(), serde_json::Map::new());
         for (part, game, opponent) in self.parts {
             let known = agents.iter().position(|a| a["name"] == *opponent);
             let other = known.unwrap_or(agents.len());
             if known.is_none() {
-                agents.push(json!({"name": opponent, "spec": opponent}));
+                agents.push(agent(opponent, (*opponent).to_owned(), false));
             }
+            let _ = writeln!(
+                suite,
+                "[[part]]\nid = \"{part}\"\ngame = \"{game}\"\nschedule = \"against\"\nopponents = [\"{opponent}\"]\nblocks = {}",
+                self.seeds
+            );
             let game = ludex_env::load(game).expect("a game");
             games.insert(game.spec().string.clone(), game.spec().hash.clone().into());
             let all = (0..self.models.len()).flat_map(|m| (0..self.seeds).flat_map(move |i| [(m, i, 0), (m, i, 1)]));
@@ -63,13 +71,13 @@ impl Run<'_> {
         }
         let about = json!({
             "ludex": "ludex/0.1.0", "run": self.name, "kind": "evaluate", "agents": agents, "seeds": {"open": SEED},
-            "suite": {"name": "small", "version": 1, "digest": "00"}, "scale": 1, "games": games,
+            "suite": {"name": "small", "version": 1, "digest": Suite::digest(&suite)}, "scale": 1, "games": games,
             "begun": "2026-11-22T08:00:00Z",
         });
         let log = "{\"at\":\"2026-11-22T08:00:00Z\",\"what\":\"begun\"}\n{\"at\":\"2026-11-22T08:01:00Z\",\"what\":\"done\"}\n";
         let put = |name: &str, text: &str| fs::write(folder.join(name), text).expect("a file");
         put("run.json", &format!("{about:#}\n"));
-        put("suite.toml", "name = \"small\"\n");
+        put("suite.toml", &suite);
         put("episodes.jsonl", &episodes);
         put("calls.jsonl", &calls);
         put("log.jsonl", log);
@@ -97,11 +105,17 @@ impl Run<'_> {
         setup.header.illegal.tries = 3;
         let seat = &mut setup.header.seats[turn];
         (seat.name, seat.kind) = (name.to_owned(), AgentKind::Llm);
-        seat.spec = Some(format!("llm model={name} key=TEST_LUDEX_KEY"));
+        // The variable of the key says how calls are made, and not what plays.
+        seat.spec = Some(format!("llm model={name}"));
         setup.run = Some(self.name.to_owned());
         setup.pair = episode.rsplit_once('.').map(|(pair, _)| pair.to_owned());
         play_match(setup, &seats, Asking::default()).record
     }
+}
+
+/// The spec of a model.
+fn spec_of(model: &str) -> String {
+    format!("llm model={model} key_env=TEST_LUDEX_KEY")
 }
 
 /// The calls of a match: one for each attempt of the model.

@@ -5,6 +5,8 @@ use ludex_env::{Action, Ask};
 use ludex_protocol::Move;
 use serde_json::Value;
 
+mod loose;
+
 use super::api::{CUT, REFUSED};
 use crate::reading::understand;
 
@@ -43,14 +45,18 @@ impl Reading {
     }
 }
 
-/// Reads an answer to `ask`: of everything in it that may be a move, the last that is one.
+/// Reads an answer to `ask`: of everything in it that may be a move, the last that is one; or else the one legal move that
+/// its last line names. Thoughts before the answer are not read.
 pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Option<&str>) -> Reading {
+    let answer = spoken(answer);
     let all = candidates(answer);
-    let found = all.iter().rev().find_map(|c| Some((c, meant(ask, view, c)?)));
+    let legal = loose::Notation::new(ask, view);
+    let found = all.iter().rev().find_map(|c| meant(ask, view, &legal, c));
+    let found = found.or_else(|| short_line(answer).and_then(|line| legal.only(line)).map(|a| Move::Id(a.into())));
     let beside = |name: &str| note(answer, name);
     let emotion = beside("emotion").and_then(|text| letter(&text));
     let analysis = beside("analysis");
-    if let Some((_, mv)) = found {
+    if let Some(mv) = found {
         let read = match &mv {
             Move::Id(a) => {
                 Action::try_from(*a).map(|a| view.action_text(ask.seat, a)).unwrap_or_else(|_| a.to_string())
@@ -72,8 +78,36 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
     Reading { verdict, mv: None, read: None, said: harmless(ask, view, &said), emotion, analysis }
 }
 
+/// How thoughts begin and end in an answer.
+const THOUGHTS: [&str; 2] = ["<think>", "</think>"];
+
+/// What stands in `<think>` in an answer. The opening may be missing, and of an answer that was cut off the end.
+pub(super) fn thoughts(answer: &str) -> Option<&str> {
+    let [open, close] = THOUGHTS;
+    let end = answer.rfind(close);
+    let begin = answer.find(open).map(|at| at + open.len());
+    let text = match (begin, end) {
+        (Some(begin), Some(end)) => answer.get(begin..end)?,
+        (None, Some(end)) => &answer[..end],
+        (Some(begin), None) if answer.trim_start().starts_with(open) => &answer[begin..],
+        _ => return None,
+    };
+    Some(text.trim()).filter(|text| !text.is_empty())
+}
+
+/// An answer without the thoughts before it.
+fn spoken(answer: &str) -> &str {
+    let [open, close] = THOUGHTS;
+    match answer.rfind(close) {
+        Some(end) => &answer[end + close.len()..],
+        None if answer.trim_start().starts_with(open) => "",
+        None => answer,
+    }
+}
+
 /// The number from 1 to `most` that a vote ends with.
 pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
+    let answer = spoken(answer);
     let line = answer.lines().rev().find(|l| l.chars().any(|c| c.is_ascii_digit()))?;
     let last = line.split(|c: char| !c.is_ascii_digit()).rfind(|n| !n.is_empty())?;
     last.parse().ok().filter(|n| (1..=most).contains(n))
@@ -81,6 +115,7 @@ pub(super) fn vote(answer: &str, most: usize) -> Option<usize> {
 
 /// The emotion that an answer to the question for one names.
 pub(super) fn emotion(answer: &str) -> Option<char> {
+    let answer = spoken(answer);
     note(answer, "emotion").as_deref().or(answer.trim().lines().next_back()).and_then(letter)
 }
 
@@ -100,18 +135,50 @@ impl Candidate {
 }
 
 /// The move that a candidate is, if it is one that may be made.
-fn meant(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> Option<Move> {
+fn meant(ask: &Ask<'_>, view: &dyn DynView, legal: &loose::Notation, candidate: &Candidate) -> Option<Move> {
     let documents = view.spec().proposals.is_some();
+    // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
+    let parsed = |text: &str| {
+        let exact = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
+        exact.or_else(|| forms(text).find_map(|form| legal.named(form)))
+    };
     match candidate {
         Candidate::Text(text) => {
-            // Bare numbers mean what the game's own notation says; ids are not for models, who cannot know them.
-            let parsed = forms(text).find_map(|form| view.parse(ask.seat, ask.legal, form));
             let heard = || documents.then(|| understand(ask, view, &Move::Text(text.clone())).ok()).flatten();
-            parsed.map(|a| Move::Id(a.into())).or_else(heard)
+            parsed(text).map(|a| Move::Id(a.into())).or_else(heard)
         }
-        Candidate::Document(document) if documents => understand(ask, view, &Move::Document(document.clone())).ok(),
-        Candidate::Document(_) => None,
+        Candidate::Document(document) => {
+            let heard = || documents.then(|| understand(ask, view, &Move::Document(document.clone())).ok()).flatten();
+            // The one value in it that is a legal move.
+            let mut moves: Vec<Action> = leaves(document).iter().filter_map(|text| parsed(text)).collect();
+            moves.dedup();
+            heard().or(if let [only] = moves[..] { Some(Move::Id(only.into())) } else { None })
+        }
     }
+}
+
+/// The texts and numbers in a document.
+fn leaves(document: &Value) -> Vec<String> {
+    match document {
+        Value::String(text) => vec![text.clone()],
+        Value::Number(number) => vec![number.to_string()],
+        Value::Array(all) => all.iter().flat_map(leaves).collect(),
+        Value::Object(all) => all.values().flat_map(leaves).collect(),
+        Value::Bool(_) | Value::Null => Vec::new(),
+    }
+}
+
+/// A line without the number that it has as an item of a list.
+fn unlisted(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let behind = rest.strip_prefix(['.', ')']).filter(|_| rest.len() < line.len());
+    behind.filter(|text| text.starts_with(' ')).map_or(line, str::trim_start)
+}
+
+/// The last line of an answer that says something, if it is short.
+fn short_line(answer: &str) -> Option<&str> {
+    let line = answer.lines().map(str::trim).rfind(|l| l.chars().any(char::is_alphanumeric));
+    line.filter(|line| line.chars().count() <= BARE)
 }
 
 /// Whether a candidate names an action of the game at all.
@@ -159,10 +226,25 @@ fn candidates(answer: &str) -> Vec<Candidate> {
         let labelled = labelled(answer, label).filter(|(at, _)| !inside(*at));
         found.extend(labelled.map(|(at, text)| (at, Candidate::Text(text))));
     }
+    found.extend(boxed(answer).map(|(at, text)| (at, Candidate::Text(text))));
     found.sort_by_key(|(at, _)| *at);
-    let line = answer.lines().map(str::trim).rfind(|l| l.chars().any(char::is_alphanumeric));
-    let last = line.filter(|l| l.chars().count() <= BARE).map(|l| Candidate::Text(l.to_owned()));
+    let last = short_line(answer).map(unlisted).map(|l| Candidate::Text(l.to_owned()));
     last.into_iter().chain(found.into_iter().map(|(_, c)| c)).collect()
+}
+
+/// What stands in each `\boxed{}`, as mathematicians and models trained on their texts write answers; `\text{}` in it aside.
+fn boxed(answer: &str) -> impl Iterator<Item = (usize, String)> + '_ {
+    const BOX: &str = "\\boxed{";
+    answer.match_indices(BOX).filter_map(|(at, _)| {
+        let mut depth = 1;
+        let inside = answer[at + BOX.len()..].split_inclusive(|c| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0
+        });
+        let text = inside.take(1).next()?.strip_suffix('}')?.trim();
+        let worded = ["\\text{", "\\texttt{", "\\mathrm{", "\\textbf{"].iter().find_map(|word| text.strip_prefix(word));
+        Some((at, worded.and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim().to_owned()))
+    })
 }
 
 /// The JSON objects in a text (fenced or not), with where each begins and ends; none inside another.
@@ -215,152 +297,4 @@ fn letter(text: &str) -> Option<char> {
 }
 
 #[cfg(test)]
-mod tests {
-    use ludex_env::{AgentKey, Viewer, load};
-
-    use super::*;
-
-    /// The verdict and the move read of an answer to the first question of a game.
-    fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
-        let game = load(game).unwrap();
-        let state = game.start();
-        let legal = state.legal_list(0);
-        let view = state.view(Viewer::Seat(0));
-        let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
-        let reading = read(&ask, &*view, answer, None);
-        (reading.verdict, reading.read)
-    }
-
-    #[test]
-    fn the_last_valid_move_wins() {
-        let read = |answer| first("tic_tac_toe", answer).1;
-        for answer in [
-            "x(1,1)",
-            "Answer: x(1,1)",
-            "**Answer:** `x(1,1)`.",
-            "Answer: x(0,0)\nNo, better:\nAnswer: x(1,1)",
-            "Answer: x(1,1)\nAnswer: x(7,7)",
-            r#"{"reason": "Answer: x(0,0)", "move": "x(1,1)"}"#,
-            "Sure:\n```json\n{\"move\": \"x(1,1)\"}\n```\nGood luck!",
-            r#"{"move": "x(0,0)"} or rather {"move": "x(1,1)"}"#,
-            "My move: x(1,1) (the centre)",
-            "Final answer:\n\nx(1,1)",
-            "ANSWER: <x(1,1)>",
-            "{broken {\"move\": 4}",
-            "I take the centre.\nx(1,1)",
-            "Action: b2 - it is the centre",
-        ] {
-            assert_eq!(read(answer).as_deref(), Some("x(1,1)"), "{answer}");
-        }
-    }
-
-    #[test]
-    fn verdicts() {
-        let verdict = |answer| first("tic_tac_toe", answer).0;
-        assert_eq!(verdict(""), "empty");
-        assert_eq!(verdict("I would rather not say what I think about it, as it is a difficult position."), "unparsed");
-        assert_eq!(verdict("Answer: o(1,1)"), "unparsed");
-        assert_eq!(verdict("Remove: x(1,1) is what I would do first of all in such a position, I think."), "unparsed");
-    }
-
-    #[test]
-    fn documents_and_speech_are_moves_where_the_game_takes_them() {
-        let game = load("bargaining(talk=true)").unwrap();
-        let mut state = game.start();
-        let mut draw = ludex_env::Draw::new(game.id(), 0, 0);
-        let mut outcomes = ludex_env::Outcomes::new();
-        while state.turn() == ludex_env::Turn::Chance {
-            state.chance(&mut outcomes);
-            state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-        }
-        let legal = state.legal_list(0);
-        let view = state.view(Viewer::Seat(0));
-        let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
-        for answer in [
-            r#"{"move": {"offer": [0, 0, 0], "say": "Take it."}}"#,
-            r#"I offer: {"offer": [0, 0, 0], "say": "Take it."}"#,
-            "Answer: Take it. player_0: 0 books 0 hats 0 basketballs",
-        ] {
-            let reading = read(&ask, &*view, answer, None);
-            let said = serde_json::json!({"offer": [0, 0, 0], "say": "Take it."});
-            assert_eq!(reading.mv, Some(Move::Document(said)), "{answer}");
-        }
-    }
-
-    #[test]
-    fn a_move_of_the_game_that_is_not_legal_now_is_illegal() {
-        let state = load("tic_tac_toe").unwrap().start();
-        let view = state.view(Viewer::Seat(0));
-        let ask = Ask::on_view(&*view, 0, 0, &[0, 1], AgentKey::Own(&[0; 32]));
-        let reading = read(&ask, &*view, "Answer: x(1,1)", None);
-        assert_eq!((reading.verdict, reading.mv), ("illegal", None));
-    }
-
-    /// Odd answers in every game: nothing panics, and nothing is a move that the rules would not take.
-    #[test]
-    fn odd_answers_are_no_moves_and_no_harm() {
-        let odd = [
-            "",
-            NOTHING,
-            "{",
-            "{}",
-            "{\"move\": null}",
-            "{\"move\": []}",
-            "Answer:",
-            "Move: \u{1f600}",
-            "-1",
-            "999999999999",
-        ];
-        for entry in ludex_env::games() {
-            let game = load(entry.id).unwrap();
-            let (mut state, mut draw) = (game.start(), ludex_env::Draw::new(game.id(), 0, 0));
-            let mut outcomes = ludex_env::Outcomes::new();
-            while state.turn() == ludex_env::Turn::Chance {
-                state.chance(&mut outcomes);
-                state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-            }
-            let seat = state.turn().seats().iter().next().unwrap();
-            let legal = state.legal_list(seat);
-            let view = state.view(Viewer::Seat(seat));
-            let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
-            for answer in odd {
-                let reading = read(&ask, &*view, answer, None);
-                let given = reading.into_move();
-                let is_heard = state.read(seat, &given).is_ok();
-                match given {
-                    Move::Id(_) => assert!(is_heard, "{}: {answer:?}", entry.id),
-                    Move::Text(_) => assert!(!is_heard, "{}: {answer:?}", entry.id),
-                    Move::Document(_) => panic!("{}: {answer:?} was read as {given:?}", entry.id),
-                }
-            }
-            assert!(state.read(seat, &Move::Text(NOTHING.into())).is_err(), "{}", entry.id);
-            let text = view.action_text(seat, legal[0]);
-            assert_eq!(
-                read(&ask, &*view, &format!("Answer: {text}"), None).mv,
-                Some(Move::Id(legal[0].into())),
-                "{text}"
-            );
-            let json = serde_json::json!({ "move": text }).to_string();
-            assert_eq!(read(&ask, &*view, &json, None).mv, Some(Move::Id(legal[0].into())), "{text}");
-        }
-    }
-
-    #[test]
-    fn votes_and_letters() {
-        assert_eq!(vote("I compared them.\nBest: 2", 3), Some(2));
-        assert_eq!(vote("The best choice is 3.", 3), Some(3));
-        assert_eq!(vote("Best: 4", 3), None);
-        assert_eq!(vote("none", 3), None);
-        for (text, expected) in
-            [("B", Some('B')), ("c (Peaceful)", Some('C')), ("Happy", None), ("F", None), ("Emotion: D", Some('D'))]
-        {
-            assert_eq!(emotion(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_stands_beside_the_move_is_read() {
-        assert_eq!(note(r#"{"analysis": "fine", "move": "x"}"#, "analysis").as_deref(), Some("fine"));
-        assert_eq!(note("Emotion: A\nAnalysis: I am lost.\nAnswer: x", "analysis").as_deref(), Some("I am lost."));
-    }
-}
+mod tests;

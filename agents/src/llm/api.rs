@@ -63,6 +63,10 @@ pub(super) struct Reply {
     pub(super) finish: Option<String>,
     /// Tokens read and written, where the endpoint says so.
     pub(super) tokens: Option<[u64; 2]>,
+    /// What the model thought before it answered, where the endpoint says so.
+    pub(super) reasoning: Option<String>,
+    /// How many of the tokens written were thoughts, where the endpoint says so.
+    pub(super) reasoning_tokens: Option<u64>,
 }
 
 /// The `finish` of an answer that the model, or a filter before or after it, refuses.
@@ -191,13 +195,23 @@ fn read_openai(body: &Value) -> Result<Reply, String> {
     };
     let answer = if answer.is_empty() { refusal.unwrap_or_default().to_owned() } else { answer };
     let usage = &body["usage"];
-    Ok(Reply { answer, finish, tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]) })
+    // DeepSeek, vLLM and Qwen write `reasoning_content`, OpenRouter and newer vLLM `reasoning`.
+    let thought = ["reasoning_content", "reasoning"].iter().find_map(|name| message[*name].as_str());
+    Ok(Reply {
+        answer,
+        finish,
+        tokens: both(&usage["prompt_tokens"], &usage["completion_tokens"]),
+        reasoning: thought.filter(|text| !text.trim().is_empty()).map(str::to_owned),
+        reasoning_tokens: usage["completion_tokens_details"]["reasoning_tokens"].as_u64(),
+    })
 }
 
 fn read_anthropic(body: &Value) -> Result<Reply, String> {
     let blocks = body["content"].as_array().ok_or("it has no content")?;
     let tool = blocks.iter().find(|b| b["type"] == "tool_use").map(|b| b["input"].to_string());
     let text: String = blocks.iter().filter(|b| b["type"] == "text").filter_map(|b| b["text"].as_str()).collect();
+    let thought: String =
+        blocks.iter().filter(|b| b["type"] == "thinking").filter_map(|b| b["thinking"].as_str()).collect();
     let finish = body["stop_reason"].as_str().map(|reason| match reason {
         "end_turn" | "stop_sequence" | "tool_use" => "stop".to_owned(),
         "max_tokens" => CUT.to_owned(),
@@ -208,7 +222,9 @@ fn read_anthropic(body: &Value) -> Result<Reply, String> {
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
     let cached: u64 = cached.iter().filter_map(|name| usage[name].as_u64()).sum();
     let tokens = both(&usage["input_tokens"], &usage["output_tokens"]).map(|[read, written]| [read + cached, written]);
-    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens })
+    let reasoning = Some(thought).filter(|text| !text.trim().is_empty());
+    // Anthropic counts thoughts among the tokens written and does not tell how many they are.
+    Ok(Reply { answer: tool.unwrap_or(text), finish, tokens, reasoning, reasoning_tokens: None })
 }
 
 fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
@@ -218,4 +234,32 @@ fn both(read: &Value, written: &Value) -> Option<[u64; 2]> {
 /// About how many tokens a text has, where the endpoint does not say: a quarter of its characters.
 pub(super) fn estimate(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thoughts_and_their_tokens_are_read() {
+        let openai = |message: Value| {
+            let usage = json!({
+                "prompt_tokens": 5, "completion_tokens": 9, "completion_tokens_details": { "reasoning_tokens": 7 },
+            });
+            Api::OpenAi.read(&json!({ "choices": [{ "message": message }], "usage": usage })).unwrap()
+        };
+        for name in ["reasoning_content", "reasoning"] {
+            let reply = openai(json!({ "content": "x", name: "hm" }));
+            assert_eq!((reply.reasoning.as_deref(), reply.reasoning_tokens), (Some("hm"), Some(7)), "{name}");
+            assert_eq!((reply.answer.as_str(), reply.tokens), ("x", Some([5, 9])));
+        }
+        assert_eq!(openai(json!({ "content": "x", "reasoning_content": "" })).reasoning, None);
+        let blocks = json!([
+            { "type": "thinking", "thinking": "h", "signature": "s" },
+            { "type": "thinking", "thinking": "m" },
+            { "type": "text", "text": "x" },
+        ]);
+        let reply = Api::Anthropic.read(&json!({ "content": blocks, "stop_reason": "end_turn" })).unwrap();
+        assert_eq!((reply.reasoning.as_deref(), reply.answer.as_str()), (Some("hm"), "x"));
+    }
 }

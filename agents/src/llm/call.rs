@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use ludex_env::erased::DynView;
+use ludex_env::history::canonical;
 use ludex_env::{Ask, Stream};
 use ludex_protocol::record::Tokens;
 use minijinja::context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 use super::answer::{self, Reading};
 use super::api::{CUT, Message, REFUSED, Request, Role, estimate};
@@ -31,6 +33,12 @@ pub struct Call {
     pub messages: Vec<Message>,
     /// What it answered; JSON text where a tool was called.
     pub answer: String,
+    /// What the model thought before it answered: what its endpoint tells, else what stands in `<think>` in the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// How many of the tokens written were thoughts, where the endpoint counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
     /// Why the answer ended: `stop`, `length`, `content_filter` or the endpoint's own word.
     pub finish: Option<String>,
     /// Tokens read and written, by the endpoint's own count.
@@ -59,11 +67,6 @@ impl Call {
         let of_role = self.messages.iter().filter(|m| m.role == role);
         of_role.map(|m| m.content.as_str()).collect::<Vec<_>>().join("\n\n")
     }
-
-    /// What the model thought before it answered, if the call has it.
-    pub fn reasoning(&self) -> Option<&str> {
-        self.more.get("reasoning").and_then(Value::as_str)
-    }
 }
 
 /// An answer with a move in it, or without.
@@ -85,12 +88,20 @@ pub(super) struct Asking<'a> {
     pub(super) tokens: Tokens,
     /// What all calls cost, while every price is known.
     pub(super) usd: Option<f64>,
+    /// Over all calls, as they are kept.
+    sum: Sha256,
 }
 
 impl<'a> Asking<'a> {
     pub(super) fn new(llm: &'a Llm, ask: &'a Ask<'a>, view: &'a dyn DynView, deadline: Option<Instant>) -> Self {
         let rng = ask.stream();
-        Asking { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0) }
+        let sum = Sha256::new();
+        Asking { llm, ask, view, deadline, rng, calls: 0, tokens: Tokens::default(), usd: Some(0.0), sum }
+    }
+
+    /// The digest of all calls so far: the first 16 bytes of SHA-256 over their canonical JSON, in hex.
+    pub(super) fn digest(&self) -> String {
+        hex::encode(&self.sum.clone().finalize()[..16])
     }
 
     /// A call that asks for a move.
@@ -163,9 +174,14 @@ impl<'a> Asking<'a> {
             .map(serde_json::from_value)
             .transpose()
             .map_err(|e| AgentError::infrastructure(format!("the kept call {key} cannot be read: {e}")))?;
+        let offline = self.llm.endpoint.offline;
         // An opponent that is not reproducible may have led to another position. Then the kept answer belongs to another question.
         let kept = match kept {
             Some(call) if self.asks_the_same(&call, task)? => Some(call),
+            Some(_) if offline => {
+                return Err(AgentError::failed(format!("the prompt of call {key} is not the one of this position")));
+            }
+            None if offline => return Err(AgentError::failed(format!("the call {key} is missing"))),
             _ => None,
         };
         let fresh = kept.is_none();
@@ -174,6 +190,9 @@ impl<'a> Asking<'a> {
             None => self.made(purpose, task)?,
         };
         let (verdict, read, meaning) = judge(&call);
+        if offline && let Some(why) = self.llm.contradiction(&call, purpose, verdict, read.as_deref()) {
+            return Err(AgentError::failed(format!("call {key}: {why}")));
+        }
         if fresh {
             (call.verdict, call.read) = (verdict.to_owned(), read);
             if let Some(journal) = self.ask.journal() {
@@ -183,6 +202,8 @@ impl<'a> Asking<'a> {
                 })?;
             }
         }
+        let bytes = canonical(&call).map_err(|e| AgentError::infrastructure(format!("the call {key}: {e}")))?;
+        self.sum.update(bytes);
         self.calls += 1;
         self.tokens.input += call.tokens.input;
         self.tokens.out += call.tokens.out;
@@ -212,10 +233,10 @@ impl<'a> Asking<'a> {
             return self.sent(purpose, task, false).map_err(AgentError::from);
         }
         match self.sent(purpose, task, true) {
-            Err(Failure::Schema(_)) if endpoint.settings.format == Format::Auto => {
+            Err(Failure::Schema { certain, .. }) if endpoint.settings.format == Format::Auto => {
                 let call = self.sent(purpose, task, false)?;
                 // Only now is it known that it was the schema.
-                endpoint.gate.set_text_only();
+                endpoint.gate.schema_refused(certain);
                 Ok(call)
             }
             other => other.map_err(AgentError::from),
@@ -239,6 +260,20 @@ impl<'a> Asking<'a> {
 }
 
 impl Llm {
+    /// What a kept call says that does not follow from the model's spec, the question and the answer.
+    fn contradiction(&self, call: &Call, purpose: &str, verdict: &str, read: Option<&str>) -> Option<String> {
+        let settings = &self.endpoint.settings;
+        let differs =
+            |what: &str, said: &str, is: &str| (said != is).then(|| format!("{what} is {said:?}, not {is:?}"));
+        let usd = settings.usd(call.tokens.input, call.tokens.out);
+        let price = |usd: Option<f64>| usd.map_or_else(|| "unknown".to_owned(), |usd| usd.to_string());
+        differs("its purpose", &call.purpose, purpose)
+            .or_else(|| differs("its model", &call.model, &settings.model))
+            .or_else(|| differs("its verdict", &call.verdict, verdict))
+            .or_else(|| differs("the move read in its answer", call.read.as_deref().unwrap_or(""), read.unwrap_or("")))
+            .or_else(|| differs("its price", &price(call.usd), &price(usd)))
+    }
+
     /// A call as it is kept, before its verdict is known.
     pub(super) fn entry(&self, purpose: &str, messages: Vec<Message>, sent: Sent) -> Call {
         let settings = &self.endpoint.settings;
@@ -248,12 +283,15 @@ impl Llm {
             [estimate(said), estimate(reply.answer.chars().count())]
         };
         let [input, out] = reply.tokens.unwrap_or_else(counted);
+        let reasoning = reply.reasoning.or_else(|| answer::thoughts(&reply.answer).map(str::to_owned));
         Call {
             purpose: purpose.to_owned(),
             model: settings.model.clone(),
             estimated: reply.tokens.is_none(),
             messages,
             answer: reply.answer,
+            reasoning,
+            reasoning_tokens: reply.reasoning_tokens,
             finish: reply.finish,
             tokens: Tokens { input, out },
             ms,

@@ -12,7 +12,7 @@ use ureq::{Body, Timeout};
 
 use super::api::{Reply, Request};
 use super::gate::Gate;
-use super::settings::{Settings, is_local};
+use super::settings::{Format, Settings, is_local};
 use crate::error::AgentError;
 
 /// Connections are kept and shared by all agents.
@@ -37,6 +37,8 @@ const TOO_LONG: &[&str] = &[
     "too long",
     "too many tokens",
     "too large",
+    "maximum number of tokens",
+    "exceeds the maximum",
 ];
 /// How many characters of an endpoint's words a message quotes.
 const EXCERPT: usize = 300;
@@ -47,6 +49,8 @@ pub(super) struct Endpoint {
     pub(super) gate: Arc<Gate>,
     url: String,
     key: Option<String>,
+    /// Whether it is never called: kept calls take the place of new ones.
+    pub(super) offline: bool,
 }
 
 /// An answer, and what it took.
@@ -62,8 +66,9 @@ pub(super) struct Sent {
 pub(super) enum Failure {
     /// No answer will come.
     Agent(AgentError),
-    /// The endpoint refuses a request with a schema; it may take one without.
-    Schema(AgentError),
+    /// The endpoint does not take a request with a schema; it may take one without. It is not certain that the schema is the
+    /// cause if the endpoint failed instead of refusing.
+    Schema { error: AgentError, certain: bool },
 }
 
 /// What a single call came to.
@@ -72,7 +77,11 @@ enum Outcome {
     /// A later call may succeed; after the given time, if the endpoint names one.
     Later(String, Option<Duration>),
     Never(String),
-    SchemaRefused(String),
+    /// The same as [`Failure::Schema`].
+    SchemaRefused {
+        why: String,
+        certain: bool,
+    },
     /// The deadline passed while the endpoint was thinking.
     Late,
 }
@@ -86,7 +95,13 @@ impl Endpoint {
         let key = settings.key()?;
         let gate = Gate::of(&settings.base_url, &settings.model);
         let url = settings.api.url(&settings.base_url);
-        Ok(Endpoint { settings, gate, url, key })
+        Ok(Endpoint { settings, gate, url, key, offline: false })
+    }
+
+    /// An endpoint that is never called, and so needs no key.
+    pub(super) fn offline(settings: Settings) -> Self {
+        let gate = Gate::of(&settings.base_url, &settings.model);
+        Endpoint { gate, url: String::new(), key: None, offline: true, settings }
     }
 
     /// Asks until there is an answer, a failure that will not pass, or no tries or time left. `rng` spreads the waits, so
@@ -118,7 +133,9 @@ impl Endpoint {
                 }
                 Outcome::Late => return Err(late()),
                 Outcome::Never(why) => return Err(self.infra(&why)),
-                Outcome::SchemaRefused(why) => return Err(Failure::Schema(self.error(&why))),
+                Outcome::SchemaRefused { why, certain } => {
+                    return Err(Failure::Schema { error: self.error(&why), certain });
+                }
                 Outcome::Later(why, asked) => (why, asked),
             };
             if retries >= u64::from(settings.retries) {
@@ -152,7 +169,7 @@ impl Endpoint {
         }
         let answered = config.build().send(body).and_then(|mut response| {
             let text = response.body_mut().read_to_string()?;
-            Ok((response, text))
+            Ok((response, mended(text)))
         });
         match answered {
             Ok((response, text)) => self.judge(&response, &text, schema),
@@ -162,6 +179,9 @@ impl Endpoint {
             }
             Err(e @ (ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl)) => {
                 Outcome::Never(format!("it cannot be called: {e}"))
+            }
+            Err(ureq::Error::BodyExceedsLimit(most)) => {
+                Outcome::Never(format!("its answer is longer than {most} bytes; is it a model's endpoint?"))
             }
             Err(e) => Outcome::Later(format!("it cannot be reached: {e}; is it running, and is base_url right?"), None),
         }
@@ -185,7 +205,15 @@ impl Endpoint {
                 "the prompt is too long for the model ({status}): {said}. \
                  Try a model with a larger context, rules=short, or a smaller history"
             )),
-            400 | 422 if schema => Outcome::SchemaRefused(format!("it refuses the request ({status}): {said}")),
+            // Some servers fail instead of refusing (llama.cpp's answers 500 to a schema).
+            400 | 422 if schema => Outcome::SchemaRefused {
+                why: format!("it refuses the request ({status}): {said}. Try format=text"),
+                certain: true,
+            },
+            // Some servers fail where they should refuse (llama.cpp's answers 500 to a schema).
+            500 | 501 if schema && self.settings.format == Format::Auto => {
+                Outcome::SchemaRefused { why: format!("it answers {status}: {said}"), certain: false }
+            }
             401 | 403 => {
                 let key = match &self.settings.key_env {
                     Some(name) => format!("the key in {name}"),
@@ -208,6 +236,15 @@ impl Endpoint {
                 wait_asked(response),
             ),
             408 | 409 | 500..=599 => Outcome::Later(format!("it answers {status}: {said}"), wait_asked(response)),
+            300..=399 => {
+                let to =
+                    response.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("another address");
+                Outcome::Never(format!("it redirects ({status}) to {to}: give that address as base_url"))
+            }
+            // OpenAI's reasoning models take another name for the limit.
+            _ if lower.contains("max_completion_tokens") => Outcome::Never(format!(
+                "it refuses the request ({status}): {said}. Write extra='{{\"max_completion_tokens\":N}}' in the place of max_tokens"
+            )),
             _ => Outcome::Never(format!("it refuses the request ({status}): {said}")),
         }
     }
@@ -215,6 +252,8 @@ impl Endpoint {
     /// The beginning of what the endpoint said, in one line and without the key.
     fn excerpt(&self, text: &str) -> String {
         let message = serde_json::from_str::<Value>(text).ok().and_then(|body| {
+            // Some endpoints put their error into a list.
+            let body = body.get(0).unwrap_or(&body);
             let error = &body["error"];
             error["message"].as_str().or(error.as_str()).map(str::to_owned)
         });
@@ -237,9 +276,45 @@ impl Endpoint {
 impl From<Failure> for AgentError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Agent(error) | Failure::Schema(error) => error,
+            Failure::Agent(error) | Failure::Schema { error, .. } => error,
         }
     }
+}
+
+/// JSON text with each half of a surrogate pair that stands alone replaced, as models that are cut off inside a character
+/// write it. JSON readers refuse such text.
+fn mended(text: String) -> String {
+    const ESCAPE: usize = 6;
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return text;
+    }
+    let half = |at: usize, kinds: &[u8]| {
+        let bytes = text.as_bytes().get(at..at + ESCAPE)?;
+        let hex = bytes[2..].iter().all(u8::is_ascii_hexdigit);
+        (bytes.starts_with(b"\\u")
+            && hex
+            && bytes[2].eq_ignore_ascii_case(&b'd')
+            && kinds.contains(&bytes[3].to_ascii_lowercase()))
+        .then_some(())
+    };
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    while let Some(c) = text[at..].chars().next() {
+        // An escaped backslash begins no escape.
+        let step = if text[at..].starts_with("\\\\") {
+            2
+        } else if half(at, b"89ab").is_some() && half(at + ESCAPE, b"cdef").is_some() {
+            2 * ESCAPE
+        } else if half(at, b"89abcdef").is_some() {
+            out.push_str("\\ufffd");
+            at += ESCAPE;
+            continue;
+        } else {
+            c.len_utf8()
+        };
+        out.push_str(&text[at..at + step]);
+        at += step;
+    }
+    out
 }
 
 /// How long the endpoint asks to wait, in seconds; dates are not read.
@@ -261,6 +336,21 @@ fn times(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn halves_of_characters_are_replaced() {
+        for (text, mended_text) in [
+            (r#"{"a":"x"}"#, r#"{"a":"x"}"#),
+            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+            (r#""\ud800 x""#, r#""\ufffd x""#),
+            (r#""\uDC00""#, r#""\ufffd""#),
+            (r#""\\ud800""#, r#""\\ud800""#),
+            (r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#),
+        ] {
+            assert_eq!(mended(text.to_owned()), mended_text);
+            assert!(serde_json::from_str::<Value>(&mended(text.to_owned())).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn waits_grow_and_are_spread() {

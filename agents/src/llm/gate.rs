@@ -22,7 +22,8 @@ struct State {
     running: usize,
     /// When the next call may begin, where calls are spaced.
     next: Option<Instant>,
-    text_only: bool,
+    /// How often the endpoint would not take a JSON schema: refusals count twice, failures once.
+    refusals: u32,
 }
 
 /// A call that is under way; the place is free again when it is dropped.
@@ -56,14 +57,14 @@ impl Gate {
         Some(Pass(self.clone()))
     }
 
-    /// Whether the endpoint refused a JSON schema.
+    /// Whether the endpoint does not take JSON schemas: it refused one, or failed on two and answered the same questions without.
     pub(super) fn text_only(&self) -> bool {
-        self.lock().text_only
+        self.lock().refusals >= 2
     }
 
-    /// Remembers that the endpoint refuses JSON schemas.
-    pub(super) fn set_text_only(&self) {
-        self.lock().text_only = true;
+    /// Remembers that the endpoint did not take a JSON schema and answered without.
+    pub(super) fn schema_refused(&self, certain: bool) {
+        self.lock().refusals += if certain { 2 } else { 1 };
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -183,7 +183,7 @@ impl Llm {
         let begun = Instant::now();
         let mut rng = Stream::named("ludex.v1:probe");
         let sent = self.endpoint.send(&request, None, &mut rng).map_err(|failure| match failure {
-            Failure::Agent(error) | Failure::Schema(error) => error,
+            Failure::Agent(error) | Failure::Schema { error, .. } => error,
         })?;
         let mut call = self.entry("probe", messages, sent);
         let words = prompting::first(&self.prompts.wording).wants == Wants::Words;

@@ -1,10 +1,12 @@
 //! `ludex evaluate`.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use ludex_referee::Report;
+use ludex_referee::answers::Answers;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
 use ludex_referee::suite::is_word;
@@ -194,6 +196,7 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[Gro
             writeln!(out, "{}: {} of {} {}{range}", row.part, metric, row.agent, number(measure.value, 3))?;
         }
     }
+    answers(out, rows)?;
     for GroupScore { group, agent, parts, score } in groups {
         writeln!(
             out,
@@ -205,10 +208,30 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[Gro
     Ok(())
 }
 
+/// What became of the answers of language models: a line for each agent, and a warning for each part with many bad ones.
+fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
+    let agents: BTreeSet<&str> =
+        rows.iter().filter(|row| row.answers.is_some()).map(|row| row.agent.as_str()).collect();
+    for agent in agents {
+        let own = || rows.iter().filter(|row| row.agent == agent);
+        let mut all = Answers::default();
+        own().filter_map(|row| row.answers.as_ref()).for_each(|answers| all.add(answers));
+        let kinds = all.named().into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}"));
+        let lost: u64 = own().map(|row| row.lost_by_answers).sum();
+        let lost = if lost > 0 { format!("; {lost} matches were lost by them") } else { String::new() };
+        writeln!(out, "answers of {agent}: {}{lost}", kinds.collect::<Vec<_>>().join(", "))?;
+        for row in own() {
+            let warnings = row.answers.iter().flat_map(Answers::warnings);
+            warnings.into_iter().try_for_each(|warning| writeln!(out, "WARNING: {}: {warning}", row.part))?;
+        }
+    }
+    Ok(())
+}
+
 /// The table of a run.
 pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let several = rows.iter().any(|r| r.agent != rows[0].agent);
-    let mut head = vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "lost"];
+    let mut head = vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "left out"];
     if several {
         head.insert(1, "agent");
     }

@@ -87,19 +87,19 @@ fn write_page(dir: &Path, game: &GameRef, measured: &Measured, args: &Args) -> a
     let path = dir.join(format!("{}.md", spec.game));
     let page = fs::read_to_string(&path)
         .with_context(|| format!("{} cannot be read; --write takes the folder of the games' pages", path.display()))?;
-    let table = measured.ladder.table(measured.rows.clone(), about);
+    let table = measured.ladder.table(measured.rows.clone(), measured.draws, about);
     let page = table.on(&page).map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
     fs::write(&path, page).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 fn scale(measured: &Measured) -> String {
-    measured.ladder.table(measured.rows.clone(), String::new()).scale()
+    measured.ladder.table(measured.rows.clone(), measured.draws, String::new()).scale()
 }
 
 fn show(out: &mut impl Write, measured: &Measured, units: u64) -> io::Result<()> {
     writeln!(out, "{}", scale(measured))?;
     writeln!(out, "{}", measured.ladder.in_words(units).replace('`', ""))?;
-    let measure = measured.ladder.table(Vec::new(), String::new()).measure;
+    let measure = measured.ladder.table(Vec::new(), 0.0, String::new()).measure;
     let head = ["level", "bot", "agent", &measure, "95 %", "rating", "95 %", "us a move", "most"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let dash = || "-".to_owned();

@@ -1,7 +1,7 @@
 //! What commands over records share: where records come from (files, or the store), which game is meant, and which
 //! records count.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ use ludex_referee::{GameResult, Verified, Verifier};
 
 use super::print;
 use ludex_play::runs::archive::Archive;
+use ludex_play::runs::lines::RUN;
+use ludex_play::runs::pages;
 use ludex_server::store::{MatchFilter, Store};
 
 /// Records that are read from the store at a time.
@@ -92,6 +94,16 @@ impl From {
     pub(super) fn only_file(&self) -> Option<&Path> {
         let [file] = self.files.as_slice() else { return None };
         file.is_file().then_some(file)
+    }
+
+    /// The places of episodes in the plans of the runs whose records were named; none for records of no run.
+    fn order(&self) -> HashMap<String, usize> {
+        let mut order = HashMap::new();
+        for folder in self.files.iter().filter_map(|file| file.parent()).filter(|folder| folder.join(RUN).is_file()) {
+            let run = folder.to_str().and_then(|name| Archive::open(name, &self.data).ok());
+            order.extend(run.iter().flat_map(pages::order));
+        }
+        order
     }
 
     /// What records were read from, for messages.
@@ -295,6 +307,8 @@ impl Rated {
         let mut good = Vec::new();
         let refused = from.verify(which.as_ref(), |result| good.push(result))?;
         warn(&refused);
+        let order = from.order();
+        good.iter_mut().for_each(|game: &mut GameResult| game.order = order.get(&game.episode).copied().unwrap_or(0));
         let counting = good.iter().filter(|g| options.discards(*g).is_none()).count();
         if counting == 0 {
             let of = self.game.as_ref().map(|g| format!(" of {g}")).unwrap_or_default();

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::evaluate::{costs, show};
+use super::evaluate::{costs, show, show_more};
 use super::{print, tournament};
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::folder::Look;
 use ludex_play::runs::lines::LogLine;
 use ludex_play::runs::play::results;
 use ludex_play::runs::settings::RunKind;
-use ludex_play::runs::summary::{counting, rows, verified};
+use ludex_play::runs::summary::{counting, groups, rows, verified};
 
 /// What `ludex status` takes.
 #[derive(clap::Args)]
@@ -39,8 +39,9 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let (done, _) = results(&look.settings.run, &plan, records);
     let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
     let run = &look.settings.run;
-    let rows = rows(run, &plan, &done, &verified(counting(run, &done, records))?);
-    let last = look.past.log.last();
+    let rows = rows(run, &plan, &done, verified(counting(run, &done, records))?);
+    // Matches that end after the run has stopped say less than why it stopped.
+    let last = look.past.log.iter().rev().find(|line| line.what != "failed").or(look.past.log.last());
     let state = state(look.playing, due == 0);
     if args.json {
         return Ok(print::json(&json!({
@@ -50,6 +51,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     show(&mut out, &rows)?;
+    show_more(&mut out, &rows, &groups(&plan, &rows))?;
     // How many matches it takes to find a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };
     writeln!(

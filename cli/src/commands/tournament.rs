@@ -19,7 +19,6 @@ use super::{print, report};
 use ludex_play::named;
 use ludex_play::runs::folder::Look;
 use ludex_play::runs::play::{RunEnd, results};
-use ludex_play::runs::summary::verified;
 use ludex_play::runs::tournament::schedule::{Terms, TournamentSchedule};
 use ludex_play::runs::tournament::{Contest, TournamentEstimate, TournamentRequest};
 use tables::Outcome;
@@ -134,7 +133,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         command: format!("ludex report {}", path.join("episodes.jsonl").display()),
         secret: None,
     };
-    let report = Report::build(&verified(&played.records)?, Vec::new(), RatingOptions::default(), about);
+    let report = Report::build(&ready.games(&played.records)?, Vec::new(), RatingOptions::default(), about);
     let files = report::write(&report, path)?;
     let look = Look::at(path)?;
     let outcome = Outcome::of(&look, &ready.schedule, terms);

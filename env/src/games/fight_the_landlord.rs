@@ -403,6 +403,10 @@ impl Game for FightTheLandlord {
         vec![(text, json!({ "landlord": now.landlord, "bottom": cards::numbers(now.rest).collect::<Vec<u8>>() }))]
     }
 
+    fn teams(&self, s: &State) -> Option<Vec<usize>> {
+        (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
+    }
+
     fn analyze(&self, question: &Value) -> Result<Value, String> {
         analyze::answer(self, question)
     }

@@ -31,11 +31,16 @@ impl Seated {
 
     /// The seat as records tell it.
     pub(crate) fn record_seat(&self) -> RecordSeat {
-        let kind = match self.spec.class() {
-            AgentClass::Person => AgentKind::Human,
-            AgentClass::Model => AgentKind::Llm,
-            _ => AgentKind::Bot,
-        };
+        let kind = kind_of(&self.spec);
         RecordSeat { name: self.name.clone(), spec: Some(self.spec.to_string()), version: None, kind }
+    }
+}
+
+/// What records call an agent.
+pub(crate) fn kind_of(spec: &AgentSpec) -> AgentKind {
+    match spec.class() {
+        AgentClass::Person => AgentKind::Human,
+        AgentClass::Model => AgentKind::Llm,
+        _ => AgentKind::Bot,
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, Answer};
+use ludex_agents::{Agent, AgentError, Answer, ErrorKind};
 use ludex_env::draw::{Key, key};
 use ludex_env::history::hex_text;
-use ludex_env::{GameRef, Journal};
+use ludex_env::{Action, Ask, GameRef, Journal, SeatSet};
+use ludex_protocol::Move;
 use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
 use ludex_referee::digest::seed_commit;
@@ -91,6 +92,9 @@ pub struct Asking<'a> {
     pub skip_forced: bool,
     /// Being late is a fault of the infrastructure.
     pub late_is_infra: bool,
+    /// Seats whose failures and illegal moves are faults of the infrastructure: opponents that belong to the test, not to those
+    /// who are tested.
+    pub blameless: SeatSet,
     /// Where each seat keeps what it did outside.
     pub journals: Option<&'a dyn Journals>,
 }
@@ -99,6 +103,11 @@ pub struct Asking<'a> {
 pub trait Journals: Send + Sync {
     /// The journal of a seat.
     fn of(&self, seat: usize) -> &dyn Journal;
+    /// Milliseconds that the calls took which the seat found in its journal since this was asked last. They are part of the time
+    /// of its move.
+    fn spared(&self, _seat: usize) -> u64 {
+        0
+    }
 }
 
 /// Plays a match to its end. Nobody listens, so no frame is made.
@@ -144,18 +153,28 @@ pub(super) fn run(
             _ => continue,
         };
         let agent = agents[seat];
+        // The records of agents that answer alike every time are the same everywhere, so no time is taken.
+        if !agent.reproducible() {
+            machine.asked(now, seat);
+        }
         let Some(ask) = machine.ask(seat, agent) else { continue };
         let (turn, begun) = (ask.turn, Instant::now());
-        let answer = match ask.legal[..] {
+        let mut answer = match ask.legal[..] {
             [only] if asking.skip_forced => Ok(Answer::id(only)),
             _ => {
                 let journal = asking.journals.map(|journals| journals.of(seat));
                 let ask = if let Some(journal) = journal { ask.with_journal(journal) } else { ask };
-                agent.act(&ask, asking.limit.map(|limit| begun + limit))
+                let answer = agent.act(&ask, asking.limit.map(|limit| begun + limit));
+                if asking.blameless.has(seat) { answer.and_then(|answer| lawful(&ask, answer)) } else { answer }
             }
         };
         if !agent.reproducible() {
-            now += begun.elapsed().as_millis() as u64;
+            now += begun.elapsed().as_millis() as u64 + asking.journals.map_or(0, |journals| journals.spared(seat));
+        }
+        if let Err(error) = &mut answer
+            && asking.blameless.has(seat)
+        {
+            error.kind = ErrorKind::Infrastructure;
         }
         let mut did = Did::from(answer);
         if let Did::Failed { reason, message } = &mut did {
@@ -174,6 +193,16 @@ pub(super) fn run(
     let record = machine.into_record().unwrap_or_default();
     let failure = failure.or_else(|| illegal_move(&record));
     Played { record, failure }
+}
+
+/// The answer, if its move can be made.
+fn lawful(ask: &Ask, answer: Answer) -> Result<Answer, AgentError> {
+    let legal = match &answer.mv {
+        Some(Move::Id(id)) => Action::try_from(*id).is_ok_and(|a| ask.legal.contains(&a)),
+        Some(other) => ask.view().world(&mut ask.stream()).read(ask.seat, other).is_ok(),
+        None => true,
+    };
+    if legal { Ok(answer) } else { Err(AgentError::failed(format!("it made an illegal move: {:?}", answer.mv))) }
 }
 
 /// The move that ended the match against the seat that made it.

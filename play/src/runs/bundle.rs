@@ -22,6 +22,10 @@ pub const SUMS: &str = "SHA256SUMS";
 pub type Files = BTreeMap<String, Vec<u8>>;
 /// The card that describes the bundle.
 pub const CARD: &str = "CARD.md";
+/// The report for programs.
+pub const REPORT: &str = "report.json";
+/// The report for people.
+pub const PAGE: &str = "report.html";
 /// The most bytes that a bundle may unpack to. No run is this large.
 const MOST: u64 = 16 << 30;
 
@@ -151,7 +155,7 @@ fn sums(files: &Files) -> String {
     files.iter().map(|(name, bytes)| format!("{}  {name}\n", sha256(bytes))).collect()
 }
 
-fn card(run: &RunSettings, files: &Files) -> String {
+pub(super) fn card(run: &RunSettings, files: &Files) -> String {
     let lines = |name: &str| files.get(name).map_or(0, |bytes| bytes.iter().filter(|&&b| b == b'\n').count());
     let about = |name: &str| match name {
         RUN => "settings, fixed when the run began".to_owned(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ludex_agents::{AgentClass, AgentSpec, llm};
-use ludex_env::Games;
+use ludex_env::{Draw, DynState, GameRef, Games, Outcomes, Turn};
 use ludex_protocol::record::Record;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
@@ -15,7 +15,8 @@ use super::estimate::{self, Known, RunEstimate};
 use super::folder::{Folder, Look};
 use super::play::{Budget, Executor, RunEnd, RunNews, results};
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{GroupScore, PartResult, counting, groups, rows, verified, widths};
+use super::summary::{GroupScore, PartResult, counting, groups, ids, rows, verified, widths};
+use super::walk::Walk;
 use super::{RunTable, tables};
 use crate::named;
 
@@ -127,13 +128,14 @@ impl<'a> Evaluation<'a> {
         let (done, _) = results(name, plan, &past.records);
         if !plan.next(&done).is_empty() {
             hello(plan, &folder).context("nothing was played")?;
+            greet(plan, &self.tables).context("nothing was played")?;
         }
         let before = past.records.len();
         let wanted = |records: &[Record], due: Vec<Block>| wanted(name, plan, ci, records, due);
         let alive = || hello(plan, &folder);
         let (tables, jobs) = (&self.tables, self.jobs);
         let executor =
-            Executor { folder: &folder, schedule: plan, tables, jobs, budget, wanted: &wanted, alive: &alive };
+            Executor { folder: &folder, schedule: plan, tables, jobs, budget, ci, wanted: &wanted, alive: &alive };
         let (end, records) = executor.play(past, news)?;
         let played = records.len() - before;
         Ok(PlayedEvaluation { folder, records, played, end })
@@ -148,8 +150,10 @@ impl PlayedEvaluation {
     pub fn findings(&self, plan: &Plan) -> anyhow::Result<Findings> {
         let run = self.folder.run();
         let (done, _) = results(run, plan, &self.records);
-        let rows = rows(run, plan, &done, &verified(counting(run, &done, &self.records))?);
-        Ok(Findings { games: verified(&self.records)?, groups: groups(plan, &rows), rows })
+        let rows = rows(run, plan, &done, verified(counting(run, &done, &self.records))?);
+        let mut games = verified(&self.records)?;
+        Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
+        Ok(Findings { games, groups: groups(plan, &rows), rows })
     }
 
     /// Why the last match with an infrastructure failure failed, by the log.
@@ -200,6 +204,37 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Asks every program among the suite's own opponents for one move, so that an engine that is not installed spoils no match.
+fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
+    for table in tables {
+        let own = table.players.iter().filter(|(who, _)| table.blameless.contains(who));
+        for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
+        {
+            let state = first_turn(&table.game);
+            let Some(seat) = state.turn().seats().iter().next() else { continue };
+            player.agent.enter();
+            let answer = ludex_agents::ask(&*player.agent, &*state, seat, plan.suite.seed);
+            player.agent.leave();
+            answer.with_context(|| format!("{}, an opponent in part {}, does not play", player.name, table.id))?;
+        }
+    }
+    Ok(())
+}
+
+/// A position in which a seat is to move: the first one after chance.
+fn first_turn(game: &GameRef) -> Box<dyn DynState> {
+    let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
+    while state.turn() == Turn::Chance {
+        outcomes.clear();
+        state.chance(&mut outcomes);
+        let played = draw.pick(&outcomes).map(|outcome| state.play_chance(outcome));
+        if !matches!(played, Some(Ok(()))) {
+            break;
+        }
+    }
+    state
+}
+
 /// The specs of the candidates that are language models.
 fn models(plan: &Plan) -> impl Iterator<Item = &str> {
     plan.agents.iter().filter(|agent| agent.candidate).map(|agent| agent.spec.as_str()).filter(|spec| is_model(spec))
@@ -214,7 +249,13 @@ fn is_priced(spec: &str) -> bool {
 }
 
 /// The blocks to play next. With `ci`, these are a few rounds of the parts whose intervals are still wider.
-fn wanted(run: &str, plan: &Plan, ci: Option<f64>, records: &[Record], due: Vec<Block>) -> anyhow::Result<Vec<Block>> {
+pub(super) fn wanted(
+    run: &str,
+    plan: &Plan,
+    ci: Option<f64>,
+    records: &[Record],
+    due: Vec<Block>,
+) -> anyhow::Result<Vec<Block>> {
     let Some(ci) = ci else { return Ok(due) };
     let widths = widths(run, plan, records)?;
     let open = |b: &Block| {

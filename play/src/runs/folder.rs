@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
@@ -220,8 +221,13 @@ impl Folder {
                 known.insert(key, call);
             }
         }
-        let seat =
-            |(seat, known)| SeatJournal { folder: self, episode: episode.to_owned(), seat, known: Mutex::new(known) };
+        let seat = |(seat, known)| SeatJournal {
+            folder: self,
+            episode: episode.to_owned(),
+            seat,
+            known: Mutex::new(known),
+            spared: AtomicU64::new(0),
+        };
         EpisodeJournals(by_seat.into_iter().enumerate().map(seat).collect())
     }
 }
@@ -233,6 +239,10 @@ impl Journals for EpisodeJournals<'_> {
     fn of(&self, seat: usize) -> &dyn Journal {
         &self.0[seat]
     }
+
+    fn spared(&self, seat: usize) -> u64 {
+        self.0[seat].spared.swap(0, Relaxed)
+    }
 }
 
 struct SeatJournal<'f> {
@@ -240,11 +250,15 @@ struct SeatJournal<'f> {
     episode: String,
     seat: usize,
     known: Mutex<HashMap<String, Value>>,
+    /// Milliseconds of the calls that were found.
+    spared: AtomicU64,
 }
 
 impl Journal for SeatJournal<'_> {
     fn find(&self, key: &str) -> Option<Value> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        let found = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()?;
+        self.spared.fetch_add(found["ms"].as_u64().unwrap_or(0), Relaxed);
+        Some(found)
     }
 
     fn keep(&self, key: &str, entry: &Value) -> Result<(), String> {

@@ -89,7 +89,7 @@ pub struct LogLine {
     /// When, RFC 3339.
     #[serde(default)]
     pub at: String,
-    /// What: `begun`, `resumed`, `hello`, `failed`, `rematch`, `discarded`, `forfeit`, `stopped`, `done`.
+    /// What: `begun`, `resumed`, `hello`, `failed`, `rematch`, `discarded`, `forfeit`, `stopped`, `done`, `ci`.
     pub what: String,
     /// The episode that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]

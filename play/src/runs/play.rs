@@ -6,11 +6,12 @@
 //! a word. If it does not answer, the run stops and those matches are not kept; the same command continues the run when the
 //! endpoint is back.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use ludex_env::SeatSet;
 use ludex_protocol::record::{Illegal, Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
@@ -22,9 +23,12 @@ use super::{RunTable, Schedule};
 use crate::local::{self, Asking, Played};
 use crate::machine::terms::Setup;
 
+/// In the log: parts stop when the intervals of their ratings have this width.
+pub(crate) const CI: &str = "ci";
 /// After this many infrastructure failures in a row, the endpoints are asked whether they are up.
 const STREAK: usize = 5;
-/// The bounds at which a run stops before it is done. They are checked between blocks.
+/// The bounds at which a run stops before it is done. They are checked between blocks. No block is begun that the budget does
+/// not reach by the mean cost of a match so far, so that it is exceeded by about one block at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// US dollars, over the whole run.
@@ -71,6 +75,8 @@ pub struct Executor<'a> {
     pub jobs: usize,
     /// When to stop.
     pub budget: Budget,
+    /// The width of rating intervals at which `wanted` leaves the rest of a part out, if it does; the log tells it.
+    pub ci: Option<f64>,
     /// Chooses the blocks of a wave, for example because some intervals are narrow enough.
     pub wanted: &'a Wanted<'a>,
     /// Asks whether the endpoints of the agents are up.
@@ -118,13 +124,24 @@ impl FinishedMatch {
 
 /// Blocks that are played together.
 struct Wave<'a> {
-    queue: Mutex<VecDeque<Block>>,
+    queue: Mutex<Queue>,
+    /// Told whenever a match is kept.
+    kept: Condvar,
     /// No block is begun after this is set.
     stop: AtomicBool,
     /// Calls of matches that were interrupted.
     open: &'a Mutex<HashMap<String, Calls>>,
     /// Matches that failed once.
     failed: &'a HashMap<String, u32>,
+}
+
+/// The blocks that are due, and what is under way.
+struct Queue {
+    blocks: VecDeque<Block>,
+    /// Matches of blocks that were begun, and that are not over.
+    flying: usize,
+    /// Matches that the run has kept.
+    kept: usize,
 }
 
 /// A match, and where its thread is told that it has been kept.
@@ -136,6 +153,9 @@ impl Executor<'_> {
     /// # Errors
     /// A record or a line of the log cannot be written. Nothing is played after that.
     pub fn play(&self, past: Past, mut news: impl FnMut(RunNews)) -> anyhow::Result<(RunEnd, Vec<Record>)> {
+        if let Some(points) = self.ci {
+            self.folder.log(CI, None, Some(&points.to_string()))?;
+        }
         let open = Mutex::new(past.open);
         let begun = Instant::now();
         let mut keeper =
@@ -146,7 +166,8 @@ impl Executor<'_> {
                 return Ok((end, keeper.records));
             }
             let (done, failed) = results(self.folder.run(), self.schedule, &keeper.records);
-            let mut due = (self.wanted)(&keeper.records, self.schedule.next(&done, &keeper.records))?;
+            let asked = self.schedule.next(&done, &keeper.records);
+            let mut due = (self.wanted)(&keeper.records, asked)?;
             // A block without matches would stay due.
             due.retain(|block| !block.matches.is_empty());
             (keeper.news)(RunNews::Due(due.iter().map(|b| b.matches.len()).sum()));
@@ -154,8 +175,9 @@ impl Executor<'_> {
                 self.folder.log("done", None, None)?;
                 return Ok((RunEnd::Done, keeper.records));
             }
-            let stop = AtomicBool::new(false);
-            self.play_wave(&Wave { queue: Mutex::new(due.into()), stop, open: &open, failed: &failed }, &mut keeper)?;
+            let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len() };
+            let (queue, kept, stop) = (Mutex::new(queue), Condvar::new(), AtomicBool::new(false));
+            self.play_wave(&Wave { queue, kept, stop, open: &open, failed: &failed }, &mut keeper)?;
             keeper.end_wave()?;
         }
     }
@@ -174,18 +196,53 @@ impl Executor<'_> {
                 if keeper.end.is_some() {
                     wave.stop.store(true, Relaxed);
                 }
+                let mut queue = wave.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                queue.flying = queue.flying.saturating_sub(1);
+                queue.kept = keeper.records.len();
+                drop(queue);
+                wave.kept.notify_all();
                 kept.send(()).map_err(|_| anyhow::anyhow!("a thread that plays matches has ended"))
             });
             wave.stop.store(true, Relaxed);
+            wave.kept.notify_all();
             kept
         })
     }
 
+    /// The next block to play; waits while the matches that are under way will probably use the budget up. `None` if there is
+    /// nothing more to begin.
+    fn next_block(&self, wave: &Wave) -> Option<Block> {
+        let mut queue = wave.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if wave.stop.load(Relaxed) || queue.blocks.is_empty() {
+                return None;
+            }
+            if queue.flying == 0 || self.has_room(&queue) {
+                let block = queue.blocks.pop_front()?;
+                queue.flying += block.matches.len();
+                return Some(block);
+            }
+            // A thread that ends without a match tells nobody, so nobody waits without end.
+            let waited = wave.kept.wait_timeout(queue, Duration::from_millis(200));
+            queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether the budget reaches beyond the matches under way, if each costs what a match has cost so far.
+    fn has_room(&self, queue: &Queue) -> bool {
+        let Budget { usd, tokens, games, .. } = self.budget;
+        let used = self.folder.usage();
+        // Before the first match is over, nobody knows what one costs.
+        let each = |used: f64| if queue.kept == 0 { f64::INFINITY } else { used / queue.kept as f64 };
+        let room = |used: f64, most: f64| used + each(used) * (queue.flying as f64) < most;
+        games.is_none_or(|most| ((queue.kept + queue.flying) as u64) < most)
+            && usd.is_none_or(|most| room(used.usd, most))
+            && tokens.is_none_or(|most| room(used.tokens() as f64, most as f64))
+    }
+
     /// Plays blocks until the queue is empty or the wave is stopped.
     fn play_blocks(&self, wave: &Wave, matches: &mpsc::Sender<Handover>) {
-        while !wave.stop.load(Relaxed) {
-            let next = wave.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            let Some(block) = next else { return };
+        while let Some(block) = self.next_block(wave) {
             for due in &block.matches {
                 let finished = self.play_match(wave, &block, due);
                 // The thread waits until the match is kept, so that it begins nothing that the budget does not allow. Without
@@ -212,6 +269,7 @@ impl Executor<'_> {
             limit: Some(Duration::from_secs(policy.limit_s)),
             skip_forced: policy.skip_forced,
             late_is_infra: policy.on_timeout == OnTimeout::Error,
+            blameless: SeatSet(seats_of(due, &table.blameless)),
             journals: Some(&journals),
         };
         let played = local::play_match(setup, &players, asking);
@@ -235,6 +293,11 @@ impl Executor<'_> {
         let hours = hours.filter(|&hours| begun.elapsed().as_secs_f64() >= hours * hour)?;
         Some(format!("the budget of {hours} hours is used up"))
     }
+}
+
+/// The seats of a match on which these agents sit, as bits.
+fn seats_of(due: &Due, who: &BTreeSet<usize>) -> u16 {
+    due.seats.iter().enumerate().filter(|(_, agent)| who.contains(agent)).map(|(seat, _)| 1 << seat).sum()
 }
 
 /// Keeps what was played, and decides when the run ends.

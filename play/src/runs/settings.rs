@@ -36,6 +36,9 @@ pub struct RunSettings {
     /// The prompts of language models: hash by part and agent.
     #[serde(default)]
     pub prompts: BTreeMap<String, String>,
+    /// Whether its records hold the digests of the calls that its language models made. They do in runs of this version.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub calls_bound: bool,
     /// When it was begun, UTC in RFC 3339.
     pub begun: String,
 }
@@ -146,6 +149,7 @@ impl RunSettings {
             scale,
             games: games.collect(),
             prompts,
+            calls_bound: true,
             begun: crate::time::now_text(),
         })
     }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ludex_protocol::record::{Parts, Reason, Record};
-use ludex_referee::metric::{METRICS, Measure, Sample};
+use ludex_referee::answers::Answers;
+use ludex_referee::metric::{MEAN_RETURN, METRICS, Measure, Metric, Sample};
+use ludex_referee::outcome::is_fight;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::scale::{RatingOptions, Scale, rate};
 use ludex_referee::suite::Part;
-use ludex_referee::suite::plan::{Done, Plan, Results};
+use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::{Verified, Verifier};
 use serde::Serialize;
@@ -16,6 +18,7 @@ use serde::Serialize;
 use super::episode::key_of;
 use super::lines::EPISODES;
 use super::play::results;
+use super::walk::Walk;
 
 /// The results of a candidate in a part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,18 +32,23 @@ pub struct PartResult {
     /// Its wins, draws and losses over all opponents.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Its share of the points.
+    /// Its share of the points; absent in games that are not a fight ([`is_fight`]).
     pub score: Option<Interval>,
     /// The same against each opponent.
     pub against: Vec<Against>,
     /// Its place on the ladder, if the part asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
-    /// Its rating with the anchors' as constants.
+    /// Its rating with the anchors' as constants, by the matches of this part.
     pub rating: Option<Interval>,
     /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<&'static str, Measure>,
+    /// What became of its answers, if it is a language model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Answers>,
+    /// Matches that it lost by answers that were not legal moves.
+    pub lost_by_answers: u64,
     /// Matches that were discarded.
     pub discarded: u64,
     /// Matches that do not count because an illegal move ended them.
@@ -85,14 +93,31 @@ pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Re
     records.into_iter().map(check).collect()
 }
 
+/// The ids of a plan's parts.
+pub fn ids(plan: &Plan) -> Vec<&str> {
+    plan.parts.iter().map(|part| part.part.id.as_str()).collect()
+}
+
+/// The scale of a part.
+fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
+    scales.iter().find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
+}
+
 /// The rows of a run, part by part.
-pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<PartResult> {
-    let scales = rate(games, &RatingOptions::default());
+pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) -> Vec<PartResult> {
+    let walk = Walk::new(plan, &ids(plan), done, &[]);
+    walk.put_in_order(run, &mut games);
+    let scales = rate(&games, &RatingOptions::default());
     let mut out = Vec::new();
-    for part in &plan.parts {
+    for (at, part) in plan.parts.iter().enumerate() {
         let string = &part.game.spec().string;
+        let fight = is_fight(&*part.game);
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
+            let samples = samples(run, &walk, (at, a), &games);
+            let mut answers = Answers::default();
+            samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
+            let lost = |s: &&Sample| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat);
             let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
@@ -101,8 +126,10 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<P
                 score: None,
                 against: Vec::new(),
                 level: level(part, a, done),
-                rating: scales.iter().find(|s| s.string == *string).and_then(|s| rating(s, name)),
-                metrics: measured(run, &part.part, name, games),
+                rating: scale_of(&scales, part).and_then(|s| rating(s, name)),
+                metrics: measured(&part.part, fight, &samples),
+                answers: Some(answers).filter(|answers| answers.total() > 0),
+                lost_by_answers: samples.iter().filter(lost).count() as u64,
                 discarded: 0,
                 invalid: 0,
             };
@@ -126,27 +153,33 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, games: &[Verified]) -> Vec<P
             }
             let Tally { wins, draws, .. } = row.tally;
             row.score = wilson(wins as f64 + draws as f64 / 2.0, row.tally.games() as f64);
+            row.score = row.score.filter(|_| fight);
             out.push(row);
         }
     }
     out
 }
 
-/// The metrics that a part asks for, of one agent over its matches there.
-fn measured(run: &str, part: &Part, name: &str, games: &[Verified]) -> BTreeMap<&'static str, Measure> {
-    let prefix = format!("{run}.{}.", part.id);
-    let here = games.iter().filter(|game| game.record().header.episode.starts_with(&prefix));
-    let samples: Vec<Sample> = here
-        .flat_map(|game| {
-            let seats = game.record().header.seats.iter().enumerate().filter(|(_, seat)| seat.name == name);
-            seats.map(move |(seat, _)| Sample { game: game.result(), seat })
-        })
-        .collect();
-    let asked = METRICS.iter().filter(|metric| part.metrics.iter().any(|id| id == metric.id));
-    asked.filter_map(|metric| Some((metric.id, (metric.of)(&samples)?))).collect()
+/// The games of an agent in a part with its seats there. The plan says who sat where: an agent may meet one of its own name.
+fn samples<'g>(run: &str, walk: &Walk, (part, agent): (usize, usize), games: &'g [Verified]) -> Vec<Sample<'g>> {
+    let of = |game: &'g Verified| {
+        let planned = walk.of_episode(run, &game.record().header.episode).filter(|planned| planned.part == part);
+        let seats = planned.map(|planned| planned.seats.clone()).unwrap_or_default();
+        let own = seats.into_iter().enumerate().filter(move |(_, who)| *who == agent);
+        own.map(|(seat, _)| Sample { game: game.result(), seat })
+    };
+    games.iter().flat_map(of).collect()
 }
 
-/// The mean score of a candidate over the parts of each group that it played.
+/// The metrics that a part asks for; of a game that is not a fight also the mean return, which is its result.
+fn measured(part: &Part, fight: bool, samples: &[Sample]) -> BTreeMap<&'static str, Measure> {
+    let asked =
+        |metric: &&Metric| part.metrics.iter().any(|id| id == metric.id) || (!fight && metric.id == MEAN_RETURN.id);
+    METRICS.iter().filter(asked).filter_map(|metric| Some((metric.id, (metric.of)(samples)?))).collect()
+}
+
+/// The mean score of a candidate over the parts of each group that it played. Parts without a score, because their games are
+/// not a fight, are left out.
 pub fn groups(plan: &Plan, rows: &[PartResult]) -> Vec<GroupScore> {
     let mut out: Vec<GroupScore> = Vec::new();
     for part in &plan.parts {
@@ -199,10 +232,11 @@ fn rating(scale: &Scale, name: &str) -> Option<Interval> {
 /// As [`verified`].
 pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<HashMap<(usize, usize), f64>> {
     let (done, _) = results(run, plan, records);
+    // The order of the games plays no part in the rating and its interval.
     let scales = rate(&verified(counting(run, &done, records))?, &RatingOptions::default());
     let mut out = HashMap::new();
     for (at, part) in plan.parts.iter().enumerate() {
-        let Some(scale) = scales.iter().find(|s| s.string == part.game.spec().string) else { continue };
+        let Some(scale) = scale_of(&scales, part) else { continue };
         for &a in &part.candidates {
             if let Some(Interval { low, high, .. }) = rating(scale, &plan.agents[a].name) {
                 out.insert((at, a), (high - low) / 2.0);

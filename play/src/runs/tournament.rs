@@ -2,7 +2,7 @@
 
 pub mod schedule;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use ludex_agents::AgentClass;
 use ludex_env::{GameRef, load};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
+use ludex_referee::Verified;
 use ludex_referee::suite::plan::{Block, seeds};
 use ludex_referee::suite::{Policy, Suite};
 use ludex_referee::tournament::{self, Format};
@@ -20,8 +21,10 @@ use serde::Serialize;
 
 use super::RunTable;
 use super::folder::{Folder, path_of, read_settings};
-use super::play::{Budget, Executor, RunEnd, RunNews};
+use super::play::{Budget, Executor, RunEnd, RunNews, results};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
+use super::summary::verified;
+use super::walk::Walk;
 use crate::local::{Seated, Unfit, check};
 use crate::named::{AgentSource, Agents, NamedAgent};
 use crate::words;
@@ -232,6 +235,7 @@ impl<'a> Contest<'a> {
             scale: 1.0,
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             prompts: BTreeMap::new(),
+            calls_bound: true,
             begun: crate::time::now_text(),
         }
     }
@@ -242,6 +246,18 @@ impl Ready<'_> {
     pub fn matches_at_most(&self) -> u64 {
         let tournament = &self.schedule.tournament;
         tournament.blocks_at_most().saturating_mul(tournament.matches_of_block())
+    }
+
+    /// The verified games of these records, in the order of the schedule.
+    ///
+    /// # Errors
+    /// A record that does not verify.
+    pub fn games(&self, records: &[Record]) -> anyhow::Result<Vec<Verified>> {
+        let run = self.contest.request.run;
+        let mut games = verified(records)?;
+        let (done, _) = results(run, &self.schedule, records);
+        Walk::new(&self.schedule, &[PART], &done, records).put_in_order(run, &mut games);
+        Ok(games)
     }
 
     /// Plays the matches that are still due. `progress` gets the number of matches that the run has.
@@ -267,6 +283,7 @@ impl Ready<'_> {
             policy: contest.terms.policy.clone(),
             seeds: seeds(NAME, contest.request.seed, PART, None),
             players: players.clone(),
+            blameless: BTreeSet::new(),
         }];
         let jobs = contest.jobs;
         let wave = |_: &[Record], mut due: Vec<Block>| {
@@ -276,7 +293,7 @@ impl Ready<'_> {
         let budget = Budget::default();
         let alive = || Ok(());
         let (folder, tables, schedule) = (&folder, &tables, &self.schedule);
-        let executor = Executor { folder, schedule, tables, jobs, budget, wanted: &wave, alive: &alive };
+        let executor = Executor { folder, schedule, tables, jobs, budget, ci: None, wanted: &wave, alive: &alive };
         let before = past.records.len();
         let mut all = before;
         progress(all);

@@ -12,6 +12,8 @@ pub struct Usage {
     pub tokens_in: u64,
     /// Tokens written.
     pub tokens_out: u64,
+    /// Those of the tokens written that were thoughts, where the endpoint counts them.
+    pub reasoning_tokens: u64,
     /// US dollars of the calls with a known price.
     pub usd: f64,
     /// Calls without a known price.
@@ -26,6 +28,7 @@ impl Usage {
         self.calls += 1;
         self.tokens_in += call.tokens.input;
         self.tokens_out += call.tokens.out;
+        self.reasoning_tokens += call.reasoning_tokens.unwrap_or(0);
         match call.usd {
             // In billionths, so that the sum does not depend on the order.
             Some(usd) => self.usd = ((self.usd * 1e9).round() + (usd * 1e9).round()) / 1e9,

@@ -39,6 +39,8 @@ pub struct CallRow {
     pub tokens_in: u64,
     /// tokens written
     pub tokens_out: u64,
+    /// how many of the tokens written were thoughts, where the endpoint tells
+    pub reasoning_tokens: Option<u64>,
     /// whether tokens are a guess from the number of characters
     pub estimated: bool,
     /// time from request to answer, milliseconds
@@ -75,11 +77,12 @@ fn row(run: &Archive, line: &CallLine) -> Result<CallRow, String> {
         purpose: call.purpose.clone(),
         model: call.model.clone(),
         messages: document(&call.messages)?,
-        reasoning: call.reasoning().map(str::to_owned),
+        reasoning: call.reasoning.clone(),
         answer: call.answer.clone(),
         finish: call.finish.clone(),
         tokens_in: call.tokens.input,
         tokens_out: call.tokens.out,
+        reasoning_tokens: call.reasoning_tokens,
         estimated: call.estimated,
         ms: call.ms,
         retries: call.retries,

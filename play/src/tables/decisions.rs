@@ -194,7 +194,7 @@ impl Decided<'_> {
             legal: state.legal_list(seat).len(),
             system_prompt: said(Role::System),
             user_prompt: said(Role::User),
-            reasoning: last.and_then(Call::reasoning).map(str::to_owned),
+            reasoning: last.and_then(|call| call.reasoning.clone()),
             output: last.map(|call| call.answer.clone()),
             response: last.and_then(|call| call.read.clone()),
             action: m.action,

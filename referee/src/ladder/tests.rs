@@ -51,14 +51,14 @@ fn scores_count_episodes_or_whole_units() {
         _ => vec![1.0, -1.0],
     };
     let single = Ladder::new(&spec("tic_tac_toe", &THREE[..2]), Unit::Episode);
-    let rows = single.measure(&units(&single, 40, of));
+    let rows = single.measure(&units(&single, 40, of)).0;
     assert_eq!(rows[0].found, None);
     assert_eq!(rows[1].found.map(|f| f[0]), Some((40.0 + 10.0) / 80.0));
     assert_eq!(rows[0].anchor.rating, Some(0.0));
     assert!(rows[1].anchor.rating.unwrap() > 20.0 && rows[1].anchor.low < rows[1].anchor.high);
     // On two seeds, one of each kind: 1 + 0 + 1 - 1 is a win.
     let double = Ladder::new(&spec("tic_tac_toe", &THREE[..2]), Unit::Duplicate(2));
-    let rows = double.measure(&units(&double, 40, |k, p, _| of(k, p, p.pair)));
+    let rows = double.measure(&units(&double, 40, |k, p, _| of(k, p, p.pair))).0;
     assert_eq!(rows[1].found.map(|f| f[0]), Some(1.0));
     let rating = rows[1].anchor.rating.unwrap();
     assert!((rating - 88.7).abs() < 2.0, "400 log10(0.625 / 0.375), on the scale of episodes: {rating}");
@@ -73,12 +73,12 @@ fn a_field_is_a_mean_return() {
         let own = [3.0, 1.0, 4.0, 2.0][k] + 0.1 * (u % 2) as f64;
         if p.turn == 0 { vec![own, 9.0] } else { vec![9.0, own] }
     };
-    let rows = ladder.measure(&units(&ladder, 100, of));
+    let rows = ladder.measure(&units(&ladder, 100, of)).0;
     let [value, low, high] = rows[1].found.unwrap();
     assert!((value - 3.05).abs() < 1e-9 && low > 3.03 && high < 3.07, "{value} {low} {high}");
     assert!((rows[0].found.unwrap()[0] - 2.05).abs() < 1e-9 && rows[1].anchor.rating.is_none());
     assert!(ladder.strays(&rows).is_empty());
-    let same = ladder.measure(&units(&ladder, 100, |k, p, u| of(k % 2, p, u)));
+    let same = ladder.measure(&units(&ladder, 100, |k, p, u| of(k % 2, p, u))).0;
     assert_eq!(ladder.strays(&same).len(), 1);
 }
 
@@ -86,9 +86,9 @@ fn a_field_is_a_mean_return() {
 fn levels_that_leave_the_range_are_named() {
     let ladder = Ladder::new(&spec("tic_tac_toe", THREE), Unit::Episode);
     let always =
-        ladder.measure(&units(&ladder, 10, |_, p, _| if p.turn == 0 { vec![1.0, -1.0] } else { vec![-1.0, 1.0] }));
+        ladder.measure(&units(&ladder, 10, |_, p, _| if p.turn == 0 { vec![1.0, -1.0] } else { vec![-1.0, 1.0] })).0;
     let strays = ladder.strays(&always);
     assert_eq!(strays.len(), 2, "the highest level may win all: {strays:?}");
-    let even = ladder.measure(&units(&ladder, 10, |_, _, _| vec![0.0, 0.0]));
+    let even = ladder.measure(&units(&ladder, 10, |_, _, _| vec![0.0, 0.0])).0;
     assert_eq!(ladder.strays(&even).len(), 3);
 }

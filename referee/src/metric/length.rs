@@ -1,6 +1,6 @@
 //! Length: how long the agent's games are.
 
-use super::{Measure, Metric, Sample, mean};
+use super::{Measure, Metric, NOT_NEGATIVE, Sample, mean};
 
 /// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
 ///
@@ -16,5 +16,5 @@ pub const LENGTH: Metric = Metric {
 };
 
 fn length(samples: &[Sample]) -> Option<Measure> {
-    mean(&samples.iter().map(|s| f64::from(s.game.moves)).collect())
+    mean(&samples.iter().map(|s| f64::from(s.game.moves)).collect(), NOT_NEGATIVE)
 }

@@ -16,5 +16,6 @@ pub const MEAN_RETURN: Metric = Metric {
 };
 
 fn mean_return(samples: &[Sample]) -> Option<Measure> {
-    mean(&samples.iter().filter_map(|s| s.own().payoff).collect())
+    let spec = samples.first()?.game.spec();
+    mean(&samples.iter().filter_map(|s| s.own().payoff).collect(), [spec.min_return, spec.max_return])
 }

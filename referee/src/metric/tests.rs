@@ -72,10 +72,13 @@ fn forced_moves_are_neither_attempts_nor_thought() {
 
 #[test]
 fn a_mean_has_an_interval_from_two_on() {
-    let mean = |values: &[f64]| mean(&values.iter().copied().collect());
+    let mean = |values: &[f64]| mean(&values.iter().copied().collect(), [0.0, 10.0]);
     assert_eq!(mean(&[]), None);
     assert_eq!(mean(&[4.0]).unwrap(), Measure { value: 4.0, low: None, high: None, n: 1 });
     let two = mean(&[1.0, 3.0]).unwrap();
     // s = sqrt(2), so that the half width is 1.96.
     assert!((two.high.unwrap() - 3.96).abs() < 1e-4 && (two.low.unwrap() - 0.04).abs() < 1e-4);
+    // No interval reaches beyond what is possible.
+    let wide = mean(&[0.0, 10.0]).unwrap();
+    assert_eq!((wide.low, wide.high), (Some(0.0), Some(10.0)));
 }

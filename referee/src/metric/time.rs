@@ -1,9 +1,10 @@
 //! Time per move: how long the agent takes.
 
-use super::{Measure, Metric, Sample, mean};
+use super::{Measure, Metric, NOT_NEGATIVE, Sample, mean};
 use crate::moments::Moments;
 
-/// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out.
+/// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out. Absent where
+/// no time was taken: all that is recorded is 0 then.
 ///
 /// Unit: milliseconds of the server's clock, network included. Source: `ms` of `docs/protocol.md`.
 pub const TIME_PER_MOVE: Metric = Metric {
@@ -19,5 +20,6 @@ pub const TIME_PER_MOVE: Metric = Metric {
 fn time_per_move(samples: &[Sample]) -> Option<Measure> {
     let mut times = Moments::default();
     samples.iter().for_each(|s| times.add(&s.own().times));
-    mean(&times)
+    // Agents that compute in this process are not timed in runs, so that their records are the same everywhere.
+    mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0)
 }

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Davidson's model, not Rao-Kupper's, because with it a player's rating depends on its points only (a draw is half a
-//! point), and because the likelihood is concave. `nu` is estimated together with the strengths; `nu / (2 + nu)` is the
-//! share of draws between equals.
+//! point), and because the likelihood is concave. `nu / (2 + nu)` is the share of draws between equals. It is a constant
+//! of the ladder; only where a ladder is measured is it estimated together with the strengths.
 //!
 //! **Scale.** `rating = 400 / ln 10 * 2 / (2 + nu) * theta`. The factor `2 / (2 + nu)` gives a point the same meaning
 //! as in Elo, whatever the share of draws: between near equals the expected score is `1 / (1 + 10^(-d / 400))`. Without
@@ -31,11 +31,17 @@ use rayon::prelude::*;
 use super::PlayedGame;
 use super::table::Interval;
 
+/// How many times games are resampled unless somebody says otherwise: the ends of an interval move by about two points
+/// from seed to seed then.
+pub const RESAMPLES: usize = 10_000;
+
 /// Settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Anchored {
     /// Players whose rating is a constant, with the constant in Elo points.
     pub fixed: Vec<(usize, f64)>,
+    /// Share of draws between players of equal strength, from 0 to below 1; `None`: it is estimated from the games.
+    pub draws: Option<f64>,
     /// How many times the games are resampled for the intervals; 0 for none.
     pub resamples: usize,
     /// Seed of the resampling.
@@ -43,9 +49,9 @@ pub struct Anchored {
 }
 
 impl Default for Anchored {
-    /// No fixed player, 1,000 resamples, seed 0.
+    /// No fixed player, draws estimated, 10,000 resamples, seed 0.
     fn default() -> Self {
-        Anchored { fixed: Vec::new(), resamples: 1000, seed: 0 }
+        Anchored { fixed: Vec::new(), draws: None, resamples: RESAMPLES, seed: 0 }
     }
 }
 
@@ -79,42 +85,26 @@ pub struct Ratings {
 /// # Panics
 /// If a game or a setting names a player outside `0..players`.
 pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ratings {
-    let (mut problem, units) = Problem::new(players, games, &settings.fixed);
-    let mut counts = vec![0; problem.kinds.len()];
-    units.iter().for_each(|&kind| counts[kind] += 1);
-    problem.load(&counts, &|_| (0.5, 0.5));
-    let nu = problem.best_nu();
-    let scale = scale(nu);
-    let theta = problem.solve(nu, problem.start(nu));
-    let samples: Vec<Vec<f64>> = (0..settings.resamples)
-        .into_par_iter()
-        .map_init(
-            || problem.clone(),
-            |problem, k| {
-                let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
-                let mut times = vec![0; problem.kinds.len()];
-                for _ in 0..units.len() {
-                    times[units[rng.below(units.len())]] += 1;
-                }
-                let prior: Vec<(f64, f64)> =
-                    (0..players).map(|_| (gamma_half(&mut rng), gamma_half(&mut rng))).collect();
-                problem.load(&times, &|p| prior[p]);
-                problem.solve(nu, theta.clone())
-            },
-        )
-        .collect();
-    let rating = |p: usize| {
-        let fixed = problem.fixed[p].is_some();
-        let group = problem.group[p]?;
-        let value = problem.fixed[p].unwrap_or(theta[p] * scale);
-        let interval = (!fixed && !samples.is_empty()).then(|| {
-            let mut all: Vec<f64> = samples.iter().map(|s| s[p] * scale).collect();
-            all.sort_by(f64::total_cmp);
-            Interval { value, low: quantile(&all, 0.025), high: quantile(&all, 0.975) }
-        });
-        Some(Rating { rating: value, interval, fixed, anchored: problem.held[group] })
+    let (mut whole, units) = Problem::new(players, games, &settings.fixed);
+    whole.load(&whole.count(&units), &|_| (0.5, 0.5));
+    let nu = match settings.draws {
+        Some(share) => nu_of(share),
+        None => whole.best_nu(),
     };
-    Ratings { players: (0..players).map(rating).collect(), draws: nu / (2.0 + nu) }
+    let mut out = Ratings { players: vec![None; players], draws: nu / (2.0 + nu) };
+    for (player, fixed) in whole.fixed.iter().enumerate() {
+        let given = |rating| Rating { rating, interval: None, fixed: true, anchored: true };
+        out.players[player] = fixed.map(given);
+    }
+    for part in whole.components(&units) {
+        part.rate(nu, settings, &mut out.players);
+    }
+    out
+}
+
+/// The `nu` of a share of draws between equals.
+fn nu_of(share: f64) -> f64 {
+    2.0 * share / (1.0 - share)
 }
 
 /// Elo points per unit of theta.
@@ -145,6 +135,48 @@ struct Edge {
     losses: f64,
     /// Which share of all games of `a`, and of `b`, is on this edge. Zero for a fixed player, which needs no prior.
     share: (f64, f64),
+}
+
+/// Some free players and their games, which no game with another free player connects with the rest.
+struct Component {
+    players: Vec<usize>,
+    problem: Problem,
+    /// The kind of each unit.
+    units: Vec<usize>,
+}
+
+impl Component {
+    /// Rates the players of the component.
+    fn rate(self, nu: f64, settings: &Anchored, out: &mut [Option<Rating>]) {
+        let Component { players, mut problem, units } = self;
+        problem.load(&problem.count(&units), &|_| (0.5, 0.5));
+        let scale = scale(nu);
+        let theta = problem.solve(nu, problem.start(nu));
+        let sample = |problem: &mut Problem, k: usize| {
+            let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
+            let mut times = vec![0; problem.kinds.len()];
+            for _ in 0..units.len() {
+                times[units[rng.below(units.len())]] += 1;
+            }
+            let mut prior = vec![(0.0, 0.0); problem.fixed.len()];
+            players.iter().for_each(|&p| prior[p] = (gamma_half(&mut rng), gamma_half(&mut rng)));
+            problem.load(&times, &|p| prior[p]);
+            let theta = problem.solve(nu, theta.clone());
+            players.iter().map(|&p| theta[p] * scale).collect::<Vec<f64>>()
+        };
+        let samples: Vec<Vec<f64>> =
+            (0..settings.resamples).into_par_iter().map_init(|| problem.clone(), sample).collect();
+        for (at, &p) in players.iter().enumerate() {
+            let rating = theta[p] * scale;
+            let interval = (!samples.is_empty()).then(|| {
+                let mut all: Vec<f64> = samples.iter().map(|sample| sample[at]).collect();
+                all.sort_by(f64::total_cmp);
+                Interval { value: rating, low: quantile(&all, 0.025), high: quantile(&all, 0.975) }
+            });
+            let anchored = problem.group[p].is_some_and(|group| problem.held[group]);
+            out[p] = Some(Rating { rating, interval, fixed: false, anchored });
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -207,7 +239,51 @@ impl Problem {
         (Problem { fixed, edges, kinds, group, held }, units)
     }
 
-    /// Fills the edges: units of kind `k` count `times[k]` times together; `prior` gives a player's extra wins and losses.
+    /// How many units there are of each kind.
+    fn count(&self, units: &[usize]) -> Vec<u32> {
+        let mut counts = vec![0; self.kinds.len()];
+        units.iter().for_each(|&kind| counts[kind] += 1);
+        counts
+    }
+
+    /// The components, each with its own games; `units` is the kind of each unit.
+    fn components(&self, units: &[usize]) -> Vec<Component> {
+        let free = |p: usize| self.fixed[p].is_none();
+        // Without constants as links, two players are in one component if games connect them.
+        let between: Vec<Edge> = self.edges.iter().filter(|e| free(e.a) && free(e.b)).cloned().collect();
+        let (mut of, _) = groups(&vec![None; self.fixed.len()], &between);
+        let mut count = of.iter().flatten().map(|&c| c + 1).max().unwrap_or(0);
+        for p in (0..of.len()).filter(|&p| free(p) && self.group[p].is_some()) {
+            if of[p].is_none() {
+                of[p] = Some(count);
+                count += 1;
+            }
+        }
+        let component_of = |e: &Edge| of[if free(e.a) { e.a } else { e.b }];
+        let part = |c: usize| {
+            let players: Vec<usize> = (0..of.len()).filter(|&p| free(p) && of[p] == Some(c)).collect();
+            let place: Vec<Option<usize>> = self
+                .edges
+                .iter()
+                .scan(0, |next, e| {
+                    let own = component_of(e) == Some(c);
+                    *next += usize::from(own);
+                    Some(own.then(|| *next - 1))
+                })
+                .collect();
+            let own = |kind: &Vec<(usize, f64)>| -> Vec<(usize, f64)> {
+                kind.iter().filter_map(|&(edge, score)| Some((place[edge]?, score))).collect()
+            };
+            let kinds: Vec<Vec<(usize, f64)>> = self.kinds.iter().map(own).collect();
+            // Units of other components say nothing here.
+            let units = units.iter().copied().filter(|&kind| !kinds[kind].is_empty()).collect();
+            let edges = self.edges.iter().zip(&place).filter(|(_, place)| place.is_some()).map(|(e, _)| e.clone());
+            Component { players, problem: Problem { edges: edges.collect(), kinds, ..self.clone() }, units }
+        };
+        (0..count).map(part).collect()
+    }
+
+    /// Fills the edges: unit `u` counts `times[u]` times; `prior` gives a player's extra wins and losses.
     fn load(&mut self, times: &[u32], prior: &dyn Fn(usize) -> (f64, f64)) {
         for e in &mut self.edges {
             let ((wa, la), (wb, lb)) = (prior(e.a), prior(e.b));
@@ -239,9 +315,8 @@ impl Problem {
             return 0.0;
         }
         let ratio = (5f64.sqrt() - 1.0) / 2.0;
-        let nu = |share: f64| 2.0 * share / (1.0 - share);
         let value = |share: f64| {
-            let nu = nu(share);
+            let nu = nu_of(share);
             self.likelihood(&self.solve(nu, self.start(nu)), nu)
         };
         let (mut low, mut high) = (0.0, 0.999);
@@ -258,7 +333,7 @@ impl Problem {
                 fy = value(y);
             }
         }
-        nu((low + high) / 2.0)
+        nu_of((low + high) / 2.0)
     }
 
     /// Logarithm of the likelihood, the prior's games included.
@@ -278,8 +353,10 @@ impl Problem {
     /// The strengths of greatest likelihood for a given `nu`, by Newton's method; groups without a fixed player are
     /// moved to mean 0.
     fn solve(&self, nu: f64, mut theta: Vec<f64>) -> Vec<f64> {
-        let free: Vec<usize> =
-            (0..theta.len()).filter(|&p| self.fixed[p].is_none() && self.group[p].is_some()).collect();
+        let mut free: Vec<usize> =
+            self.edges.iter().flat_map(|e| [e.a, e.b]).filter(|&p| self.fixed[p].is_none()).collect();
+        free.sort_unstable();
+        free.dedup();
         let mut place = vec![None; theta.len()];
         for (i, &p) in free.iter().enumerate() {
             place[p] = Some(i);
@@ -304,7 +381,7 @@ impl Problem {
                 break;
             }
         }
-        self.centre(&mut theta);
+        self.centre(&mut theta, &free);
         theta
     }
 
@@ -337,9 +414,12 @@ impl Problem {
         cholesky_solve(h, g)
     }
 
-    fn centre(&self, theta: &mut [f64]) {
+    fn centre(&self, theta: &mut [f64], free: &[usize]) {
         for (group, _) in self.held.iter().enumerate().filter(|(_, held)| !**held) {
-            let members: Vec<usize> = (0..theta.len()).filter(|&p| self.group[p] == Some(group)).collect();
+            let members: Vec<usize> = free.iter().copied().filter(|&p| self.group[p] == Some(group)).collect();
+            if members.is_empty() {
+                continue;
+            }
             let mean = members.iter().map(|&p| theta[p]).sum::<f64>() / members.len() as f64;
             members.iter().for_each(|&p| theta[p] -= mean);
         }

@@ -89,6 +89,83 @@ fn elo_follows_the_order_of_play_whatever_the_names() {
 }
 
 #[test]
+fn the_order_of_the_plan_comes_before_the_clock() {
+    let won = |winner: usize, minute: u32, episode: &str| {
+        let mut record = play("tic_tac_toe", &["a", "b"], 1);
+        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        record.header.episode = episode.into();
+        record.footer.ended = Some(format!("2026-11-20T20:{minute:02}:00.000Z"));
+        record
+    };
+    // By the clock `a` wins first; by the plan it loses first, and its win then is worth more.
+    let mut games = verified([won(0, 1, "x"), won(1, 2, "y")]);
+    games[0].set_order(2);
+    games[1].set_order(1);
+    let a = |games: &[Verified]| rate(games, &quick())[0].agents.iter().find(|r| r.name == "a").unwrap().clone();
+    assert!((a(&games).elo.unwrap() - (1484.0 + 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
+    games.iter_mut().for_each(|game| game.set_order(0));
+    assert!((a(&games).elo.unwrap() - (1516.0 - 32.0 * (1.0 - 0.454_078))).abs() < 1e-3);
+}
+
+#[test]
+fn each_part_of_a_run_is_rated_by_itself() {
+    let of_part = |part: &str, winner: usize| {
+        let mut record = play("tic_tac_toe", &["a", "random"], 1);
+        break_off(&mut record, 2, Reason::Resign, Some(1 - winner));
+        record.header.episode = format!("r.{part}.0-1.0.0");
+        (record.footer.run, record.footer.pair) = (Some("r".into()), Some(format!("r.{part}.0-1.0")));
+        record
+    };
+    let scales = rate(&verified([of_part("main", 0), of_part("ablation", 1)]), &quick());
+    let parts: Vec<_> = scales.iter().map(|s| (s.part.as_deref().unwrap(), s.games)).collect();
+    assert_eq!(parts, [("ablation", 1), ("main", 1)]);
+    let rating = |s: &Scale| s.agents.iter().find(|a| a.name == "a").unwrap().rating.unwrap();
+    assert!(rating(&scales[0]) < 0.0 && rating(&scales[1]) > 0.0);
+    assert_eq!(scales[0].name, scales[1].name, "the constants are the same");
+}
+
+#[test]
+fn allies_are_a_team() {
+    let games = verified((0..4).map(|seed| play("fight_the_landlord", &["a", "b", "c"], seed)));
+    assert!(games.iter().all(|game| game.result().teams == [0, 1, 1]));
+    let scale = &rate(&games, &quick())[0];
+    let [b, c] = ["b", "c"].map(|name| scale.agents.iter().position(|a| a.name == name).unwrap());
+    assert_eq!(scale.crosstable[b][c].games(), 0, "the farmers are not compared with each other");
+    // A team is rated as one: both farmers move alike.
+    assert_eq!(scale.agents[b].mu, scale.agents[c].mu);
+}
+
+#[test]
+fn what_is_no_fight_is_not_rated() {
+    for game in ["hanabi", "iterated_prisoners_dilemma", "bargaining"] {
+        let scale = &rate(&verified([play(game, &["a", "random"], 1)]), &quick())[0];
+        for a in &scale.agents {
+            assert_eq!((a.rating, a.elo, a.mu, a.tally.games()), (None, None, None, 0), "{game}");
+            assert!(a.metrics.contains_key("mean_return") && !a.metrics.contains_key("score_rate"), "{game}");
+        }
+    }
+}
+
+#[test]
+fn a_rating_does_not_move_when_agents_are_added() {
+    let own = pairs("tic_tac_toe", 6);
+    let mut others = own.clone();
+    for (k, record) in others.iter_mut().enumerate() {
+        record.header.episode = format!("other{k}");
+        let seat = record.header.seats.iter_mut().find(|s| s.name == "a").unwrap();
+        seat.name = format!("b{}", k % 2);
+        // The others draw, resign and win in another share.
+        record.footer.pair = None;
+    }
+    let row = |records: Vec<Record>| {
+        let scale = rate(&verified(records), &quick()).remove(0);
+        (scale.agents.iter().find(|a| a.name == "a").unwrap().clone(), scale.draws)
+    };
+    let ((alone, draws), (among, same)) = (row(own.clone()), row([own, others].concat()));
+    assert_eq!((alone.rating, alone.low, alone.high, draws), (among.rating, among.low, among.high, same));
+}
+
+#[test]
 fn only_what_counts_is_rated() {
     let mut records = pairs("tic_tac_toe", 4);
     records[0].header.rated = false;
@@ -125,9 +202,14 @@ fn simultaneous_games_and_mirrors() {
     let games = verified([mirror, play("iterated_prisoners_dilemma", &["a", "b"], 2)]);
     let scale = &rate(&games, &quick())[0];
     let a = scale.agents.iter().find(|r| r.name == "a").unwrap();
-    assert_eq!((a.games, a.tally.games()), (2, 1));
+    assert_eq!((a.games, a.tally.games()), (2, 0));
     // Both seats of the mirror are measured.
     assert_eq!(a.metrics["mean_return"].n, 3);
+    let mut mirror = play("tic_tac_toe", &["a", "a"], 1);
+    mirror.header.episode = "mirror".into();
+    let scale = &rate(&verified([mirror, play("tic_tac_toe", &["a", "b"], 2)]), &quick())[0];
+    let a = scale.agents.iter().find(|r| r.name == "a").unwrap();
+    assert_eq!((a.games, a.tally.games()), (2, 1));
     assert!(!a.anchored && scale.agents.iter().all(|r| r.rating.is_some()));
     assert!(scale.agents.iter().map(|r| r.rating.unwrap()).sum::<f64>().abs() < 1e-6);
 }

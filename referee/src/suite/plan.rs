@@ -274,12 +274,6 @@ pub enum Climb {
     Unknown(u32),
 }
 
-/// Whether a level is passed: at least half of the decided matches are won. Draws do not count, so a candidate that
-/// only draws passes.
-fn passed(tally: &Tally) -> bool {
-    tally.wins >= tally.losses
-}
-
 impl PlannedPart {
     /// Who sits where in the matches of a block: `true` is the first side.
     pub fn seatings(&self) -> &[Vec<bool>] {
@@ -353,6 +347,12 @@ impl PlannedPart {
         Some(tally)
     }
 
+    /// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only
+    /// in a part whose best result is a draw.
+    fn passed(&self, tally: &Tally) -> bool {
+        tally.wins >= tally.losses && (self.part.drawn || tally.wins > 0)
+    }
+
     /// How far candidate `a` got on the ladder.
     pub fn climb(&self, a: usize, done: &Results) -> Climb {
         let levels = self.levels();
@@ -361,7 +361,7 @@ impl PlannedPart {
                 match self.against_level(a, level, done) {
                     None => return Climb::Open(level),
                     Some(tally) if tally.games() == 0 => return Climb::Unknown(level),
-                    Some(tally) if !passed(&tally) => return Climb::Stopped(level),
+                    Some(tally) if !self.passed(&tally) => return Climb::Stopped(level),
                     Some(_) => {}
                 }
             }
@@ -374,7 +374,7 @@ impl PlannedPart {
             match self.against_level(a, levels[middle], done) {
                 None => return Climb::Open(levels[middle]),
                 Some(tally) if tally.games() == 0 => return Climb::Unknown(levels[middle]),
-                Some(tally) if passed(&tally) => low = middle + 1,
+                Some(tally) if self.passed(&tally) => low = middle + 1,
                 Some(_) => high = middle,
             }
         }

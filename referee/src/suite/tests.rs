@@ -66,3 +66,15 @@ fn what_is_wrong_is_named() {
     }
     assert!(Suite::parse("name = 3", &Games::builtin()).unwrap_err().to_string().contains("line 1"));
 }
+
+#[test]
+fn the_policy_of_a_part_is_laid_over_the_suites() {
+    let text = "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\ntries = 1\nlimit_s = 7\n\
+        [[part]]\nid = \"a\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\ninvalid = \"replay\"\n\
+        [[part]]\nid = \"b\"\ngame = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n";
+    let suite = Suite::parse(text, &Games::builtin()).unwrap();
+    let [a, b] = [0, 1].map(|k| suite.policy(&suite.parts[k]).clone());
+    assert_eq!((a.tries, a.limit_s, a.invalid), (1, 7, Invalid::Replay));
+    assert_eq!((b.tries, b.limit_s, b.invalid), (1, 7, Invalid::Count));
+    assert_eq!(a.opponent_fault, OpponentFault::Discard);
+}

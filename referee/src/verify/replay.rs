@@ -12,6 +12,8 @@ pub(super) struct Ending {
     pub returns: Vec<f64>,
     /// Moves played: a joint move is one, chance is not counted.
     pub moves: u32,
+    /// The team of each seat, where the game has teams.
+    pub teams: Option<Vec<usize>>,
     /// The seat whose last turn has refused attempts but no move.
     pub unanswered: Option<Seat>,
 }
@@ -61,7 +63,7 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
     if !wrong.is_empty() {
         return Err(Fault::new(FaultKind::Result, wrong));
     }
-    Ok(Ending { returns: steps.position().returns(), moves, unanswered })
+    Ok(Ending { returns: steps.position().returns(), moves, teams: steps.position().teams(), unanswered })
 }
 
 fn fault(stop: Stop) -> Fault {

@@ -3,6 +3,7 @@
 mod bundle;
 mod compare;
 mod export;
+mod forged;
 mod transcript;
 
 use std::path::Path;

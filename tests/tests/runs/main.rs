@@ -264,3 +264,59 @@ fn the_suites_that_come_along_can_be_played() {
         ludex_play::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
     }
 }
+
+/// What a suite's own opponent does wrong is not won by the candidate: the match is played again and then discarded. An
+/// opponent that cannot play at all is told before anything is played.
+#[test]
+fn an_opponent_that_fails_loses_nothing_for_the_candidate() {
+    let place = Place::new();
+    // It gives up after its first move.
+    let bot = "import json, sys\nseen = json.loads(sys.stdin.readline())\nif seen['responses']: sys.exit(3)\ntaken = [(m['x'], m['y']) for m in seen['requests']]\nx, y = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken][0]\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
+    fs::write(place.path("bot.py"), bot).unwrap();
+    let suite = |policy: &str, cmd: &str| {
+        format!(
+            "name = \"weak\"\nversion = 1\ntitle = \"W\"\n{policy}[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = ['botzone cmd=\"{cmd}\"']\nblocks = 2\n"
+        )
+    };
+    let run = |policy: &str, cmd: &str, run: &str| {
+        fs::write(place.path("weak.toml"), suite(policy, cmd)).unwrap();
+        place.ludex(&["evaluate", "--agent", "random", "--suite", "weak.toml", "--run", run, "--json"])
+    };
+    let ran = run("", "python3 bot.py", "fails");
+    assert!(ran.fails().contains("no match counts"), "{}", ran.err);
+    let records = fs::read_to_string(place.of_run("fails", "episodes.jsonl")).unwrap();
+    assert_eq!((records.lines().count(), records.matches("infra_error").count()), (8, 8));
+    let status = place.ludex(&["status", "fails", "--json"]).json();
+    assert_eq!((&status["parts"][0]["wins"], &status["parts"][0]["discarded"]), (&0.into(), &4.into()));
+    let counted = run("[policy]\nopponent_fault = \"count\"\n", "python3 bot.py", "counts").json();
+    assert_eq!((&counted["parts"][0]["wins"], &counted["parts"][0]["discarded"]), (&4.into(), &0.into()));
+    let missing = run("", "no-such-program-here", "missing");
+    let why = missing.fails();
+    assert!(why.contains("nothing was played: ") || why.contains("no-such-program-here"), "{why}");
+    assert_eq!(fs::metadata(place.of_run("missing", "episodes.jsonl")).map_or(0, |m| m.len()), 0);
+}
+
+/// A candidate that is also an opponent is counted from the seat that the plan gives it.
+#[test]
+fn a_candidate_that_meets_itself_is_counted_once() {
+    let place = Place::new();
+    let suite = "name = \"self\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=20\"]\nblocks = 4\nmetrics = [\"score_rate\", \"length\"]\n";
+    fs::write(place.path("self.toml"), suite).unwrap();
+    let ran = place.ludex(&["evaluate", "--agent", "random", "--suite", "self.toml", "--run", "r", "--json"]).json();
+    let part = &ran["parts"][0];
+    assert_eq!(part["metrics"]["length"]["n"], 16, "{part}");
+    assert_eq!(part["metrics"]["score_rate"]["n"], 16, "{part}");
+    assert_eq!(part["metrics"]["score_rate"]["value"], part["score"]["value"], "{part}");
+}
+
+/// The prisoner's dilemma has no winner: it is measured by its mean return, and no group averages a score of it.
+#[test]
+fn what_is_no_fight_has_no_score() {
+    let place = Place::new();
+    let suite = "name = \"pd\"\nversion = 1\ntitle = \"P\"\n[[part]]\nid = \"pd\"\ngame = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"tit_for_tat\"]\nblocks = 2\ngroups = [\"cooperation\"]\n";
+    fs::write(place.path("pd.toml"), suite).unwrap();
+    let ran = place.ludex(&["evaluate", "--agent", "random", "--suite", "pd.toml", "--run", "r", "--json"]).json();
+    let part = &ran["parts"][0];
+    assert!(part["score"].is_null() && part["rating"].is_null() && part["metrics"]["mean_return"]["n"] == 4, "{part}");
+    assert_eq!(ran["groups"].as_array().unwrap().len(), 0);
+}

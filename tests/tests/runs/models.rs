@@ -2,7 +2,8 @@
 //! be wrong with an endpoint.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
 use serde_json::Value;
@@ -304,4 +305,118 @@ fn faults_are_put_down_to_those_whose_they_are() {
         let records = fs::read_to_string(place.of_run(&format!("stop{k}"), "episodes.jsonl")).unwrap_or_default();
         assert!(records.lines().all(|r| r.contains("\"reason\":\"infra_error\"")), "{records}");
     }
+}
+
+/// `[llm]` of a suite is for all models in it, the time of a move is measured, and what became of the answers is told.
+#[test]
+fn models_are_asked_as_the_suite_says_and_their_answers_are_counted() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random", "--truncate", "0.3", "--latency", "3"]);
+    let opponent = stub.model("o", "");
+    let suite = format!(
+        "name = \"two\"\nversion = 1\ntitle = \"T\"\n[llm]\nprompting = \"cot\"\n[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = ['{opponent}']\nblocks = 4\nmetrics = [\"time_per_move\"]\n"
+    );
+    fs::write(place.path("two.toml"), suite).unwrap();
+    let model = stub.model("m", "");
+    let line = ["evaluate", "--agent", &model, "--suite", "two.toml", "--run", "r"];
+    let ran = place.ludex(&line);
+    assert!(ran.ok, "{}", ran.err);
+    assert!(ran.out.contains(" ok, ") && ran.out.contains(" truncated"), "{}", ran.out);
+    assert!(ran.out.contains("WARNING: ttt: ") && ran.out.contains("were cut off: raise max_tokens"), "{}", ran.out);
+    let all = place.ludex(&[&line[..], &["--json"]].concat()).json();
+    let part = part(&all, "ttt");
+    assert!(part["answers"]["truncated"].as_u64().unwrap() > 0 && part["answers"]["ok"].as_u64().unwrap() > 0);
+    assert!(part["metrics"]["time_per_move"]["value"].as_f64().unwrap() >= 3.0, "{part}");
+    let calls = fs::read_to_string(place.of_run("r", "calls.jsonl")).unwrap();
+    let calls: Vec<Value> = calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for who in ["m", "o"] {
+        let mut own = calls.iter().filter(|call| call["call"]["model"] == *who).peekable();
+        assert!(own.peek().is_some());
+        assert!(own.all(|call| call["call"]["messages"].to_string().contains("one step after the other")), "{who}");
+    }
+    assert!(place.ludex(&["verify", "r"]).ok);
+    let page = fs::read_to_string(place.of_run("r", "report.html")).unwrap();
+    assert!(page.contains("Answers of ") && page.contains(" truncated"));
+}
+
+/// A budget is exceeded by one pair at most, however many matches are played at a time.
+#[test]
+fn a_budget_is_hardly_exceeded() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let spent = |budget: &str, run: &str| {
+        let all = place.evaluate(&stub.model("m", ""), run, &["--budget", budget, "--jobs", "8"]).json();
+        assert_eq!(all["end"], "budget", "{all}");
+        all
+    };
+    let games = spent("games=9", "games")["matches"].as_u64().unwrap();
+    assert!((9..=10).contains(&games), "{games}");
+    let all = spent("tokens=20000", "tokens");
+    let used = all["usage"]["tokens_in"].as_u64().unwrap() + all["usage"]["tokens_out"].as_u64().unwrap();
+    let each = used / all["matches"].as_u64().unwrap();
+    assert!(used >= 20_000 && used < 20_000 + 6 * each, "{used}, {each} a match");
+}
+
+/// A message of HTTP with its body, as it came.
+fn message(from: &mut impl BufRead) -> Option<Vec<u8>> {
+    let (mut all, mut length) = (Vec::new(), 0);
+    loop {
+        let at = all.len();
+        if from.read_until(b'\n', &mut all).ok()? == 0 {
+            return None;
+        }
+        let line = String::from_utf8_lossy(&all[at..]).to_lowercase();
+        if let Some(n) = line.strip_prefix("content-length:") {
+            length = n.trim().parse().ok()?;
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let at = all.len();
+    all.resize(at + length, 0);
+    from.read_exact(&mut all[at..]).ok()?;
+    Some(all)
+}
+
+/// An endpoint before `to` that fails where it is asked for JSON, as llama.cpp's does; its port.
+fn without_schemas(to: &str) -> u16 {
+    let to = to.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = move |client: TcpStream, to: &str| -> Option<()> {
+        let mut behind = TcpStream::connect(to).ok()?;
+        let (mut asked, mut answered) =
+            (BufReader::new(client.try_clone().ok()?), BufReader::new(behind.try_clone().ok()?));
+        let mut client = client;
+        while let Some(request) = message(&mut asked) {
+            if String::from_utf8_lossy(&request).contains("response_format") {
+                let text = "{\"error\":{\"message\":\"Failed to parse grammar\"}}";
+                write!(client, "HTTP/1.1 500 Error\r\ncontent-length: {}\r\n\r\n{text}", text.len()).ok()?;
+                continue;
+            }
+            behind.write_all(&request).ok()?;
+            client.write_all(&message(&mut answered)?).ok()?;
+        }
+        Some(())
+    };
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let to = to.clone();
+            std::thread::spawn(move || serve(client, &to));
+        }
+    });
+    port
+}
+
+#[test]
+fn an_endpoint_that_fails_on_schemas_is_asked_for_text() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = format!("llm model=m base_url=http://127.0.0.1:{}/v1 stub=true", without_schemas(&stub.url));
+    let all = place.evaluate(&model, "r", &["--scale", "0.2"]).json();
+    assert_eq!((&all["end"], &part(&all, "nim")["discarded"]), (&"done".into(), &0.into()), "{all}");
+    let calls = fs::read_to_string(place.of_run("r", "calls.jsonl")).unwrap();
+    assert!(calls.lines().count() > 10 && !calls.contains("\\\"move\\\":"), "answers are text");
 }

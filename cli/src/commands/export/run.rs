@@ -6,15 +6,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use ludex_referee::read::{Found, Lines, Refused};
-use ludex_referee::report::ReportAbout;
-use ludex_referee::scale::RatingOptions;
-use ludex_referee::{Report, Verifier};
 
 use super::{Args, Format, What, game, joined, not_to_a_terminal, print, put, records};
 use crate::commands::report;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::bundle;
-use ludex_play::runs::settings::RunSeeds;
+use ludex_play::runs::pages;
 use ludex_play::tables::card::{Described, card};
 use ludex_play::tables::record::{RecordLine, parts_line};
 use ludex_play::tables::{Column, TableRow, calls, columns, decisions, episodes, jsonl, parquet};
@@ -127,23 +124,9 @@ fn bundled(run: &Archive, file: &Path) -> anyhow::Result<()> {
     if !run.done() {
         eprintln!("ludex: the run {} is not done by its log; the bundle has what it has so far", run.about.run);
     }
-    let (good, refused) = Verifier::new().verify_all(&run.found);
+    let (pages, refused) = pages::pages(run);
     records::warn(&refused);
-    let secret = match &run.about.seeds {
-        RunSeeds::Secret(secret) => Some(secret.clone()),
-        RunSeeds::Open(_) => None,
-    };
-    let about = ReportAbout { title: run.about.run.clone(), command: String::new(), secret };
-    let report = Report::build(&good, refused, RatingOptions::default(), about);
-    let pages = [
-        ("report.html", report.to_html().into_bytes()),
-        ("report.json", format!("{:#}\n", report.to_json()).into_bytes()),
-    ];
-    let bytes = bundle::write(
-        &run.about,
-        &run.files,
-        pages.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect(),
-    )?;
+    let bytes = bundle::write(&run.about, &run.files, pages)?;
     put(Some(file), &bytes)?;
     let many = print::count(run.found.len(), "episode", "episodes");
     eprintln!("ludex: {many} in {} (`ludex verify {}` checks it)", file.display(), file.display());

@@ -5,7 +5,7 @@ fn repeat(a: usize, b: usize, score: f64, n: usize) -> Vec<PlayedGame> {
 }
 
 fn quick(fixed: &[(usize, f64)]) -> Anchored {
-    Anchored { fixed: fixed.to_vec(), resamples: 0, seed: 0 }
+    Anchored { fixed: fixed.to_vec(), resamples: 0, ..Anchored::default() }
 }
 
 fn values(r: &Ratings) -> Vec<f64> {
@@ -45,7 +45,7 @@ fn two_players_with_draws_by_hand() {
 #[test]
 fn perfect_scores_are_finite_and_have_intervals() {
     let games = repeat(1, 0, 1.0, 20);
-    let r = anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 2000, seed: 1 });
+    let r = anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 10_000, seed: 1, ..Anchored::default() });
     let p = r.players[1].unwrap();
     near(p.rating, 400.0 * (20.5f64 / 0.5).log10(), 1e-6);
     // Jeffreys' interval for 20 of 20: the win rate is Beta(20.5, 0.5), whose 2.5 % quantile is 0.8827.
@@ -110,7 +110,7 @@ fn intervals_cover() {
     let truth = [0.0, 120.0, 260.0];
     let (mut inside, mut all) = (0, 0);
     for seed in 0..60 {
-        let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 200, seed };
+        let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 200, seed, ..Anchored::default() };
         let r = anchored(3, &simulate(&truth, 0.2, 40, 100 + seed), &settings);
         for (player, truth) in r.players.iter().zip(truth).skip(1) {
             let i = player.unwrap().interval.unwrap();
@@ -126,7 +126,8 @@ fn intervals_cover() {
 #[test]
 fn the_same_seed_gives_the_same_interval() {
     let games = simulate(&[0.0, 100.0], 0.1, 30, 5);
-    let rate = |seed| anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 100, seed });
+    let rate =
+        |seed| anchored(2, &games, &Anchored { fixed: vec![(0, 0.0)], resamples: 100, seed, ..Anchored::default() });
     assert_eq!(rate(3), rate(3));
     assert_ne!(rate(3), rate(4));
 }
@@ -139,7 +140,7 @@ fn pairs_are_resampled_whole() {
         games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(0, 1, 1.0) });
         games.push(PlayedGame { pair: Some(k), ..PlayedGame::two(1, 0, 1.0) });
     }
-    let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 300, seed: 0 };
+    let settings = Anchored { fixed: vec![(0, 0.0)], resamples: 300, seed: 0, ..Anchored::default() };
     let width = |games: &[PlayedGame]| {
         let i = anchored(2, games, &settings).players[1].unwrap().interval.unwrap();
         i.high - i.low
@@ -162,7 +163,7 @@ fn groups_without_an_anchor_are_relative() {
 
 #[test]
 fn no_games_no_ratings() {
-    let r = anchored(2, &[], &Anchored { fixed: vec![(0, 0.0)], resamples: 10, seed: 0 });
+    let r = anchored(2, &[], &Anchored { fixed: vec![(0, 0.0)], resamples: 10, seed: 0, ..Anchored::default() });
     assert!(r.players[0].unwrap().fixed && r.players[1].is_none());
 }
 
@@ -180,4 +181,19 @@ fn equal_points_against_the_same_field_are_equal_ratings() {
     let v = values(&anchored(4, &games, &quick(&[(0, 0.0)])));
     near(v[1], v[2], 1e-6);
     assert!(v[3] > v[1] + 50.0);
+}
+
+#[test]
+fn a_rating_does_not_move_when_others_are_added() {
+    // One agent against a constant, and then another that draws everything against the same constant, and a pair of others.
+    let own = [repeat(1, 0, 1.0, 12), repeat(1, 0, 0.5, 3), repeat(1, 0, 0.0, 5)].concat();
+    let others = [repeat(2, 0, 0.5, 40), repeat(3, 4, 1.0, 7), repeat(4, 0, 0.0, 9)].concat();
+    let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(0.2), resamples: 200, seed: 0 };
+    let alone = anchored(5, &own, &settings);
+    let together = anchored(5, &[own.clone(), others.clone()].concat(), &settings);
+    let first = anchored(5, &[others, own].concat(), &settings);
+    assert_eq!(alone.players[1], together.players[1]);
+    assert_eq!(alone.players[1], first.players[1]);
+    assert_eq!((alone.draws, together.draws), (0.2, 0.2));
+    assert!(together.players[3].unwrap().anchored && alone.players[3].is_none());
 }

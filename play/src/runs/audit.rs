@@ -1,0 +1,102 @@
+//! Checks a run, or a bundle of one, with nothing but its files: each record by itself and against the plan that the settings and
+//! the suite make, the calls of language models against the records, and the report against both.
+//!
+//! Who changes a file and every sum contradicts what can be computed again. What cannot be computed again (how long an
+//! answer took, what the model thought) is bound by digests in the records; a signature of the whole bundle binds it to its
+//! maker.
+
+mod calls;
+mod pages;
+mod records;
+mod whole;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_protocol::record::Record;
+use ludex_referee::Verifier;
+use ludex_referee::read::{Found, Refused, Source};
+
+use super::archive::Archive;
+use super::bundle::Files;
+use super::ground::Ground;
+use super::lines::{EPISODES, RUN};
+use super::play::results;
+pub use whole::{RunState, Whole};
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Audit {
+    /// Matches that are true.
+    pub good: usize,
+    /// What is wrong, by file, line and episode.
+    pub refused: Vec<Refused>,
+    /// Whether everything is there that the plan asks for.
+    pub whole: Whole,
+    /// What is worth knowing and not a fault.
+    pub notes: Vec<String>,
+}
+
+/// Checks a run; `files` are all files that belong to it, its report among them if it is a bundle. `done` is called after each
+/// record that was played again.
+pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
+    let (good, untrue) = Verifier::new().verify_each(&run.found, done);
+    let mut bad: BTreeSet<usize> = untrue.iter().map(|r| r.source.line).collect();
+    let mut out = Audit { refused: [run.refused.clone(), untrue].concat(), ..Audit::default() };
+    let of_file = |name: &str| Source { file: run.place.join(name).display().to_string(), line: 0 };
+    let told = |name: &str, message: String| Refused { source: of_file(name), episode: None, message };
+
+    let read = |found: &Found| found.parts.clone().record().ok();
+    let records: Vec<(Source, Record)> =
+        run.found.iter().filter_map(|found| Some((found.source.clone(), read(found)?))).collect();
+    let plain: Vec<Record> = records.iter().map(|(_, record)| record.clone()).collect();
+    let ground = match Ground::of(run) {
+        Ok(ground) => Some(ground),
+        Err(why) => {
+            out.refused.push(told(RUN, format!("its plan cannot be made again: {why:#}")));
+            None
+        }
+    };
+    let walk = ground.as_ref().map(|ground| ground.walk(run, &plain)).unwrap_or_default();
+    if let Some(ground) = &ground {
+        out.refused.extend(ground.contradictions(run).into_iter().map(|why| told(RUN, why)));
+        let (done, _) = results(&run.about.run, &*ground.schedule, &plain);
+        let (whole, wrong) = whole::whole(run, ground, &walk, &done, &plain);
+        out.whole = whole;
+        out.refused.extend(wrong.into_iter().map(|(episode, message)| Refused {
+            source: of_file(EPISODES),
+            episode: Some(episode),
+            message,
+        }));
+    }
+    let mut seen = records::Seen::default();
+    for (source, record) in &records {
+        let mut wrong = records::against_settings(run, record);
+        if let Some(ground) = &ground {
+            wrong.extend(records::against_plan(run, ground, &walk, record));
+            wrong.extend(seen.take(run, &*ground.schedule, record));
+        }
+        if !wrong.is_empty() {
+            bad.insert(source.line);
+        }
+        let episode = Some(record.header.episode.clone());
+        out.refused.extend(wrong.into_iter().map(|message| Refused {
+            source: source.clone(),
+            episode: episode.clone(),
+            message,
+        }));
+    }
+    let by_name: BTreeMap<&str, &Record> = plain.iter().map(|r| (r.header.episode.as_str(), r)).collect();
+    out.refused.extend(calls::lines(run, &by_name));
+    if let Some(ground) = &ground {
+        let (wrong, note) = calls::replayed(run, ground, &walk, &records);
+        bad.extend(wrong.iter().map(|r| r.source.line));
+        out.refused.extend(wrong);
+        out.notes.extend(note);
+    }
+    let (wrong, note) = pages::pages(run, files);
+    out.refused.extend(wrong.into_iter().map(|(name, why)| told(&name, why)));
+    out.notes.extend(note);
+    out.good = good.iter().filter(|verified| !bad.contains(&verified.source().line)).count();
+    out.whole.complete &= out.refused.is_empty();
+    out
+}

@@ -1,0 +1,297 @@
+//! The calls of language models beside the records.
+//!
+//! A match with language models is played again: they answer from the calls that were kept, the other seats make the moves of
+//! the record. So prompts are rendered again, answers are read again, and tokens, prices and digests are added up again.
+//! What comes out must be the record.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm};
+use ludex_env::history::given;
+use ludex_env::{Ask, GameRef, Journal};
+use ludex_protocol::Move;
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use ludex_referee::read::{Refused, Source};
+use serde_json::Value;
+
+use crate::local::{Asking, Journals, Seated, play_match};
+use crate::machine::terms::{SeatSetup, Setup};
+use crate::runs::archive::Archive;
+use crate::runs::ground::Ground;
+use crate::runs::lines::{CALLS, CallLine};
+use crate::runs::walk::Walk;
+
+/// What is wrong with single lines of calls.
+pub(super) fn lines(run: &Archive, records: &BTreeMap<&str, &Record>) -> Vec<Refused> {
+    let mut wrong = Vec::new();
+    for (episode, calls) in &run.calls {
+        let mut last: Option<&CallLine> = None;
+        for kept in calls {
+            // A match that was interrupted may have reached another position when it was played again. Then the model
+            // was asked another question at the same place.
+            let twice = last.is_some_and(|last| {
+                (last.seat, last.key) == (kept.seat, kept.key) && last.call.messages == kept.call.messages
+            });
+            let message = match records.get(episode.as_str()) {
+                _ if twice => Some("the call is in the file twice".to_owned()),
+                Some(record) => of_record(kept, record, is_resumed(run)),
+                // Until a run is done, matches that have calls may still be played.
+                None if run.done() || run.place_of(episode).is_none() => {
+                    Some("a call of a match without a record".to_owned())
+                }
+                None => None,
+            };
+            last = Some(kept);
+            wrong.extend(message.map(|message| of_line(run, kept, message)));
+        }
+    }
+    wrong
+}
+
+fn of_line(run: &Archive, kept: &CallLine, message: String) -> Refused {
+    let file = run.place.join(CALLS).display().to_string();
+    Refused { source: Source { file, line: kept.line }, episode: Some(kept.episode.clone()), message }
+}
+
+/// Why a call cannot belong to a match.
+fn of_record(kept: &CallLine, record: &Record, resumed: bool) -> Option<String> {
+    if kept.seat >= record.header.seats.len() {
+        return Some(format!("a call of seat {}, which the match does not have", kept.seat));
+    }
+    let turns = moves(record).filter(|m| m.seat as usize == kept.seat).map(|m| m.turn + 1).max().unwrap_or_default();
+    // The match may have ended while the seat was asked; and when a run that was interrupted played it again, it may have
+    // ended earlier.
+    (kept.key.turn > turns && !resumed)
+        .then(|| format!("a call of turn {}, but seat {} had {turns}", kept.key.turn, kept.seat))
+}
+
+/// Whether the run was interrupted. Then matches were played again that had asked other questions before.
+fn is_resumed(run: &Archive) -> bool {
+    run.log.iter().any(|line| line.what == "resumed")
+}
+
+fn moves(record: &Record) -> impl Iterator<Item = &MoveRecord> {
+    record.events.iter().filter_map(|event| if let RecordEvent::Move(m) = event { Some(m) } else { None })
+}
+
+/// What comes out otherwise when the matches of language models are played again, and why that was not tried.
+pub(super) fn replayed(
+    run: &Archive,
+    ground: &Ground,
+    walk: &Walk,
+    records: &[(Source, Record)],
+) -> (Vec<Refused>, Option<String>) {
+    let models = ground.specs.values().any(|spec| spec.class() == AgentClass::Model);
+    if !models {
+        return (Vec::new(), None);
+    }
+    if run.about.ludex != crate::PROGRAM {
+        let note = format!("prompts and answers were not checked: the run is by {}", run.about.ludex);
+        return (Vec::new(), Some(note));
+    }
+    if !run.about.calls_bound {
+        let note = "calls are not bound to the records: the run was begun by an older build".to_owned();
+        // Records of older builds have no digests. If all have them, somebody took the word out of the settings.
+        let digests = |m: &MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key(llm::DIGEST));
+        let asked = |m: &&MoveRecord| m.notes.as_ref().is_some_and(|notes| notes.more.contains_key("calls"));
+        let mut all = records.iter().flat_map(|(_, record)| moves(record)).filter(asked).peekable();
+        let forged = all.peek().is_some() && all.all(digests);
+        let source = Source { file: run.place.join(crate::runs::lines::RUN).display().to_string(), line: 0 };
+        let message = "it says that calls are not bound, but the records have their digests".to_owned();
+        return (forged.then_some(Refused { source, episode: None, message }).into_iter().collect(), Some(note));
+    }
+    let mut readers: HashMap<(usize, String), Arc<dyn Agent>> = HashMap::new();
+    let mut wrong = Vec::new();
+    for (source, record) in records {
+        let Some(planned) = walk.of_episode(&run.about.run, &record.header.episode) else { continue };
+        let part = &ground.parts[planned.part];
+        let specs: Vec<Option<&AgentSpec>> =
+            planned.seats.iter().map(|&who| ground.specs.get(&(planned.part, who))).collect();
+        let model = |spec: &Option<&AgentSpec>| spec.is_some_and(|spec| spec.class() == AgentClass::Model);
+        if !specs.iter().any(model) || specs.len() != record.header.seats.len() {
+            continue;
+        }
+        let mut seated = Vec::new();
+        for (seat, spec) in specs.iter().enumerate() {
+            let Some(spec) = spec.cloned() else { continue };
+            let agent: Arc<dyn Agent> = if model(&Some(&spec)) {
+                let key = (planned.part, spec.to_string());
+                match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, &part.game), Ok) {
+                    Ok(agent) => readers.entry(key).or_insert(agent).clone(),
+                    // An agent that does not fit its part was named with the settings.
+                    Err(_) => continue,
+                }
+            } else {
+                Arc::new(Scripted::of(record, seat))
+            };
+            seated.push(Seated { name: record.header.seats[seat].name.clone(), spec, agent });
+        }
+        if seated.len() < specs.len() {
+            continue;
+        }
+        let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
+        let asking = Asking { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..Asking::default() };
+        let again = play_match(setup(&part.game, record), &seated.iter().collect::<Vec<_>>(), asking);
+        if let Some(message) = difference(record, &again.record, again.failure) {
+            let episode = Some(record.header.episode.clone());
+            wrong.push(Refused { source: source.clone(), episode, message });
+            continue;
+        }
+        wrong.extend(
+            kept.unused(run)
+                .into_iter()
+                .map(|line| of_line(run, line, "a call of a question that the match did not ask".to_owned())),
+        );
+    }
+    (wrong, None)
+}
+
+/// The terms of a match, by its record.
+fn setup(game: &GameRef, record: &Record) -> Setup {
+    let footer = &record.footer;
+    let mut salt = [0; 16];
+    // A salt or seed that cannot be read was named before.
+    let _ = hex::decode_to_slice(footer.salt.as_deref().unwrap_or_default(), &mut salt);
+    Setup {
+        game: game.clone(),
+        seats: record.header.seats.iter().map(|_| SeatSetup::default()).collect(),
+        header: record.header.clone(),
+        skip_forced: false,
+        seed: footer.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or_default(),
+        salt,
+        release: true,
+        grace_ms: 0,
+        run: footer.run.clone(),
+        pair: footer.pair.clone(),
+        restarts: 0,
+    }
+}
+
+/// The first event in which a record differs from the same match played again, times aside.
+fn difference(record: &Record, again: &Record, failure: Option<String>) -> Option<String> {
+    let [was, is] = [record, again].map(|record| record.events.iter().map(timeless).collect::<Vec<_>>());
+    let at = was.iter().zip(&is).position(|(was, is)| was != is);
+    if let Some(at) = at {
+        return Some(format!("events[{at}] does not follow from the calls{}", differing(&was[at], &is[at])));
+    }
+    // A seat that was late, gave up or lost its endpoint has no move at the end, and perhaps refused attempts.
+    let cut = |event: &RecordEvent| matches!(event, RecordEvent::Move(m) if m.action.is_none() && m.said.is_none());
+    let rest = was.get(is.len()..).unwrap_or_default();
+    if is.len() > was.len() || !rest.iter().all(cut) {
+        let why = failure.unwrap_or_else(|| "the match takes another course".to_owned());
+        return Some(format!("events[{}] does not follow from the calls: {why}", is.len().min(was.len())));
+    }
+    None
+}
+
+/// In which notes two events differ, in words.
+fn differing(was: &RecordEvent, is: &RecordEvent) -> String {
+    let (RecordEvent::Move(was), RecordEvent::Move(is)) = (was, is) else { return String::new() };
+    let notes = |m: &MoveRecord| serde_json::to_value(&m.notes).unwrap_or_default();
+    let (a, b) = (notes(was), notes(is));
+    let names = a.as_object().into_iter().chain(b.as_object()).flat_map(|map| map.keys());
+    let first = names.filter(|name| a[name.as_str()] != b[name.as_str()]).min();
+    first.map_or_else(String::new, |name| {
+        format!(": {name} is {}, the calls give {}", a[name.as_str()], b[name.as_str()])
+    })
+}
+
+/// An event without the times in it.
+fn timeless(event: &RecordEvent) -> RecordEvent {
+    let mut event = event.clone();
+    if let RecordEvent::Move(m) = &mut event {
+        m.ms = 0;
+        m.tries.iter_mut().for_each(|attempt| attempt.ms = 0);
+    }
+    event
+}
+
+/// A seat that makes the moves of a record.
+struct Scripted {
+    answers: HashMap<(u32, usize), Answer>,
+}
+
+impl Scripted {
+    fn of(record: &Record, seat: usize) -> Scripted {
+        let mut answers = HashMap::new();
+        for m in moves(record).filter(|m| m.seat as usize == seat) {
+            for (k, attempt) in m.tries.iter().enumerate() {
+                let answer = Answer { mv: given(attempt), notes: attempt.notes.clone().unwrap_or_default() };
+                answers.insert((m.turn, k), answer);
+            }
+            let chosen = m.action.map(|a| Move::Id(a.into())).or_else(|| m.said.clone().map(Move::Document));
+            if let Some(chosen) = chosen.filter(|_| !m.forced) {
+                let notes = m.notes.clone().unwrap_or_default();
+                answers.insert((m.turn, m.tries.len()), Answer { mv: Some(chosen), notes });
+            }
+        }
+        Scripted { answers }
+    }
+}
+
+impl Agent for Scripted {
+    fn act(&self, ask: &Ask<'_>, _: Option<Instant>) -> Result<Answer, AgentError> {
+        let answer = self.answers.get(&(ask.turn, ask.attempts().len())).cloned();
+        answer.ok_or_else(|| AgentError::infrastructure("the record has no further move of this seat"))
+    }
+}
+
+/// The calls of an episode as journals that only give.
+struct Kept<'a>(Vec<KeptSeat<'a>>);
+
+struct KeptSeat<'a> {
+    /// The last call for each key: a match that was interrupted may have asked another question at first.
+    calls: HashMap<String, &'a CallLine>,
+    /// Calls that another one with the same key followed.
+    old: Vec<&'a CallLine>,
+    used: Mutex<HashSet<String>>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(lines: &'a [CallLine], seats: usize) -> Self {
+        let seat = |seat: usize| {
+            let (mut calls, mut old) = (HashMap::new(), Vec::new());
+            // They are in the order of keys and lines.
+            for line in lines.iter().filter(|line| line.seat == seat) {
+                old.extend(calls.insert(line.key.to_string(), line));
+            }
+            KeptSeat { calls, old, used: Mutex::default() }
+        };
+        Kept((0..seats).map(seat).collect())
+    }
+
+    /// The calls that nobody asked for. A run that was never interrupted has no calls that others followed.
+    fn unused(&self, run: &Archive) -> Vec<&'a CallLine> {
+        let mut out = Vec::new();
+        if is_resumed(run) {
+            return out;
+        }
+        for seat in &self.0 {
+            let used = seat.used.lock().unwrap_or_else(PoisonError::into_inner);
+            out.extend(seat.calls.iter().filter(|(key, _)| !used.contains(*key)).map(|(_, line)| *line));
+            out.extend(&seat.old);
+        }
+        out.sort_unstable_by_key(|line| line.line);
+        out
+    }
+}
+
+impl Journals for Kept<'_> {
+    fn of(&self, seat: usize) -> &dyn Journal {
+        &self.0[seat]
+    }
+}
+
+impl Journal for KeptSeat<'_> {
+    fn find(&self, key: &str) -> Option<Value> {
+        let call = serde_json::to_value(&self.calls.get(key)?.call).ok()?;
+        self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+        Some(call)
+    }
+
+    fn keep(&self, _: &str, _: &Value) -> Result<(), String> {
+        Err("nothing is kept here".to_owned())
+    }
+}

@@ -1,0 +1,72 @@
+//! The report and the card of a bundle, made again and compared.
+
+use serde_json::Value;
+
+use crate::runs::archive::Archive;
+use crate::runs::bundle::{self, CARD, Files, PAGE, REPORT, SUMS};
+use crate::runs::pages;
+
+/// Numbers of a report may differ by this share: other processors round other digits.
+const CLOSE: f64 = 1e-6;
+
+/// What in the pages does not follow from the run, by file, and what was not checked.
+pub(super) fn pages(run: &Archive, files: &Files) -> (Vec<(String, String)>, Option<String>) {
+    if !files.contains_key(SUMS) {
+        return (Vec::new(), None);
+    }
+    if run.about.ludex != crate::PROGRAM || !run.about.calls_bound {
+        let by = if run.about.ludex.is_empty() { "another version" } else { &run.about.ludex };
+        return (Vec::new(), Some(format!("the report was not made again: the run is by {by} or an older build")));
+    }
+    let (again, refused) = pages::pages(run);
+    let mut wrong = Vec::new();
+    // With records that are not true the report differs anyway.
+    if refused.is_empty() && run.refused.is_empty() {
+        let json = |files: &Files| files.get(REPORT).and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
+        match (json(files), json(&again)) {
+            (Some(was), Some(is)) => wrong.extend(
+                difference(&was, &is, "")
+                    .map(|at| (REPORT.to_owned(), format!("it is not the report of these records: {at} differs"))),
+            ),
+            _ => wrong.push((REPORT.to_owned(), "it is missing or not JSON".to_owned())),
+        }
+        if files.get(PAGE) != again.get(PAGE) {
+            wrong.push((PAGE.to_owned(), "it is not the report of these records".to_owned()));
+        }
+    }
+    // The card tells the sizes of the others.
+    let mut others = files.clone();
+    others.remove(CARD);
+    others.remove(SUMS);
+    if files.get(CARD).map(Vec::as_slice) != Some(bundle::card(&run.about, &others).as_bytes()) {
+        wrong.push((CARD.to_owned(), "it is not the card of this run".to_owned()));
+    }
+    let known =
+        |name: &String| crate::runs::lines::FILES.contains(&name.as_str()) || [REPORT, PAGE].contains(&name.as_str());
+    let strange = others.keys().filter(|name| !known(name));
+    wrong.extend(strange.map(|name| (name.clone(), "it does not belong to a bundle".to_owned())));
+    (wrong, None)
+}
+
+/// Where two documents first differ.
+fn difference(was: &Value, is: &Value, at: &str) -> Option<String> {
+    match (was, is) {
+        (Value::Object(a), Value::Object(b)) => {
+            let names = a.keys().chain(b.keys().filter(|name| !a.contains_key(*name)));
+            names
+                .filter_map(|name| {
+                    let null = Value::Null;
+                    difference(a.get(name).unwrap_or(&null), b.get(name).unwrap_or(&null), &format!("{at}/{name}"))
+                })
+                .next()
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().find_map(|(k, (a, b))| difference(a, b, &format!("{at}/{k}")))
+        }
+        (Value::Number(a), Value::Number(b)) => {
+            let near = a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= CLOSE * (1.0 + a.abs()));
+            (!near).then(|| at.to_owned())
+        }
+        _ => (was != is).then(|| at.to_owned()),
+    }
+}

@@ -1,0 +1,124 @@
+//! A record beside the settings and the plan of its run.
+
+use std::collections::HashMap;
+
+use ludex_agents::{AgentSpec, llm};
+use ludex_protocol::record::{Illegal, Record};
+use ludex_referee::suite::plan::{Done, Place, block_key};
+
+use crate::local::kind_of;
+use crate::runs::Schedule;
+use crate::runs::archive::Archive;
+use crate::runs::episode::{AGAIN, key_of};
+use crate::runs::ground::{Ground, GroundPart};
+use crate::runs::walk::Walk;
+
+/// What in a record differs from the settings.
+pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
+    let about = &run.about;
+    let Some(found) = run.place_of(&record.header.episode) else {
+        return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
+    };
+    let mut wrong = Vec::new();
+    if record.footer.run.as_deref() != Some(&about.run) {
+        wrong.push(format!("it says that it belongs to {:?}", record.footer.run.as_deref().unwrap_or_default()));
+    }
+    if !about.ludex.is_empty() && record.header.server != about.ludex {
+        wrong.push(format!("it was played by {}, the run by {}", record.header.server, about.ludex));
+    }
+    let named = record.footer.seed.as_deref();
+    let seed = about.seeds_of(&found.place.part).of(found.place.index).to_string();
+    match named {
+        None => wrong.push("it does not tell its seed".to_owned()),
+        Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
+        Some(_) => {}
+    }
+    if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
+        match about.games.get(&game.spec().string) {
+            Some(hash) if *hash != record.header.hash => {
+                wrong.push(format!("its rules have hash {}, those of the run {hash}", record.header.hash));
+            }
+            None if !about.games.is_empty() => wrong.push(format!("{} is not a game of the run", game.spec().string)),
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// What in a record differs from the plan.
+pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: &Record) -> Vec<String> {
+    let header = &record.header;
+    let Some((key, _)) = key_of(&run.about.run, &header.episode) else { return Vec::new() };
+    let Some(place) = Place::parse(key) else { return Vec::new() };
+    let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
+        return vec![format!("the suite has no part {:?}", place.part)];
+    };
+    let GroundPart { id, game, policy } = &ground.parts[part];
+    let mut wrong = Vec::new();
+    let pair = format!("{}.{}", run.about.run, block_key(id, &place.pairing, place.index));
+    if record.footer.pair.as_deref() != Some(&pair) {
+        wrong
+            .push(format!("its pair is {:?}, by its name it is {pair:?}", record.footer.pair.as_deref().unwrap_or("")));
+    }
+    if (&header.game, &header.params) != (&game.spec().game, &game.spec().params) {
+        wrong.push(format!("the part is of {}, and this is another game", game.spec().string));
+    }
+    let illegal = Illegal { policy: policy.illegal, tries: policy.tries };
+    if header.illegal != illegal {
+        wrong.push(format!("illegal moves were treated as {:?}, by the suite as {illegal:?}", header.illegal));
+    }
+    if header.rated == header.flags.iter().any(|flag| flag == "peek") {
+        wrong.push("it is rated exactly if no agent peeks".to_owned());
+    }
+    // What the plan does not ask for is named elsewhere.
+    if let Some(planned) = walk.place(key).map(|at| &walk.done[at]) {
+        wrong.extend(seating(run, ground, &planned.seats, part, record));
+    }
+    wrong
+}
+
+/// Who should have sat there, if somebody else did.
+fn seating(run: &Archive, ground: &Ground, seats: &[usize], part: usize, record: &Record) -> Option<String> {
+    let agents = &run.about.agents;
+    seats.iter().zip(&record.header.seats).enumerate().find_map(|(seat, (&who, sat))| {
+        let name = agents.get(who).map(|agent| agent.name.as_str()).unwrap_or_default();
+        if name != sat.name {
+            return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
+        }
+        let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::essence);
+        let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));
+        if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
+            let said = sat.spec.as_deref().unwrap_or_default();
+            return Some(format!(
+                "{name} is {said:?} on seat {seat}, by the settings it is {:?}",
+                text.unwrap_or_default()
+            ));
+        }
+        None
+    })
+}
+
+/// Matches that are there twice, or were played again without need.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// By episode: whether it counts.
+    counts: HashMap<String, bool>,
+}
+
+impl Seen {
+    pub(super) fn take(&mut self, run: &Archive, schedule: &dyn Schedule, record: &Record) -> Option<String> {
+        let episode = &record.header.episode;
+        let (key, again) = key_of(&run.about.run, episode)?;
+        let (part, turn) = schedule.find(key)?;
+        let counts = schedule.judge(part, turn, record) != Done::Discarded;
+        if self.counts.insert(episode.clone(), counts).is_some() {
+            return Some("the match is there twice".to_owned());
+        }
+        let first = episode.strip_suffix(AGAIN).filter(|_| again)?;
+        match self.counts.get(first) {
+            Some(true) => Some(format!("it was played again although {first} counts")),
+            Some(false) => None,
+            None => Some(format!("it was played again, but {first} is not there before it")),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What a run was to be, made again from its settings and its suite.
+
+use std::collections::HashMap;
+
+use anyhow::Context as _;
+use ludex_agents::AgentSpec;
+use ludex_env::GameRef;
+use ludex_protocol::record::Record;
+use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::{Policy, Suite};
+
+use super::archive::Archive;
+use super::lines::SUITE;
+use super::play::results;
+use super::settings::{RunKind, RunSeeds, RunSettings};
+use super::tournament::schedule::{PART, Terms, TournamentSchedule};
+use super::walk::Walk;
+use super::{Schedule, spec_in};
+
+/// A part of a run.
+pub(crate) struct GroundPart {
+    pub(crate) id: String,
+    pub(crate) game: GameRef,
+    pub(crate) policy: Policy,
+}
+
+/// The plan of a run.
+pub(crate) struct Ground {
+    pub(crate) schedule: Box<dyn Schedule>,
+    pub(crate) parts: Vec<GroundPart>,
+    /// The spec of each agent, by part and agent.
+    pub(crate) specs: HashMap<(usize, usize), AgentSpec>,
+    /// The plan, if the run is an evaluation.
+    pub(crate) plan: Option<Plan>,
+    suite: String,
+}
+
+impl Ground {
+    /// The plan that the settings and the suite of a run make.
+    ///
+    /// # Errors
+    /// A suite, an agent or a game that this version cannot read.
+    pub(crate) fn of(run: &Archive) -> anyhow::Result<Ground> {
+        let about = &run.about;
+        let suite = run.files.get(SUITE).with_context(|| format!("{SUITE} is missing"))?;
+        let suite = std::str::from_utf8(suite).with_context(|| format!("{SUITE} is not text"))?.to_owned();
+        if about.kind == RunKind::Tournament {
+            let terms = Terms::parse(&suite)?;
+            let game = ludex_env::load(&terms.game)?;
+            let names: Vec<String> = about.agents.iter().map(|agent| agent.name.clone()).collect();
+            let schedule = TournamentSchedule::new(&about.run, &terms, &names, game.spec().players as usize)?;
+            let specs = about.agents.iter().enumerate();
+            let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
+            let specs = specs.collect();
+            let parts = vec![GroundPart { id: PART.to_owned(), game, policy: terms.policy }];
+            return Ok(Ground { schedule: Box::new(schedule), parts, specs, plan: None, suite });
+        }
+        let plan = about.plan(&suite).with_context(|| format!("{SUITE} cannot be used"))?;
+        let mut specs = HashMap::new();
+        for (at, part) in plan.parts.iter().enumerate() {
+            for who in part.pairings().into_iter().flat_map(|(pairing, _)| pairing) {
+                specs.insert((at, who), spec_in(&plan, at, who)?);
+            }
+        }
+        let part = |part: &ludex_referee::suite::plan::PlannedPart| GroundPart {
+            id: part.part.id.clone(),
+            game: part.game.clone(),
+            policy: plan.suite.policy(&part.part).clone(),
+        };
+        let parts = plan.parts.iter().map(part).collect();
+        let schedule = Box::new(about.plan(&suite)?);
+        Ok(Ground { schedule, parts, specs, plan: Some(plan), suite })
+    }
+
+    /// The ids of the parts.
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.parts.iter().map(|part| part.id.as_str()).collect()
+    }
+
+    /// What the plan asks for, beside these records.
+    pub(crate) fn walk(&self, run: &Archive, records: &[Record]) -> Walk {
+        let (done, _) = results(&run.about.run, &*self.schedule, records);
+        Walk::new(&*self.schedule, &self.ids(), &done, records)
+    }
+
+    /// What the settings say that does not follow from the suite and the agents.
+    pub(crate) fn contradictions(&self, run: &Archive) -> Vec<String> {
+        let about = &run.about;
+        let digest = Suite::digest(&self.suite);
+        if about.suite.digest != digest {
+            return vec![format!("the digest of {SUITE} is {digest}, not {}: it was changed", about.suite.digest)];
+        }
+        let Some(plan) = &self.plan else { return Vec::new() };
+        let seeds = match &about.seeds {
+            RunSeeds::Open(_) => RunSeeds::Open(plan.suite.seed),
+            secret => secret.clone(),
+        };
+        // Programs of other machines need not be here, so their digests are taken from the settings.
+        let again = RunSettings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
+        let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
+        again.ludex.clone_from(&about.ludex);
+        for (agent, was) in again.agents.iter_mut().zip(&about.agents) {
+            agent.program.clone_from(&was.program);
+        }
+        if !about.calls_bound || about.ludex != crate::PROGRAM {
+            again.prompts.clone_from(&about.prompts);
+        }
+        let differ = about.differences(&again);
+        differ.into_iter().map(|what| format!("the settings do not follow from {SUITE}: {what}")).collect()
+    }
+}
