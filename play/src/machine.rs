@@ -38,6 +38,7 @@ use self::past::Memory;
 use self::story::Story;
 use self::terms::{Input, Kept, KeptAct, Output, Question, Setup};
 pub use self::watcher::Watcher;
+use crate::time::Since;
 
 /// Numbers of frames restart here times the number of restarts, so that an old `seen` is never mistaken.
 pub const RESTART_STEP: u64 = 1_000_000;
@@ -65,6 +66,8 @@ struct Place {
     acted: bool,
     /// After a restart the clock waits until the client is back.
     waits: bool,
+    /// For how many milliseconds the host could not hear it.
+    stalled: u64,
 }
 
 /// A match. See the module.
@@ -75,6 +78,7 @@ pub struct Match {
     agent_key: Key,
     outcomes: Outcomes,
     story: Story,
+    time: Since,
     /// The story of a match that is over and has been packed.
     packed: Option<Box<[u8]>>,
     places: Vec<Place>,
@@ -98,6 +102,10 @@ impl Match {
             draw,
             outcomes: Outcomes::new(),
             story: Story::new(setup.header.clone()),
+            time: match setup.restarts {
+                0 => Since::just(&setup.header.started),
+                _ => Since::later_than(&setup.header.started),
+            },
             packed: None,
             places: (0..seats).map(|_| Place::default()).collect(),
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
@@ -352,6 +360,20 @@ impl Match {
         }
         self.narrate();
         std::mem::take(&mut self.out)
+    }
+
+    /// The host was held up: for `lost[seat]` milliseconds more it could not hear that seat. What ran against the seat
+    /// meanwhile, clock or the time that it is held for a lost connection, is given back. The record tells of it.
+    pub fn held_up(&mut self, lost: &[u64]) {
+        if self.over() {
+            return;
+        }
+        for (seat, (place, &ms)) in self.places.iter_mut().zip(lost).enumerate() {
+            place.stalled += ms;
+            place.away_since = place.away_since.map(|since| since.saturating_add(ms));
+            self.clocks.credit(seat, ms);
+        }
+        self.clocks.credit_episode(lost.iter().copied().max().unwrap_or(0));
     }
 
     /// Ends the match if a clock, or the time that a seat is held for a lost connection, ran out before `now`.

@@ -1,5 +1,7 @@
 //! The time of day.
 
+use std::time::Instant;
+
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
@@ -19,6 +21,31 @@ pub fn epoch_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
 
+/// One reading of the time of day, and the time since by a steady clock. What is told from both never goes back, whatever
+/// happens to the clock on the wall.
+pub(crate) struct Since {
+    at: Timestamp,
+    from: Instant,
+}
+
+impl Since {
+    /// Since `started`, a time that was read just now.
+    pub fn just(started: &str) -> Self {
+        Since { at: started.parse().unwrap_or_else(|_| Timestamp::now()), from: Instant::now() }
+    }
+
+    /// Since now, of something that another process began at `started`.
+    pub fn later_than(started: &str) -> Self {
+        let now = Timestamp::now();
+        Since { at: started.parse().map_or(now, |started: Timestamp| started.max(now)), from: Instant::now() }
+    }
+
+    /// The time of day now, as records write it.
+    pub fn now_text(&self) -> String {
+        text_of(&self.at.checked_add(self.from.elapsed()).unwrap_or(self.at))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +61,17 @@ mod tests {
             assert_eq!(text_of(&moment), text);
             assert_eq!(moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(), text);
         }
+    }
+
+    #[test]
+    fn the_end_is_never_before_the_start() {
+        // Years ahead of the wall clock, as if that had been set back since.
+        let started = "2999-01-01T00:00:00.000Z";
+        assert!(Since::just(started).now_text().starts_with("2999-01-01T00:00:0"));
+        assert!(Since::later_than(started).now_text().starts_with("2999-01-01T00:00:0"));
+        // Years behind: the same process goes on from there, another one reads its own clock.
+        let started = "1999-01-01T00:00:00.000Z";
+        assert!(Since::just(started).now_text().starts_with("1999-01-01T00:00:0"));
+        assert!(Since::later_than(started).now_text().as_str() > "2020");
     }
 }

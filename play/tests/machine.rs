@@ -40,6 +40,7 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
         grace_ms: 5_000,
         run: None,
         pair: None,
+        mirror: Vec::new(),
         restarts: 0,
         header,
         game,
@@ -232,6 +233,37 @@ fn an_act_after_the_flag_comes_too_late() {
     let record = verified(&m);
     assert_eq!((record.footer.reason, record.footer.at_fault), (Some(Reason::Timeout), Some(0)));
     assert_eq!(record.footer.returns, [-1.0, 1.0]);
+}
+
+#[test]
+fn the_hosts_own_stall_costs_nobody_time_and_stands_in_the_record() {
+    let mut m = start("tic_tac_toe", |_| ());
+    assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 0))));
+    m.delivered(1);
+    assert!(accepted(&send(&mut m, 2, 1, by_id(0, 0, 1))));
+    m.delivered(2);
+    m.on(3, Input::Offline(1));
+    // Longer than the clock of the one and than the seat of the other is held.
+    m.held_up(&[9_000, 9_000]);
+    assert_eq!(m.wake(), Some(10_002));
+    // An act counts from when it was read, though others were heard before it.
+    m.on(9_600, Input::Online(1));
+    let out = send(&mut m, 9_500, 0, by_id(1, 0, 2));
+    assert!(accepted(&out), "{out:?}");
+    m.on(9_601, Input::Abort(Reason::Aborted));
+    let record = verified(&m);
+    let moves: Vec<_> = record.events.iter().map(|e| if let RecordEvent::Move(m) = e { m.ms } else { 0 }).collect();
+    assert_eq!((moves, record.footer.stall_ms), (vec![1, 1, 498], Some(9_000)));
+    m.held_up(&[1, 1]);
+    assert_eq!(m.record().unwrap().footer.stall_ms, Some(9_000), "after the end nothing is counted");
+}
+
+#[test]
+fn a_match_that_was_not_held_up_says_nothing_of_it() {
+    let mut m = start("tic_tac_toe", |s| s.mirror = vec![1.0, -1.0]);
+    m.on(5, Input::Abort(Reason::Aborted));
+    let footer = verified(&m).footer;
+    assert_eq!((footer.stall_ms, footer.mirror), (None, vec![1.0, -1.0]));
 }
 
 #[test]

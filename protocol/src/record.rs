@@ -18,8 +18,9 @@ mod line;
 pub const VERSION: u32 = 1;
 
 /// The fields after `events`: what is known at the end.
-pub const FOOTER: [&str; 10] =
-    ["returns", "outcome", "reason", "at_fault", "ended", "run", "pair", "seed", "salt", "digest"];
+pub const FOOTER: [&str; 12] = [
+    "returns", "outcome", "reason", "at_fault", "ended", "stall_ms", "mirror", "run", "pair", "seed", "salt", "digest",
+];
 
 /// What kind of agent sits on a seat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -351,6 +352,18 @@ pub struct Footer {
     /// When it ended, UTC in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// For how many milliseconds the server itself was held up and could not hear a seat. The clocks did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall_ms: Option<u64>,
+    /// Return of each seat when the server's opponent plays every seat on the same seed; kept where the agent's matches
+    /// have a seed of their own each.
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "numbers"
+    )]
+    pub mirror: Vec<f64>,
     /// The run that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
@@ -432,7 +445,7 @@ pub struct Parts {
     pub header: Map<String, Value>,
     /// The events, in order.
     pub events: Vec<Value>,
-    /// `returns, outcome, reason, ended, run, pair, seed, salt, digest`, as far as they are there.
+    /// The fields of [`FOOTER`], as far as they are there.
     pub footer: Map<String, Value>,
 }
 
@@ -512,6 +525,7 @@ mod tests {
                  "notes": {"say": "hm", "tokens": {"in": 5, "out": 1}, "mood": [1]}}
             ],
             "returns": [1, -1], "outcome": ["win", "loss"], "reason": "finished", "at_fault": 1, "ended": "2026-11-20T20:00:01.000Z",
+            "stall_ms": 250, "mirror": [-1, 1],
             "run": "r", "pair": "p", "seed": "1844674407370955", "salt": "5be1", "digest": "77ab01f2"
         })
     }

@@ -33,7 +33,7 @@ fn absent_and_null_are_the_same_and_unknown_fields_are_ignored() {
     let short = both(json!({"type": "join", "id": 7, "game": "chess"})).unwrap();
     let long = both(json!({
         "id": 7, "game": "chess", "params": null, "queue": null, "against": null, "seat": null, "slots": null,
-        "count": null, "views": null, "layout": null, "rated": null, "clock": null, "ticket": null,
+        "count": null, "views": null, "layout": null, "rated": null, "clock": null, "pairs": null, "ticket": null,
         "what": {"ever": [1, {"a": null}]}, "type": "join"
     }))
     .unwrap();
@@ -51,8 +51,25 @@ fn defaults_are_those_of_the_page() {
     assert_eq!(join.clock, Clock::per_move(10_000));
     let (_, list) = both(json!({"type": "list_matches", "id": 1})).unwrap();
     assert!(matches!(list, ClientMessage::ListMatches(list) if list.live && list.limit == 50));
-    let (_, none) = both(json!({"type": "join", "id": 1, "game": "go", "clock": {}})).unwrap();
-    assert!(matches!(none, ClientMessage::Join(join) if join.clock == Clock::default()));
+    let (_, none) = both(json!({"type": "join", "id": 1, "game": "go", "clock": {"bank_ms": 0}})).unwrap();
+    assert!(matches!(&none, ClientMessage::Join(join) if join.clock == Clock::default()));
+    let written = Encoding::Json.encode_client(Some(1), &none).unwrap();
+    assert_eq!(Encoding::Json.decode_client(&written, 64).unwrap().1, none, "no clock is read back");
+}
+
+#[test]
+fn a_clock_that_nobody_can_read_is_refused() {
+    for (clock, path, word) in [
+        (json!({}), "clock", "at least one of move_ms"),
+        (json!({"move_ms": null}), "clock", "at least one of move_ms"),
+        (json!({"move": 5}), "clock", "did you mean \"move_ms\"?"),
+        (json!({"move_ms": 5, "bank": 1}), "clock", "no field \"bank\""),
+        (json!({"move_ms": 1.5}), "clock.move_ms", "integer"),
+    ] {
+        let (_, error) = refused(json!({"type": "join", "id": 1, "game": "go", "clock": clock}));
+        assert_eq!((&error["code"], &error["path"]), (&json!("bad_field"), &json!(path)), "{error}");
+        assert!(error["message"].as_str().unwrap().contains(word), "{error}");
+    }
 }
 
 #[test]

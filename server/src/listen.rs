@@ -23,6 +23,8 @@ use crate::http;
 use crate::matches::Hub;
 use crate::metrics::Metrics;
 use crate::peer::Peer;
+use crate::pulse::Pulse;
+use crate::revoked;
 use crate::sessions::Control;
 use crate::shared::Shared;
 use crate::store::Store;
@@ -65,6 +67,7 @@ pub async fn run_then(
     let workers = (0..shared.config.workers.max(1)).map(|k| Worker::start(k, &shared, tls.clone(), local));
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.hub)?;
+    tokio::spawn(revoked::watch(Arc::downgrade(&shared)));
     {
         let mut told = pin!(async {
             shutdown.await;
@@ -158,6 +161,7 @@ async fn serve(
     local: bool,
     load: Arc<AtomicUsize>,
 ) {
+    tokio::task::spawn_local(Pulse::keep());
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {

@@ -5,6 +5,8 @@ use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::ServerMessage;
 use tokio::sync::mpsc;
 
+use crate::pulse::Pulse;
+
 /// What a connection is to send, or to do, at the wish of others.
 #[derive(Clone, Debug)]
 pub enum Out {
@@ -18,7 +20,10 @@ pub enum Out {
 /// The sending end of a connection's mailbox. It is bounded: a sender that finds it full lets go of it, and the
 /// connection, whose client does not read, closes itself.
 #[derive(Clone, Debug)]
-pub struct Mailbox(pub mpsc::Sender<Out>);
+pub struct Mailbox {
+    sender: mpsc::Sender<Out>,
+    pulse: Pulse,
+}
 
 /// Why something could not be put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +35,16 @@ pub enum Undelivered {
 }
 
 impl Mailbox {
+    /// The mailbox of a connection of this thread.
+    pub(crate) fn new(sender: mpsc::Sender<Out>) -> Self {
+        Mailbox { sender, pulse: Pulse::here() }
+    }
+
+    /// The pulse of the thread that serves the connection.
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+
     /// Puts something in that must not be lost: when there is no room the connection is closed, and its client resumes.
     ///
     /// # Errors
@@ -37,7 +52,7 @@ impl Mailbox {
     pub fn post(&self, out: Out) -> Result<(), Undelivered> {
         let put = self.put(out);
         if put == Err(Undelivered::Full) {
-            let sender = self.0.clone();
+            let sender = self.sender.clone();
             tokio::spawn(async move { sender.send(Out::Close(close::TOO_SLOW)).await });
         }
         put
@@ -52,7 +67,7 @@ impl Mailbox {
     }
 
     fn put(&self, out: Out) -> Result<(), Undelivered> {
-        self.0.try_send(out).map_err(|e| match e {
+        self.sender.try_send(out).map_err(|e| match e {
             mpsc::error::TrySendError::Full(_) => Undelivered::Full,
             mpsc::error::TrySendError::Closed(_) => Undelivered::Closed,
         })
@@ -65,6 +80,6 @@ impl Mailbox {
 
     /// Whether the box is more than half empty: a reader who fell behind has caught up.
     pub fn roomy(&self) -> bool {
-        self.0.capacity() * 2 > self.0.max_capacity()
+        self.sender.capacity() * 2 > self.sender.max_capacity()
     }
 }

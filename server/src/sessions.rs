@@ -4,13 +4,13 @@
 pub(crate) mod replies;
 pub(crate) mod running;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ludex_env::Seat;
-use ludex_protocol::error::Close;
+use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Draining;
 use ludex_protocol::record::AgentKind;
 use parking_lot::Mutex;
@@ -22,6 +22,7 @@ use crate::gym::Gym;
 use crate::mailbox::Mailbox;
 use crate::owners::{Account, Owners};
 use crate::store::{SessionRow, Unkept, text};
+use crate::token::TokenHash;
 use replies::Replies;
 use running::{Cmd, Handle};
 
@@ -85,6 +86,8 @@ struct State {
     /// The number of the last connection or wait: what an older one says about itself does not count.
     generation: u64,
     mailbox: Option<Mailbox>,
+    /// The token of its connection; absent for a guest.
+    token: Option<TokenHash>,
     seats: BTreeMap<String, (Handle, Seat)>,
     /// The matches among them that are over, oldest first.
     ended: VecDeque<String>,
@@ -97,6 +100,18 @@ enum Place {
     Waits(Option<Box<Work>>),
     /// It is on its way to another connection.
     Moving,
+}
+
+/// A connection, as its session knows it.
+pub(crate) struct Line {
+    /// The way to its task.
+    pub control: mpsc::UnboundedSender<Control>,
+    /// The way to its client.
+    pub mailbox: Mailbox,
+    /// Its number.
+    pub generation: u64,
+    /// The token that was shown; absent for a guest.
+    pub token: Option<TokenHash>,
 }
 
 /// What a client that resumes gets.
@@ -114,6 +129,7 @@ impl Session {
             place,
             generation: 0,
             mailbox: None,
+            token: None,
             seats: BTreeMap::new(),
             ended: VecDeque::new(),
         };
@@ -137,11 +153,12 @@ impl Session {
 
     /// A connection has it, under a new key. The key that was shown to resume it stays good until
     /// [`settle`](Self::settle).
-    pub(crate) fn hold(&self, key: &str, control: mpsc::UnboundedSender<Control>, mailbox: Mailbox, generation: u64) {
+    pub(crate) fn hold(&self, key: &str, line: Line) {
+        let Line { control, mailbox, generation, token } = line;
         let mut s = self.state.lock();
         s.key = Some(hash(key));
         s.place = Place::Live(control);
-        (s.mailbox, s.generation) = (Some(mailbox), generation);
+        (s.mailbox, s.generation, s.token) = (Some(mailbox), generation, token);
     }
 
     /// The client knows its key: the one before is void.
@@ -415,6 +432,28 @@ impl Sessions {
         };
         drop(work);
         removed.is_some()
+    }
+
+    /// The tokens of all connections.
+    pub fn tokens(&self) -> HashSet<TokenHash> {
+        let table = self.table.lock();
+        let of = |session: &Arc<Session>| {
+            let s = session.state.lock();
+            s.token.filter(|_| matches!(s.place, Place::Live(_)))
+        };
+        table.all.values().filter_map(of).collect()
+    }
+
+    /// Closes every connection that came with one of these tokens.
+    pub fn close_those_of(&self, tokens: &HashSet<TokenHash>) {
+        for session in self.table.lock().all.values() {
+            let s = session.state.lock();
+            if let Place::Live(control) = &s.place
+                && s.token.is_some_and(|token| tokens.contains(&token))
+            {
+                let _ = control.send(Control::Close(close::UNAUTHORIZED));
+            }
+        }
     }
 
     /// Says the same to every connection.

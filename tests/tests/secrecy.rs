@@ -104,6 +104,7 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         grace_ms: 60_000,
         run: None,
         pair: None,
+        mirror: Vec::new(),
         restarts: 0,
         header,
         game: game.clone(),

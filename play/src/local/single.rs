@@ -67,6 +67,7 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
         grace_ms: 0,
         run: None,
         pair: None,
+        mirror: Vec::new(),
         restarts: 0,
     }
 }

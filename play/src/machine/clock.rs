@@ -68,6 +68,19 @@ impl Clocks {
         self.running[seat].get_or_insert(new);
     }
 
+    /// Gives the running turn of `seat` these milliseconds back.
+    pub fn credit(&mut self, seat: usize, ms: u64) {
+        if let Some(r) = &mut self.running[seat] {
+            r.since = r.since.saturating_add(ms);
+            r.until = r.until.map(|until| until.saturating_add(ms));
+        }
+    }
+
+    /// Gives the episode these milliseconds back.
+    pub fn credit_episode(&mut self, ms: u64) {
+        self.began = self.began.saturating_add(ms);
+    }
+
     /// Milliseconds until the clock of `seat` runs out; 0 where it does not run.
     pub fn left(&self, seat: usize, now: u64) -> u64 {
         self.running[seat].and_then(|r| r.until).map_or(0, |until| until.saturating_sub(now))
@@ -136,6 +149,20 @@ mod tests {
         c.start(0, true, 1_000);
         assert_eq!(c.next(), Some((1_500, Some(0))));
         c.stop(0, 1_400);
+        assert_eq!(c.next(), Some((3_000, None)));
+    }
+
+    #[test]
+    fn what_the_host_was_held_up_is_given_back() {
+        let clock = Clock { episode_ms: Some(2_000), ..rule(Some(100), 50, 0) };
+        let mut c = Clocks::new(clock, 2, 0);
+        c.start(0, true, 0);
+        c.credit(0, 1_000);
+        c.credit(1, 1_000);
+        c.credit_episode(1_000);
+        assert_eq!((c.next(), c.used(0, 1_040)), (Some((1_150, Some(0))), 40));
+        // An act that was read before the credit ends counts as made at once.
+        assert_eq!((c.stop(0, 900), c.banks()), (0, &[50, 50][..]));
         assert_eq!(c.next(), Some((3_000, None)));
     }
 

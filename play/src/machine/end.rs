@@ -61,7 +61,9 @@ impl Match {
         let footer = Footer {
             reason: Some(reason),
             at_fault,
-            ended: Some(crate::time::now_text()),
+            ended: Some(self.time.now_text()),
+            stall_ms: self.places.iter().map(|place| place.stalled).max().filter(|&ms| ms > 0),
+            mirror: self.setup.mirror.clone(),
             run: self.setup.run.clone(),
             pair: self.setup.pair.clone(),
             seed: Some(self.setup.seed.to_string()),

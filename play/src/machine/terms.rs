@@ -38,6 +38,8 @@ pub struct Setup {
     pub run: Option<String>,
     /// See `run`.
     pub pair: Option<String>,
+    /// The returns of the mirror on the same seed, for the record alone; empty without one.
+    pub mirror: Vec<f64>,
     /// How often the match was brought back after a crash.
     pub restarts: u32,
 }

@@ -1,6 +1,8 @@
 //! Asks for seats in matches.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::Error as _;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::FromClient;
 use super::welcome::Scope;
@@ -52,8 +54,35 @@ fn are_match_views(views: &Vec<MatchView>) -> bool {
     *views == [MatchView::Struct, MatchView::Texts]
 }
 
+/// The clock of a join. Elsewhere unknown fields are ignored; here a misspelt one would leave a player without a clock.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JoinClock {
+    move_ms: Option<u64>,
+    bank_ms: Option<u64>,
+    inc_ms: Option<u64>,
+    first_ms: Option<u64>,
+    episode_ms: Option<u64>,
+}
+
 fn or_join_clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Clock, D::Error> {
-    or_else(deserializer, Clock::of_join)
+    let Some(given) = Option::<JoinClock>::deserialize(deserializer)? else { return Ok(Clock::of_join()) };
+    let JoinClock { move_ms, bank_ms, inc_ms, first_ms, episode_ms } = given;
+    if [move_ms, bank_ms, inc_ms, first_ms, episode_ms].iter().all(Option::is_none) {
+        let text = "name at least one of move_ms, bank_ms, inc_ms, first_ms, episode_ms; {\"bank_ms\":0} means no clock";
+        return Err(D::Error::custom(text));
+    }
+    Ok(Clock { move_ms, bank_ms: bank_ms.unwrap_or(0), inc_ms: inc_ms.unwrap_or(0), first_ms, episode_ms })
+}
+
+/// Writes a clock so that it is read back: no clock is a bank of nothing, because an empty map is refused.
+fn write_join_clock<S: Serializer>(clock: &Clock, serializer: S) -> Result<S::Ok, S::Error> {
+    if *clock != Clock::default() {
+        return clock.serialize(serializer);
+    }
+    let mut map = serializer.serialize_map(Some(1))?;
+    map.serialize_entry("bank_ms", &0)?;
+    map.end()
 }
 
 fn is_join_clock(clock: &Clock) -> bool {
@@ -95,8 +124,16 @@ pub struct Join {
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub rated: bool,
     /// The clock. Absent: ten seconds for each move.
-    #[serde(default = "Clock::of_join", deserialize_with = "or_join_clock", skip_serializing_if = "is_join_clock")]
+    #[serde(
+        default = "Clock::of_join",
+        deserialize_with = "or_join_clock",
+        serialize_with = "write_join_clock",
+        skip_serializing_if = "is_join_clock"
+    )]
     pub clock: Clock,
+    /// Whether matches come in pairs: one seed, seats swapped. Absent: as the server does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<bool>,
     /// A tournament's ticket; replaces everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
@@ -117,6 +154,7 @@ impl Join {
             layout: None,
             rated: false,
             clock: Clock::of_join(),
+            pairs: None,
             ticket: None,
         }
     }

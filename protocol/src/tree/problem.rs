@@ -155,6 +155,15 @@ impl Error for Problem {
         }))
     }
 
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Problem(Box::new(Found {
+            message: format!("there is no field {:?}; there are {}", shortened(field), expected.join(", ")),
+            word: Some(field.to_owned()),
+            allowed: Some(expected),
+            ..Found::default()
+        }))
+    }
+
     fn missing_field(field: &'static str) -> Self {
         Problem::at_field("missing", field)
     }

@@ -15,6 +15,7 @@ use super::hub::Hub;
 use crate::compute::{Panicked, caught};
 use crate::mailbox::{Mailbox, Out, Undelivered};
 use crate::opponents::Pace;
+use crate::pulse::Pulse;
 use crate::sessions::running::{Cmd, Handle};
 use crate::store::{ActRow, EndRow, Unkept, Write, text};
 
@@ -45,6 +46,8 @@ struct Line {
     generation: u64,
     /// The last frame that the client says it has seen.
     seen: Option<u64>,
+    /// What the thread of the connection had lost when that was last asked.
+    lost: u64,
 }
 
 /// An agent of the server's, and how long its answers take.
@@ -70,6 +73,11 @@ pub(super) struct Actor {
     held_until: Option<u64>,
     /// Whether no row is held back any more.
     settled: bool,
+    /// The pulse of this task's thread, and what that had lost when it was last asked.
+    pulse: Pulse,
+    lost: u64,
+    /// What each seat lost since; kept for its room.
+    losses: Vec<u64>,
 }
 
 impl Actor {
@@ -88,11 +96,16 @@ impl Actor {
             held: Vec::new(),
             held_until: None,
             settled: false,
+            pulse: Pulse::default(),
+            lost: 0,
+            losses: Vec::new(),
         }
     }
 
     /// Runs the match to its end, and a while longer for those who missed it. `first` are outputs that wait already.
     pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<Cmd>>, first: Vec<Output>) {
+        self.pulse = Pulse::here();
+        self.lost = self.pulse.lost_ms();
         let until = |now: u64, machine: &Match| now.saturating_add(machine.setup().grace_ms);
         // A match that is over already was so before a restart: it only tells its end.
         let mut gone_at = self.machine.over().then(|| until(self.hub.now(), &self.machine));
@@ -104,6 +117,7 @@ impl Actor {
                 self.hub.clone().match_over(&self.machine).await;
                 self.machine.pack();
             }
+            self.give_back();
             let now = self.hub.now();
             if gone_at.is_some_and(|at| now >= at) {
                 break;
@@ -125,6 +139,7 @@ impl Actor {
             let Some(cmd) = cmd else { break };
             let forget = matches!(*cmd, Cmd::Forget);
             let acked = matches!(*cmd, Cmd::Ack { .. });
+            self.give_back();
             self.take(*cmd).await;
             self.catch_up();
             if self.machine.over() && (forget || acked && self.all_have_seen()) {
@@ -137,6 +152,23 @@ impl Actor {
             self.take(*cmd).await;
         }
         self.hub.forget(self.machine.id());
+    }
+
+    /// Time in which this task's thread, or that of a seat's connection, was held up is not the seat's: an act that lies in
+    /// the socket is not late.
+    fn give_back(&mut self) {
+        let lost = self.pulse.lost_ms();
+        let own = lost.saturating_sub(std::mem::replace(&mut self.lost, lost));
+        let of = |line: &mut Line| {
+            let Some(mailbox) = &line.mailbox else { return own };
+            let lost = mailbox.pulse().lost_ms();
+            own.max(lost.saturating_sub(std::mem::replace(&mut line.lost, lost)))
+        };
+        self.losses.clear();
+        self.losses.extend(self.lines.iter_mut().map(of));
+        if self.losses.iter().any(|&ms| ms > 0) {
+            self.machine.held_up(&self.losses);
+        }
     }
 
     /// Whether every client at the table says that it has seen the last frame.
@@ -163,12 +195,14 @@ impl Actor {
     async fn take(&mut self, cmd: Cmd) {
         match cmd {
             Cmd::Input(input) => self.input(input).await,
+            Cmd::Heard(at, input) => self.input_at(at, input).await,
             Cmd::Attach { seat, mailbox, generation, seen, resync } => {
                 let Some(line) = self.lines.get_mut(seat) else { return };
                 if generation < line.generation {
                     return;
                 }
                 line.generation = generation;
+                line.lost = mailbox.pulse().lost_ms();
                 line.mailbox = Some(mailbox);
                 let frames = if resync {
                     vec![self.machine.resync(Watcher::Seat(seat))]
@@ -216,7 +250,11 @@ impl Actor {
     }
 
     async fn input(&mut self, input: Input) {
-        let mut outputs = self.machine.on(self.hub.now(), input);
+        self.input_at(self.hub.now(), input).await;
+    }
+
+    async fn input_at(&mut self, at: u64, input: Input) {
+        let mut outputs = self.machine.on(at, input);
         self.ask_quick(&mut outputs);
         self.deliver(outputs).await;
     }

@@ -168,7 +168,12 @@ impl Hub {
 
     /// Milliseconds since the server began; the clock of everything.
     pub fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+        self.at(tokio::time::Instant::now())
+    }
+
+    /// A time by the same clock.
+    pub(crate) fn at(&self, at: tokio::time::Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.started).as_millis()).unwrap_or(u64::MAX)
     }
 
     /// No new matches from now on.
@@ -216,6 +221,12 @@ impl Hub {
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
             tracing::debug!(%error, "the end of a session could not be kept");
         }
+    }
+
+    /// A session has no matches to come any more; those that run are played on.
+    pub(crate) async fn dismiss(&self, session: &Session) {
+        let joins = self.drop_joins(&session.id);
+        self.joins_gone(joins).await;
     }
 
     /// Keeps who the client of a session is and which key resumes it: behind, unless something is `at_stake`. Then it

@@ -110,8 +110,9 @@ impl Player {
         }
     }
 
-    /// Takes a request of the match plane. Its answer comes through the mailbox.
-    pub(crate) async fn handle(&mut self, re: Id, message: ClientMessage) {
+    /// Takes a request of the match plane, which was read from the socket `at` this time. Its answer comes through the
+    /// mailbox.
+    pub(crate) async fn handle(&mut self, at: u64, re: Id, message: ClientMessage) {
         match message {
             ClientMessage::Join(join) => Box::pin(self.hub.join(&self.session, re, *join)).await,
             ClientMessage::Leave(leave) => {
@@ -124,9 +125,9 @@ impl Player {
                     );
                 }
             }
-            ClientMessage::Act(act) => self.act(re, act),
+            ClientMessage::Act(act) => self.act(at, re, act),
             ClientMessage::Resign(resign) => match self.session.seat(&resign.match_id) {
-                Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Resign { seat, re })),
+                Some((handle, seat)) => self.tell(re, &handle, Cmd::Heard(at, Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
             ClientMessage::ListMatches(list) => self.list(re, &list),
@@ -158,9 +159,9 @@ impl Player {
         }
     }
 
-    fn act(&self, re: Id, act: Box<Act>) {
+    fn act(&self, at: u64, re: Id, act: Box<Act>) {
         match self.session.seat(&act.match_id) {
-            Some((handle, seat)) => self.tell(re, &handle, Cmd::Input(Input::Act { seat, re, act })),
+            Some((handle, seat)) => self.tell(re, &handle, Cmd::Heard(at, Input::Act { seat, re, act })),
             None => self.reply(re, self.no_seat(&act.match_id)),
         }
     }

@@ -91,6 +91,7 @@ struct Connection<S> {
     mailbox: mpsc::Receiver<Out>,
     control: mpsc::UnboundedReceiver<Control>,
     timer: Pin<Box<Sleep>>,
+    /// When the client was last heard. Frames that are there by then, or come while they are worked on, are as old.
     heard: Instant,
     /// Whether the client has sent a message after `welcome`, and so knows its new key.
     settled: bool,
@@ -142,7 +143,10 @@ impl<S: Io> Connection<S> {
                 self.out(Some(out)).await?;
             }
             match self.wire.ready().await {
-                Some(frame) => self.frame(frame?).await?,
+                Some(frame) => {
+                    self.heard = from;
+                    self.frame(frame?).await?;
+                }
                 None => more = false,
             }
         }
@@ -217,7 +221,8 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
                 self.work.replies.fly(id, kind, true);
-                let handled = AssertUnwindSafe(self.player.handle(id, message)).catch_unwind().await;
+                let at = self.shared.hub.at(self.heard);
+                let handled = AssertUnwindSafe(self.player.handle(at, id, message)).catch_unwind().await;
                 if handled.is_err() {
                     tracing::error!("a request of the match plane panicked");
                     return self.answer(id, kind, (*internal()).into()).await;
@@ -392,6 +397,12 @@ impl<S: Io> Connection<S> {
         }
         work.replies.disconnect();
         let with = match end {
+            // The seats wait for another token of the same owner; nothing new begins for the session meanwhile.
+            End::Broken(Broken::Close(with)) if with == close::UNAUTHORIZED => {
+                shared.hub.dismiss(&session).await;
+                park(&shared, session, work, &mut control);
+                Some(with)
+            }
             End::Broken(Broken::Close(with)) if with.resume == Resume::No => {
                 shared.hub.sessions.remove(&session);
                 shared.hub.session_over(&session).await;

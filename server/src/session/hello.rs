@@ -20,7 +20,7 @@ use crate::mailbox::{Mailbox, Out};
 use crate::matches::Player;
 use crate::peer::Peer;
 use crate::sessions::replies::{Frame, Replies};
-use crate::sessions::{About, Control, Session, Taken, Work};
+use crate::sessions::{About, Control, Line, Session, Taken, Work};
 use crate::shared::Shared;
 
 /// Messages that wait for the client in its mailbox; a mailbox that is full means that the client does not read.
@@ -113,7 +113,8 @@ async fn welcome<S: Io>(
     peer: &Peer,
     shared: &Arc<Shared>,
 ) -> Result<Welcomed, Refused> {
-    let (about, scopes) = who(&hello, peer, shared).await?;
+    let (about, grant) = who(&hello, peer, shared).await?;
+    let scopes = grant.scopes;
     let found = find(&hello, &about, shared).await;
     let resumed = found.is_some();
     peer.entry.welcome();
@@ -128,8 +129,8 @@ async fn welcome<S: Io>(
     let key = random("k_")?;
     let (mail, mailbox) = mpsc::channel(MAILBOX);
     let (say, control) = mpsc::unbounded_channel();
-    let (mail, generation) = (Mailbox(mail), shared.hub.sessions.generation());
-    session.hold(&key, say, mail.clone(), generation);
+    let (mail, generation) = (Mailbox::new(mail), shared.hub.sessions.generation());
+    session.hold(&key, Line { control: say, mailbox: mail.clone(), generation, token: grant.token });
     let player = Player::new(shared.hub.clone(), session.clone(), scopes.contains(Scopes::ADMIN), mail, generation);
     if resumed {
         player.catch_up(&hello.resume.map_or_else(BTreeMap::new, |r| r.seen));
@@ -163,7 +164,7 @@ async fn welcome<S: Io>(
 }
 
 /// Who says hello, and what it may do.
-async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Scopes), Refused> {
+async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Grant), Refused> {
     if !hello.protocol.contains(&VERSION) {
         let error = Refusal::new(ErrorCode::ProtocolVersion, format!("this server speaks protocol {VERSION}"));
         let error = error.path("protocol").got(hello.protocol.as_slice()).allowed(vec![VERSION]);
@@ -175,7 +176,7 @@ async fn who(hello: &Hello, peer: &Peer, shared: &Shared) -> Result<(About, Scop
     let asked = hello.agent.clone().unwrap_or_default();
     let agent = agent_name(&asked, &grant)?;
     let kind = asked.kind.unwrap_or(AgentKind::Bot);
-    Ok((About { agent, version: asked.version, kind, owner: grant.owner }, grant.scopes))
+    Ok((About { agent, version: asked.version, kind, owner: grant.owner.clone() }, grant))
 }
 
 /// The session that the client resumes, if its key opens it.

@@ -16,6 +16,8 @@ use crate::mailbox::Mailbox;
 pub enum Cmd {
     /// An input of the machine.
     Input(Input),
+    /// What a client asks of the machine, and when that was read from its socket.
+    Heard(u64, Input),
     /// A connection takes a seat: events after `seen` follow, or a resync.
     Attach {
         /// The seat.

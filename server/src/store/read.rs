@@ -1,9 +1,9 @@
 //! Reading: through connections of their own, each query seeing what was committed before it began.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::types::{Type, Value};
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter};
 
 use super::rows::{
     ActRow, EndRow, JoinRow, KeptMatch, MatchFilter, MatchLine, MatchRow, RecordRow, SeatRow, SessionRow, TicketRow,
@@ -171,6 +171,24 @@ impl Store {
         let mut query = Query::new(TOKEN);
         query.and(" WHERE hash = ?", hash.0.to_vec());
         Ok(self.all(query, token).await?.pop())
+    }
+
+    /// Those of `hashes` that let nobody in any more: revoked, expired by `now_ms`, or gone.
+    ///
+    /// # Errors
+    /// As [`running`](Self::running).
+    pub async fn void_tokens(&self, hashes: HashSet<TokenHash>, now_ms: i64) -> Result<HashSet<TokenHash>, StoreError> {
+        self.read(move |from| {
+            let mut good = from.prepare_cached(GOOD_TOKEN)?;
+            let mut void = HashSet::new();
+            for hash in hashes {
+                if !good.exists(params![&hash.0[..], now_ms])? {
+                    void.insert(hash);
+                }
+            }
+            Ok(void)
+        })
+        .await
     }
 
     /// All tokens, in the order they were made.
@@ -360,6 +378,9 @@ fn session(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
 }
 
 const TOKEN: &str = "SELECT hash, owner, scopes, names, created_ms, expires_ms, revoked_ms FROM tokens";
+
+const GOOD_TOKEN: &str =
+    "SELECT 1 FROM tokens WHERE hash = ?1 AND revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?2)";
 
 fn token(row: &Row<'_>) -> rusqlite::Result<TokenRow> {
     let scopes: String = row.get("scopes")?;

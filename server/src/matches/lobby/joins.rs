@@ -235,12 +235,12 @@ impl Hub {
         }
     }
 
-    /// Ends the joins of a session that is gone.
-    pub(in crate::matches) fn drop_joins(&self, session: &str) {
+    /// Ends the joins of a session, and returns their ids.
+    pub(in crate::matches) fn drop_joins(&self, session: &str) -> Vec<String> {
         let mut lobby = self.lobby.lock();
-        for id in lobby.by_session.remove(session).unwrap_or_default() {
-            lobby.remove(&id);
-        }
+        let ids = lobby.by_session.remove(session).unwrap_or_default();
+        ids.iter().for_each(|id| lobby.remove(id));
+        ids
     }
 
     /// Does what the lobby decides. Each match begins in a task of its own: it is kept before it begins, and a
