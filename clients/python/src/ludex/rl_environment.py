@@ -183,7 +183,9 @@ class Environment:
         """
         self._table.reset(seed)
         self._ended = False
-        return TimeStep(self._observations(), None, None, StepType.FIRST)
+        step = TimeStep(self._observations(), None, None, StepType.FIRST)
+        self._table.seen()
+        return step
 
     def step(self, actions: Sequence[Any]) -> TimeStep:
         """Play an action or a joint action; after the last step, begin a new episode instead.
@@ -210,12 +212,14 @@ class Environment:
         table.step({seat: each[seat] for seat in table.acting})
         self._ended = table.over
         discount = 0.0 if table.over else self._discount
-        return TimeStep(
+        step = TimeStep(
             self._observations(),
             list(table.rewards),
             [discount] * self.num_players,
             StepType.LAST if table.over else StepType.MID,
         )
+        table.seen()
+        return step
 
     def close(self) -> None:
         """Close the environment and its connection. May be called twice."""

@@ -49,6 +49,7 @@ class LudexVecEnv(VecEnv):
         url: str | Sequence[str] | None = None,
         token: str | None = None,
         max_steps: int | None = None,
+        patience: float | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Open the environments; for the arguments see :class:`ludex.gymnasium.LudexVectorEnv`.
@@ -58,8 +59,8 @@ class LudexVecEnv(VecEnv):
             TypeError: an opponent is neither an agent's spec nor callable.
             ValueError: the seat does not exist.
         """
-        opening = Opening(game, params, url, token, max_steps)
-        self.arena = open_arena(opening, num_envs, opponent, seat)
+        opening = Opening(game, params, url, token, max_steps, patience=patience)
+        self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
         self.game = self.arena.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._actions: Array | None = None
@@ -79,6 +80,7 @@ class LudexVecEnv(VecEnv):
         seats = self.arena.rows.seat.tolist()
         self.reset_infos = [{"seat": seat} for seat in seats]
         obs: Array = self.arena.rows.obs.copy()
+        self.arena.seen()
         return obs
 
     def step_async(self, actions: Array) -> None:
@@ -97,22 +99,22 @@ class LudexVecEnv(VecEnv):
             raise RuntimeError("call step_async() first")
         arena, actions = self.arena, self._actions
         self._actions = None
-        arena.step(actions)
-        rows = arena.rows
-        rewards, over = rows.reward.astype(np.float32), rows.over
+        now = arena.step_and_begin(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        ended = np.flatnonzero(over)
-        for index in ended.tolist():
-            infos[index] = {
-                "terminal_observation": rows.obs[index].copy(),
-                "TimeLimit.truncated": bool(rows.truncated[index] and not rows.terminated[index]),
-                "illegal": bool(rows.illegal[index]),
-                "seat": int(rows.seat[index]),
-                "opponent": int(rows.opponent[index]),
-            }
-        if ended.size:
-            arena.reset(envs=ended)
-        return rows.obs.copy(), rewards, over, infos
+        ends = now.ends
+        if ends is not None:
+            for row, index in enumerate(now.at.tolist()):
+                infos[index] = {
+                    "terminal_observation": ends.obs[row],
+                    "TimeLimit.truncated": bool(ends.truncated[row] and not ends.terminated[row]),
+                    "illegal": bool(ends.illegal[row]),
+                    "seat": int(ends.seat[row]),
+                    "opponent": int(ends.opponent[row]),
+                }
+        over = now.terminated | now.truncated
+        outcome = arena.rows.obs.copy(), now.reward.astype(np.float32), over, infos
+        arena.seen()
+        return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""

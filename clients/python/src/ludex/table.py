@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,17 @@ import numpy as np
 from .columns import Array, dense, mask_form
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
+from .guard import Changes
 from .opening import Opening
 from .spec import Spec
 from .vec import Batch
 
 
-class Table:
+class Table(Changes):
     """One environment in which the client plays every seat. An illegal action loses the episode.
+
+    An adapter calls :meth:`seen` when it has made its result of a step or reset: if an interrupt
+    comes before, the next step is refused.
 
     Attributes:
         spec: the game.
@@ -87,8 +91,8 @@ class Table:
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self.illegal = None
-        self._take(self._vec.reset(seed))
+        self._renew()
+        self._move(lambda: self._vec.reset(seed), None)
 
     def step(self, actions: Mapping[int, Any]) -> None:
         """Play the actions of the seats that act; those of other seats are ignored.
@@ -110,7 +114,20 @@ class Table:
             if illegal is None and not (known and self._mask[seat, action]):
                 illegal = seat
         joint = self.spec.dynamics != "sequential" and self.spec.players > 1
-        self._take(self._vec.step(row[None] if joint else row[self.acting]))
+        self._move(lambda: self._vec.step(row[None] if joint else row[self.acting]), illegal)
+
+    def seen(self) -> None:
+        """Say that the caller has got all of the last change."""
+        self._seen()
+
+    def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
+        """Make a change that ends with :meth:`seen`, or with an error of the server."""
+        self._begin()
+        try:
+            self._take(do())
+        except LudexError:
+            self._seen()
+            raise
         self.illegal = illegal
 
     def obs(self, seat: int) -> Array:

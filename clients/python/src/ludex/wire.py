@@ -131,6 +131,11 @@ class Connection:
     def _open(self) -> bool:
         return self._protocol.state is State.OPEN
 
+    @property
+    def writing(self) -> bool:
+        """Whether a message was written in part."""
+        return bool(self._out)
+
     def send(self, packed: bytes) -> None:
         """Send one packed message.
 
