@@ -106,6 +106,7 @@ class Environment:
         url: str | Sequence[str] | None = None,
         token: str | None = None,
         max_steps: int | None = None,
+        patience: float | None = None,
         layout: str | None = None,
     ) -> None:
         """Open the environment.
@@ -119,6 +120,8 @@ class Environment:
             url: the server; by default a local one that all environments of this process share.
             token: access token.
             max_steps: truncate an episode after this many moves of all seats.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
             layout: ``"openspiel"``: observations with OpenSpiel's arrays, if the game has them.
 
         Raises:
@@ -128,7 +131,7 @@ class Environment:
         recall = None if layout is None else False
         if observation_type is not None:
             recall = observation_type is ObservationType.INFORMATION_STATE
-        opening = Opening(game, params, url, token, max_steps)
+        opening = Opening(game, params, url, token, max_steps, patience=patience)
         self._table = Table(opening, layout=layout, recall=recall)
         self._discount = discount
         self._ended = True

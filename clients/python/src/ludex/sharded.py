@@ -280,8 +280,7 @@ class ShardedVecEnv(Changes):
         return shares
 
     def _renew(self) -> None:
-        if self._unseen:
-            self._flying.clear()
+        self._flying.clear()
         for vec in self.shards:
             vec._renew()
         super()._renew()

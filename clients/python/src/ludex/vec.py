@@ -335,9 +335,8 @@ class VecEnv(Handle):
         return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
 
     def _renew(self) -> None:
-        if self._unseen:
-            self._session.forget(self._flying)
-            self._flying.clear()
+        self._session.forget(self._flying)
+        self._flying.clear()
         super()._renew()
 
     def _settled(self) -> None:
