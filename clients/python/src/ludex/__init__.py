@@ -4,8 +4,9 @@
 one message. :func:`play` plays matches against other agents, with a callback.
 
 For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and :mod:`ludex.rl_environment`. Each
-needs its library only when you use it.
+:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code that was written for
+OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and :mod:`ludex.rl_environment`. Each needs its
+library only when you use it.
 """
 
 import contextlib
@@ -57,7 +58,7 @@ __all__ = [
     "serve",
 ]
 
-_ADAPTERS = {"gymnasium", "pettingzoo", "rl_environment", "rllib", "sb3"}
+_ADAPTERS = {"gymnasium", "openspiel", "pettingzoo", "rl_environment", "rllib", "sb3", "spiel"}
 
 
 def __getattr__(name: str) -> ModuleType:
