@@ -347,7 +347,7 @@ class Arena(Changes):
             LudexError: ``env_over`` before the first reset; ``session_lost``, ...
             ValueError: as :meth:`step`.
         """
-        self._check_live(slice(None))
+        self._check_begun(slice(None))
         wanted = self._actions(actions, self.num_envs)
         return self._begin_change(lambda: self._step_and_begin(wanted))
 
@@ -358,9 +358,15 @@ class Arena(Changes):
         self._step(self.everyone, wanted)
         rows = self.rows
         at = np.flatnonzero(rows.over)
-        ends = rows.copy(at) if at.size else None
         outcome = Outcome(
-            rows.reward.copy(), rows.terminated.copy(), rows.truncated.copy(), at, ends
+            reward=rows.reward.copy(),
+            terminated=rows.terminated.copy(),
+            truncated=rows.truncated.copy(),
+            illegal=rows.illegal.copy(),
+            seat=rows.seat.copy(),
+            opponent=rows.opponent.copy(),
+            at=at,
+            obs=rows.obs[at],
         )
         if at.size:
             self._reset(at, None)
@@ -371,7 +377,8 @@ class Arena(Changes):
         group = self._group(self._pool[0])
         if len(self._pool) > 1 or not isinstance(group, Served):
             return None
-        return group if (self._in == self._members.index(group)).all() else None
+        alone = len(self._members) == 1 or (self._in == self._members.index(group)).all()
+        return group if alone else None
 
     # Interrupts.
 
@@ -400,11 +407,12 @@ class Arena(Changes):
                 f"{count} integers are needed as actions, not {wanted.dtype} {list(wanted.shape)}"
             )
         # -1 means no action in a message, so every invalid number becomes one that is illegal.
-        none = (wanted < 0) | (wanted >= self.spec.actions)
-        return np.where(none, self.spec.actions, wanted).astype(np.int32)
+        # Without a sign, negative numbers are the greatest.
+        limited: Array = np.minimum(wanted.astype(np.uint64), np.uint64(self.spec.actions))
+        return limited.astype(np.int32)
 
     def _check_begun(self, envs: Any) -> None:
-        if (self._episodes[envs] < 0).any():
+        if self._episodes[envs].min(initial=0) < 0:
             raise LudexError("env_over", "there is no episode yet: call reset() first")
 
     def _check_live(self, envs: Any) -> None:

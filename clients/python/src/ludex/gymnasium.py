@@ -19,7 +19,7 @@ from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
 from .opening import Opening
-from .rows import Rows
+from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
 
@@ -278,8 +278,8 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             now = arena.step_and_begin(actions)
             infos = self._infos(rows)
-            if now.ends is not None:
-                infos.update(self._final(now.at, now.ends))
+            if now.at.size:
+                infos.update(self._final(now))
             outcome = rows.obs.copy(), now.reward, now.terminated, now.truncated, infos
         else:
             if self.autoreset_mode is AutoresetMode.NEXT_STEP:
@@ -308,31 +308,26 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
         """Return infos in Gymnasium's form: each entry has a mask of the environments with it."""
-        infos: dict[str, Any] = {
+        everywhere = np.ones(self.num_envs, np.bool_)
+        return {
             "action_mask": rows.mask.copy(),
             "seat": rows.seat.astype(np.int64),
             "opponent": rows.opponent.copy(),
             "illegal": rows.illegal.copy(),
+            **dict.fromkeys(("_action_mask", "_seat", "_opponent", "_illegal"), everywhere),
         }
-        everywhere = np.ones(self.num_envs, np.bool_)
-        return {**infos, **{f"_{name}": everywhere.copy() for name in infos}}
 
-    def _final(self, at: Array, ends: Rows) -> dict[str, Any]:
+    def _final(self, now: Outcome) -> dict[str, Any]:
         """Return the last observations and infos of the episodes that have ended."""
-        over = np.zeros(self.num_envs, np.bool_)
-        over[at] = True
+        over = now.terminated | now.truncated
         last = np.full(self.num_envs, None, object)
-        for row, index in enumerate(at.tolist()):
-            last[index] = ends.obs[row]
-        infos: dict[str, Any] = {}
-        for name, array in self._infos(ends).items():
-            if not name.startswith("_"):
-                infos[name] = np.zeros((self.num_envs, *array.shape[1:]), array.dtype)
-                infos[name][at] = array
-                infos[f"_{name}"] = over.copy()
-        return {
-            "final_obs": last,
-            "_final_obs": over,
-            "final_info": infos,
-            "_final_info": over.copy(),
+        for index, obs in zip(now.at.tolist(), now.obs, strict=True):
+            last[index] = obs
+        infos = {
+            "action_mask": np.zeros((self.num_envs, self.game.actions), np.int8),
+            "seat": now.seat * over.astype(np.int64),
+            "opponent": now.opponent * over,
+            "illegal": now.illegal,
+            **dict.fromkeys(("_action_mask", "_seat", "_opponent", "_illegal"), over),
         }
+        return {"final_obs": last, "_final_obs": over, "final_info": infos, "_final_info": over}

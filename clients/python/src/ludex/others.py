@@ -54,20 +54,27 @@ class Served:
     def advance(self, actions: Array) -> Outcome:
         """Step all environments; where an episode ends, the server begins the next one."""
         arena, rows = self._arena, self._arena.rows
-        self.vec.send(actions, None)
-        batch, played = self.vec.recv(), rows.seat.copy()
-        reward = batch.reward[arena.everyone, played].astype(np.float64)
-        at, ends = arena.everyone[:0], None
-        if batch.final is not None:
-            at = batch.final.at.astype(np.int64)
-            ends = self._ends(batch, batch.final, played, rows.opponent)
+        batch, seat = self.vec.step(actions), rows.seat.copy()
+        illegal = np.zeros(len(seat), np.bool_)
+        if batch.illegal is not None:
+            illegal[batch.illegal] = True
+        final = batch.final
+        outcome = Outcome(
+            reward=batch.reward[arena.everyone, seat].astype(np.float64),
+            terminated=batch.terminated.copy(),
+            truncated=batch.truncated.copy(),
+            illegal=illegal,
+            seat=seat,
+            opponent=rows.opponent.copy(),
+            at=arena.everyone[:0] if final is None else final.at,
+            obs=rows.obs[:0] if final is None else np.array(final.obs),
+        )
         rows.obs[...] = batch.obs
         rows.mask[...] = arena.dense(batch.mask)
         rows.seat[...] = batch.seat
-        rows.reward[...] = reward
         rows.length[...] = batch.length
         arena.count(slice(None), batch)
-        return Outcome(reward, batch.terminated.copy(), batch.truncated.copy(), at, ends)
+        return outcome
 
     def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
         """Return the situations at the ends of episodes, a row for each."""

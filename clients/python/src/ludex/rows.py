@@ -51,15 +51,21 @@ class Outcome:
     """What a step brought, if the next episodes have begun already.
 
     Attributes:
-        reward: as in :class:`Rows`.
+        reward: as in :class:`Rows`, as are the next five; all of the episode that was played.
         terminated: ``bool [n]``.
         truncated: ``bool [n]``.
+        illegal: ``bool [n]``.
+        seat: ``int8 [n]``.
+        opponent: ``int64 [n]``.
         at: the environments whose episode has ended, ascending, ``int64 [k]``.
-        ends: the situation at these ends, a row for each of ``at``.
+        obs: the last views of these, ``[k, ...]``.
     """
 
     reward: Array
     terminated: Array
     truncated: Array
+    illegal: Array
+    seat: Array
+    opponent: Array
     at: Array
-    ends: Rows | None
+    obs: Array

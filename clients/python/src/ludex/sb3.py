@@ -101,16 +101,14 @@ class LudexVecEnv(VecEnv):
         self._actions = None
         now = arena.step_and_begin(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        ends = now.ends
-        if ends is not None:
-            for row, index in enumerate(now.at.tolist()):
-                infos[index] = {
-                    "terminal_observation": ends.obs[row],
-                    "TimeLimit.truncated": bool(ends.truncated[row] and not ends.terminated[row]),
-                    "illegal": bool(ends.illegal[row]),
-                    "seat": int(ends.seat[row]),
-                    "opponent": int(ends.opponent[row]),
-                }
+        for index, obs in zip(now.at.tolist(), now.obs, strict=True):
+            infos[index] = {
+                "terminal_observation": obs,
+                "TimeLimit.truncated": bool(now.truncated[index] and not now.terminated[index]),
+                "illegal": bool(now.illegal[index]),
+                "seat": int(now.seat[index]),
+                "opponent": int(now.opponent[index]),
+            }
         over = now.terminated | now.truncated
         outcome = arena.rows.obs.copy(), now.reward.astype(np.float32), over, infos
         arena.seen()
