@@ -53,7 +53,8 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &Question) -> Result<P
     let key = [0; 32];
     let ask = Ask::on_state(&*state, seat, turn, &legal, AgentKey::Own(&key)).with_past(&past);
     let messages = render(spec, game, &ask).map_err(|e| wrong("agent", e.message))?;
-    let names = legal.iter().map(|&a| state.action_text(seat, a)).collect();
+    let view = state.view(Viewer::Seat(seat));
+    let names = legal.iter().map(|&a| view.action_text(seat, a)).collect();
     Ok(Prompt { seat, messages, legal, names })
 }
 
@@ -96,7 +97,7 @@ fn played(
                 turns += u32::from(seat == Some(by));
                 let given = match what.get("said") {
                     Some(said) => Move::Document(said.clone()),
-                    None => Move::Id(id(what)?),
+                    None => Move::Id(id(what)?.into()),
                 };
                 match state.read(by, &given).map_err(|e| refuse(e.message))? {
                     Heard::Action(a) => {

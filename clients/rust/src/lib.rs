@@ -68,6 +68,7 @@ mod handler;
 mod options;
 mod player;
 mod session;
+mod tls;
 mod wire;
 
 pub use client::{Client, Events, Reply};
