@@ -267,7 +267,7 @@ def test_a_failing_opponent_leaves_an_episode_that_must_be_reset(url: str) -> No
     env.close()
 
 
-def test_a_wrong_argument_is_no_interrupt(url: str, client: ludex.Client) -> None:
+def test_a_wrong_argument_is_not_an_interrupt(url: str, client: ludex.Client) -> None:
     vec = client.open_vec("tic_tac_toe", 2)
     vec.reset()
     with pytest.raises(ValueError, match="integers are needed"):
@@ -429,3 +429,16 @@ def test_a_same_step_costs_one_message(url: str, monkeypatch: pytest.MonkeyPatch
     assert sent == ["step"] * 60
     assert ends > 60
     envs.close()
+
+
+@pytest.mark.parametrize("mode", ["rgb_array", "foo"])
+def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> None:
+    makers: list[Callable[..., Any]] = [
+        LudexEnv,
+        LudexVectorEnv,
+        ludex.pettingzoo.aec,
+        ludex.pettingzoo.parallel,
+    ]
+    for make in makers:
+        with pytest.raises(ValueError, match="render_mode is 'ansi'"):
+            make("nim", url=url, render_mode=mode)

@@ -18,7 +18,7 @@ import numpy as np
 from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
 from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
@@ -98,9 +98,9 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             LudexError: an error of the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ...; ``not_installed`` if there is no program to start.
             TypeError: an opponent is neither an agent's spec nor callable.
-            ValueError: the seat does not exist.
+            ValueError: the seat or the render mode does not exist.
         """
-        self.render_mode = render_mode
+        self.render_mode = rendered(render_mode, "ansi", "human")
         opening = Opening(game, params, url, token, max_steps, rules, patience)
         self._arena = open_arena(opening, 1, opponent, seat)
         self.game = self._arena.spec
@@ -217,9 +217,9 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         Raises:
             LudexError: as :class:`LudexEnv`.
             TypeError: as :class:`LudexEnv`.
-            ValueError: the seat or the mode does not exist.
+            ValueError: the seat or a mode does not exist.
         """
-        self.render_mode = render_mode
+        self.render_mode = rendered(render_mode, "ansi")
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
         self.num_envs = num_envs

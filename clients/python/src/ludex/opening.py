@@ -66,3 +66,14 @@ class Opening:
                 allowed=[spec.rules],
             )
         return spec
+
+
+def rendered(mode: str | None, *modes: str) -> str | None:
+    """Return a render mode if it is one of ``modes``.
+
+    Raises:
+        ValueError: it is another one.
+    """
+    if mode is not None and mode not in modes:
+        raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
+    return mode

@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import LudexError
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
 from .table import Table
 
 wanted("pettingzoo", "pettingzoo")
@@ -59,7 +59,9 @@ def aec(
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        ValueError: the render mode does not exist.
     """
+    rendered(render_mode, "ansi", "human")
     table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return OrderEnforcingWrapper(LudexAEC(table, render_mode))
 
@@ -82,6 +84,7 @@ def parallel(
     Raises:
         LudexError: as :func:`aec`.
     """
+    rendered(render_mode, "ansi", "human")
     table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return LudexParallel(table, render_mode)
 

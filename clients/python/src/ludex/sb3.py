@@ -18,7 +18,7 @@ import numpy as np
 from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
 
 wanted("stable_baselines3", "sb3")
 
@@ -57,8 +57,9 @@ class LudexVecEnv(VecEnv):
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
             TypeError: an opponent is neither an agent's spec nor callable.
-            ValueError: the seat does not exist.
+            ValueError: the seat or the render mode does not exist.
         """
+        rendered(render_mode, "ansi", "human")
         opening = Opening(game, params, url, token, max_steps, patience=patience)
         self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
         self.game = self.arena.spec
