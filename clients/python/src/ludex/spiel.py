@@ -19,29 +19,16 @@ position with all its siblings, so a walk through a tree costs about a message f
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgpack
 import numpy as np
 
-from .columns import Array, Ragged
-from .env import CHANCE, OVER, SIMULTANEOUS
+from .env import CHANCE, SIMULTANEOUS
 from .errors import LudexError
+from .nodes import History, Move, Node, Nodes
 from .opening import Opening
 from .spec import Spec
-from .vec import Batch, VecEnv
-
-# Positions that one message asks for, and positions that are remembered.
-WIDTH, REMEMBERED = 64, 200_000
-
-INVALID_ACTION = -1
-
-Move = tuple[int, Any]
-"""Who moved and how: a seat or ``CHANCE`` with an id, or ``SIMULTANEOUS`` with an id per seat."""
-
-History = tuple[Move, ...]
 
 
 class Game:
@@ -57,30 +44,7 @@ class Game:
         with opening.client() as client:
             self.spec: Spec = opening.describe(client)
             self._client = client
-            shared: dict[str, Any] = {
-                "chance": "client",
-                "autoreset": "disabled",
-                "mask": "ids",
-                "observer": "all",
-            }
-            self._facts = self._open(views=["returns"], **shared)
-            views = [view for view in ("struct", "tensor", "info") if self.spec.views.get(view)]
-            self._views = self._open(views=views, layout=layout, **shared)
-        self._nodes: OrderedDict[History, _Node] = OrderedDict()
-        self._packed = {
-            "v": 1,
-            "hash": self._facts.spec.hash,
-            "params": self._facts.spec.params,
-            "seed": 0,
-            "episode": 0,
-            "seats": [],
-        }
-
-    def _open(self, **options: Any) -> VecEnv:
-        vec = self._client.open_vec(self._opening.game, WIDTH, self._opening.params, **options)
-        if not isinstance(vec, VecEnv):
-            raise LudexError("bad_field", "a game is played on one server: name one URL")
-        return vec
+            self._nodes = Nodes(client, opening, layout)
 
     def close(self) -> None:
         """Close the connection. May be called twice."""
@@ -164,7 +128,7 @@ class Game:
         Raises:
             LudexError: the game has no such array.
         """
-        return list(self._views.spec.array(view)["s"])
+        return list(self._nodes.spec.array(view)["s"])
 
     def tensor_size(self, view: str) -> int:
         """Return the number of entries of a seat's ``"tensor"`` or ``"info"``."""
@@ -192,112 +156,14 @@ class Game:
     def __repr__(self) -> str:
         return f"<ludex.spiel.Game {self}>"
 
-    # What the server says.
-
-    def _node(self, history: History, siblings: Sequence[History] = ()) -> _Node:
-        """Return what is known of a history; a message asks for it with all its siblings."""
-        found = self._nodes.get(history)
-        if found is None:
-            wanted_too = siblings if len(siblings) <= WIDTH else [history]
-            family = list(wanted_too) or [history]
-            batch = self._restore(self._facts, family)
-            nodes = [_Node(self, entry, batch, row) for row, entry in enumerate(family)]
-            for node in nodes:
-                node.family = nodes
-                self._nodes[node.history] = node
-            found = self._nodes[history]
-            while len(self._nodes) > REMEMBERED:
-                self._nodes.popitem(last=False)
-        return found
-
-    def _show(self, node: _Node) -> None:
-        """Fetch the views of a node and of those of its siblings that are not over."""
-        family = [entry for entry in node.family if entry is node or not entry.over]
-        batch = self._restore(self._views, [entry.history for entry in family])
-        for row, entry in enumerate(family):
-            entry.views = _views(batch, row, self.spec.players)
-
-    def _restore(self, vec: VecEnv, family: Sequence[History]) -> Batch:
-        items = [msgpack.packb({**self._packed, "h": history}) for history in family]
-        return vec.restore(items, range(len(items)))
-
-    def _names(self, node: _Node, seat: int, actions: list[int]) -> list[str]:
-        self._restore(self._facts, [node.history])
-        return list(self._facts._view(0, None if seat < 0 else seat, names=actions)["names"])
-
-
-class _Node:
-    """What the server says about a history."""
-
-    __slots__ = (
-        "chance",
-        "family",
-        "game",
-        "history",
-        "legal",
-        "over",
-        "returns",
-        "to_move",
-        "views",
-    )
-
-    def __init__(self, game: Game, history: History, batch: Batch, row: int) -> None:
-        players = game.spec.players
-        self.game = game
-        self.history = history
-        self.to_move = int(batch.to_move[row])
-        self.over = self.to_move == OVER
-        self.returns: list[float] = batch.returns[row].tolist()
-        self.chance: list[tuple[int, float]] = []
-        if batch.chance is not None:
-            outcomes = Ragged(batch.chance.at, batch.chance.values).row(row)
-            begin = int(batch.chance.at[row])
-            weights = batch.chance.probabilities[begin : begin + len(outcomes)]
-            self.chance = list(zip(outcomes.tolist(), weights.tolist(), strict=True))
-        self.legal: list[list[int]] = [
-            batch.mask.row(row * players + seat).tolist() if not self.over else []
-            for seat in range(players)
-        ]
-        self.family: list[_Node] = [self]
-        self.views: dict[str, Any] | None = None
-
-    def moves(self) -> Iterator[Move]:
-        if self.to_move == CHANCE:
-            yield from ((CHANCE, outcome) for outcome, _ in self.chance)
-        elif self.to_move >= 0:
-            yield from ((self.to_move, action) for action in self.legal[self.to_move])
-
-    def shown(self, view: str, seat: int) -> Any:
-        if self.views is None:
-            self.game._show(self)
-        found = (self.views or {}).get(view)
-        if found is None:
-            raise LudexError(
-                "bad_field", f"{self.game.spec.game} has no view {view!r}", path="views"
-            )
-        return found[seat]
-
-
-def _views(batch: Batch, row: int, players: int) -> dict[str, Any]:
-    begin = row * players
-    struct = None if batch.struct is None else batch.struct[begin : begin + players]
-    return {"struct": struct, "tensor": _row(batch.obs, row), "info": _row(batch.info, row)}
-
-
-def _row(views: Any, row: int) -> Array | None:
-    if isinstance(views, dict):
-        parts = [array[row].reshape(len(array[row]), -1) for array in views.values()]
-        return np.concatenate(parts, axis=1)
-    return None if views is None else views[row]
-
 
 class State:
     """A state of a game. The names are those of ``pyspiel.State``."""
 
-    def __init__(self, game: Game, history: History, node: _Node | None = None) -> None:
+    def __init__(self, game: Game, history: History, node: Node | None = None) -> None:
         self._game = game
         self._history = history
-        self._node = node or game._node(history)
+        self._node = node or game._nodes.get(history)
 
     # Who moves.
 
@@ -402,13 +268,13 @@ class State:
 
     def _go(self, move: Move, family: Sequence[History]) -> None:
         history = (*self._history, move)
-        self._node = self._game._node(history, family)
+        self._node = self._game._nodes.get(history, family)
         self._history = history
 
     def undo_action(self, player: int, action: int) -> None:
         """Take the last move back."""
         self._history = self._history[:-1]
-        self._node = self._game._node(self._history)
+        self._node = self._game._nodes.get(self._history)
 
     def child(self, action: Any) -> State:
         """Return the state after an action; this one stays as it is.
@@ -431,7 +297,7 @@ class State:
         """Return the name of an action, of a player if one is given first; a round trip."""
         if action is None:
             player, action = self.current_player(), player
-        return self._game._names(self._node, player, [int(action)])[0]
+        return self._game._nodes.names(self._node, player, [int(action)])[0]
 
     def string_to_action(self, player: int | str, text: str | None = None) -> int:
         """Return the legal action with this name.
@@ -442,7 +308,7 @@ class State:
         if text is None:
             player, text = self.current_player(), str(player)
         actions = self.legal_actions(int(player))
-        names = self._game._names(self._node, int(player), actions)
+        names = self._game._nodes.names(self._node, int(player), actions)
         if text not in names:
             raise LudexError("illegal_action", f"{text!r} is not legal here", allowed=names)
         return actions[names.index(text)]
@@ -483,7 +349,7 @@ class State:
         """Return the rewards of the last move, one for each player."""
         if not self._history:
             return [0.0] * self.num_players()
-        before = self._game._node(self._history[:-1]).returns
+        before = self._game._nodes.get(self._history[:-1]).returns
         return [now - then for now, then in zip(self._node.returns, before, strict=True)]
 
     def player_return(self, player: int) -> float:
