@@ -239,6 +239,10 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
         let refusal = prompt(&spec, &kuhn, &question(wrong)).unwrap_err();
         assert!(refusal.message.contains(said), "{wrong}: {}", refusal.message);
     }
-    let dilemma = prompt(&spec, &game("iterated_prisoners_dilemma"), &question(r#"{"h": [[-2, [0, 1]]], "seat": 1}"#));
+    let dilemma = prompt(
+        &spec,
+        &game("iterated_prisoners_dilemma(num_repetitions=3)"),
+        &question(r#"{"h": [[-2, [0, 1]]], "seat": 1}"#),
+    );
     assert_eq!(dilemma.unwrap().seat, 1);
 }

@@ -442,3 +442,12 @@ def test_a_render_mode_that_does_not_exist_is_refused(url: str, mode: str) -> No
     for make in makers:
         with pytest.raises(ValueError, match="render_mode is 'ansi'"):
             make("nim", url=url, render_mode=mode)
+
+
+def test_a_temporary_folder_must_be_empty(program: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("kept")
+    command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path), "--temporary"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "which is not empty" in done.stderr
+    assert (tmp_path / "mine").read_text() == "kept"

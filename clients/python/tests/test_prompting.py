@@ -33,7 +33,7 @@ def test_parameters_seats_and_methods(program: str) -> None:
     small = ludex.prompt("breakthrough", params={"rows": 5, "columns": 4})
     assert ludex.prompt("breakthrough(rows=5,columns=4)") == small
     assert small != ludex.prompt("breakthrough")
-    second = ludex.prompt("iterated_prisoners_dilemma", [(-2, [0, 1])], seat=1)
+    second = ludex.prompt("iterated_prisoners_dilemma(num_repetitions=3)", [(-2, [0, 1])], seat=1)
     assert second.seat == 1
     thinking = ludex.prompt("tic_tac_toe", agent="llm model=none prompting=cot")
     assert thinking.text != ludex.prompt("tic_tac_toe").text
