@@ -4,6 +4,7 @@
 //! notation. One [`act`](Agent::act) is one attempt: an answer without a move goes to the rules as text, they refuse it, and
 //! the next attempt shows why. What goes wrong on the way to the model (network, key, limits) is nobody's loss.
 
+mod after;
 mod answer;
 mod api;
 mod call;
@@ -26,6 +27,7 @@ use ludex_env::{Ask, GameRef};
 use ludex_protocol::Refusal;
 use ludex_protocol::record::Notes;
 
+pub use after::{Prompt, Question, prompt};
 pub use api::{Message, Role};
 pub use call::Call;
 pub use forecast::{Forecast, forecast};

@@ -16,6 +16,7 @@ mod llm_stub;
 mod r#match;
 mod play;
 pub(crate) mod print;
+mod prompt;
 mod rate;
 mod records;
 mod replay;
@@ -41,6 +42,11 @@ fn commands() -> Vec<Command> {
         command("games", "List the games, or explain one", games::run),
         command("agents", "List the agents, name them, or check programs that play", agents::run),
         command("analyze", "Answer questions about a game's rules: JSON lines in, answers out", analyze::run),
+        command(
+            "prompt",
+            "Write what a language model is asked in a position: JSON lines in, prompts out",
+            prompt::run,
+        ),
         command("play", "Play at this terminal", play::run),
         command("match", "Play agents against each other, in pairs with seats swapped", r#match::run),
         command("tournament", "Play a tournament of agents or of a folder of bots", tournament::run),

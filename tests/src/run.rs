@@ -11,7 +11,7 @@ use ludex_env::{Ask, GameRef};
 use ludex_play::local::{Asking, Seated, block_key, play_match, setup};
 use ludex_play::words::move_text;
 use ludex_protocol::Move;
-use ludex_protocol::record::{AgentKind, Record, RecordEvent};
+use ludex_protocol::record::{AgentKind, Record};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::seeds;
 use serde_json::{Value, json};

@@ -198,3 +198,28 @@ async fn errors_say_what_happened() {
         }
     }
 }
+
+#[tokio::test]
+async fn tls_with_a_certificate_of_ones_own() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
+    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
+    let server = Server::start(|c| c.tls = Some(files)).await;
+    let at = |scheme: &str| format!("{scheme}://localhost:{}", server.address.port());
+    // If it were tried again, the test would not end.
+    let forever = || Options { patience: Some(Duration::from_secs(3600)), ..Options::default() };
+
+    let (client, _events) = Client::connect(&at("wss"), forever().ca(&cert).unwrap()).await.unwrap();
+    assert!(!client.list_games(None).await.unwrap().is_empty());
+
+    let why = async |url: String, options: Options| Client::connect(&url, options).await.err().unwrap().to_string();
+    assert!(why(at("wss"), forever()).await.contains("name its file (PEM) with --ca or in SSL_CERT_FILE"));
+    assert!(why(at("ws"), forever()).await.contains("use wss:// instead of ws://"));
+    let plain = Server::start(|_| {}).await;
+    let url = format!("wss://localhost:{}", plain.address.port());
+    assert!(why(url, forever()).await.contains("use ws:// instead of wss://"));
+    let none = forever().ca(folder.join("key.pem")).err().unwrap();
+    assert!(none.to_string().contains("no certificate in PEM"), "{none}");
+    plain.stop().stopped().await;
+    server.stop().stopped().await;
+}

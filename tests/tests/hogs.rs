@@ -34,7 +34,8 @@ async fn searches_are_bounded_and_owners_take_turns() {
     good.join(json!({"game": "tic_tac_toe", "against": ["mcts sims=50"], "count": 3})).await;
     good.play(3, first).await;
     let mut gym = Client::hello(server.address).await;
-    let opened = gym.call("open", json!({"game": "connect_four", "count": 2, "seats": ["mcts sims=10", "agent"]})).await;
+    let opened =
+        gym.call("open", json!({"game": "connect_four", "count": 2, "seats": ["mcts sims=10", "agent"]})).await;
     assert_eq!(gym.call("reset", json!({"env": opened["env"]})).await["type"], "batch");
     // The 160 searches are not done: the good clients did not wait for them.
     assert_eq!(hog.call("ping", json!({})).await["type"], "pong");

@@ -96,6 +96,6 @@ mod tests {
             (0..100).for_each(|_| tree.simulate(&mut rng));
             memory.keep(tree, 0, 3);
         }
-        assert_eq!(memory.0.lock().unwrap().len(), MOST_TREES);
+        assert_eq!(memory.0.lock().len(), MOST_TREES);
     }
 }

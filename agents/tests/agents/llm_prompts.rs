@@ -2,7 +2,7 @@
 //! not know.
 
 use ludex_agents::AgentSpec;
-use ludex_agents::llm::{Message, Role, calls_per_move, prompt_digest, render, typical_out_tokens};
+use ludex_agents::llm::{Message, Role, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
 
 use crate::common::game;
@@ -206,4 +206,42 @@ fn estimates_need_no_endpoint() {
     assert!(typical_out_tokens(&spec("prompting=cot")).unwrap() > typical_out_tokens(&spec("")).unwrap());
     assert_eq!(typical_out_tokens(&spec("max_tokens=5")).unwrap(), 5.0);
     assert!(calls_per_move(&AgentSpec::parse("random").unwrap()).is_err());
+}
+
+#[test]
+fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
+    let spec = AgentSpec::parse("llm model=none history=4").unwrap();
+    let kuhn = game("kuhn_poker");
+    let question = |text: &str| serde_json::from_str(text).unwrap();
+    let told = prompt(&spec, &kuhn, &question(r#"{"h": [[-1, 2], [-1, 0], [0, 1]]}"#)).unwrap();
+    assert_eq!((told.seat, &told.legal[..], told.names.len()), (1, &[0, 1][..], 2));
+    let mut state = kuhn.start();
+    for outcome in [2, 0] {
+        state.play_chance(outcome).unwrap();
+    }
+    state.play(0, 1).unwrap();
+    let legal = state.legal_list(1);
+    let past = [
+        Past { by: Mover::Chance, action: None },
+        Past { by: Mover::Chance, action: Some(0) },
+        Past { by: Mover::Seat(0), action: Some(1) },
+    ];
+    let ask = Ask::on_state(&*state, 1, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
+    assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());
+
+    for (wrong, said) in [
+        (r#"{"h": [[0, 1]]}"#, "move 0: 0 does not act here"),
+        (r#"{"h": [[-1, 7]]}"#, "move 0"),
+        (r#"{"h": [[-1, 2], [-1, 0]], "seat": 1}"#, "seat 1 does not act here"),
+        (r#"{"h": [[-1, 2]]}"#, "nobody acts here"),
+    ] {
+        let refusal = prompt(&spec, &kuhn, &question(wrong)).unwrap_err();
+        assert!(refusal.message.contains(said), "{wrong}: {}", refusal.message);
+    }
+    let dilemma = prompt(
+        &spec,
+        &game("iterated_prisoners_dilemma(num_repetitions=3)"),
+        &question(r#"{"h": [[-2, [0, 1]]], "seat": 1}"#),
+    );
+    assert_eq!(dilemma.unwrap().seat, 1);
 }

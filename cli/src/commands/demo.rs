@@ -133,7 +133,8 @@ async fn show(args: &Args, url: &str, hub: &Arc<Hub>) -> anyhow::Result<()> {
         command: format!("ludex demo --pairs {}", args.pairs),
         secret: Some(hex::encode(secret)),
     };
-    let report = hub.compute.run(&owner, move || Report::build(&good, refused, scale::RatingOptions::default(), about)).await?;
+    let report =
+        hub.compute.run(&owner, move || Report::build(&good, refused, scale::RatingOptions::default(), about)).await?;
     for scale in &report.scales {
         println!();
         rate::show(&mut std::io::stdout().lock(), scale)?;

@@ -49,6 +49,9 @@ pub(super) struct Args {
     /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
+    /// File of certificates (PEM) to trust, for a server with one of its own [default: SSL_CERT_FILE, and the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<std::path::PathBuf>,
     /// A tournament's ticket
     #[arg(long)]
     ticket: Option<String>,
@@ -114,6 +117,10 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         client: ludex_play::PROGRAM.into(),
         reclaim: args.reclaim,
         ..Options::default()
+    };
+    let options = match &args.ca {
+        Some(file) => options.ca(file)?,
+        None => options,
     };
     let game = args.game.clone().unwrap_or_default();
     let mut request = Join {

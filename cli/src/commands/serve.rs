@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use ludex_server::config::{Config, TlsFiles};
 use ludex_server::limits;
@@ -22,9 +23,15 @@ pub(super) struct Args {
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
+    /// Remove the folder of the store at the end; it must be new or empty
+    #[arg(long)]
+    temporary: bool,
     /// Print one JSON document when ready, for programs
     #[arg(long)]
     json: bool,
+    /// Stop when the standard input ends, for programs that start a server and may be killed
+    #[arg(long)]
+    until_stdin_closes: bool,
     /// Threads that serve connections [default: one for each core]
     #[arg(long)]
     workers: Option<usize>,
@@ -65,16 +72,41 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let config = config(&args)?;
+    if args.temporary {
+        let used = std::fs::read_dir(&args.data).is_ok_and(|mut entries| entries.next().is_some());
+        anyhow::ensure!(!used, "--temporary would remove {}, which is not empty", args.data.display());
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let bound = TcpListener::bind(args.listen).await;
         let listener = bound.with_context(|| format!("cannot listen on {}; try another --listen", args.listen))?;
         // From here on, signals are not lost.
-        let stop = stop_signal()?;
+        let signal = stop_signal()?;
+        let stdin = args.until_stdin_closes.then(stdin_closed);
+        let stop = async move {
+            match stdin {
+                Some(closed) => tokio::select! { () = signal => {}, _ = closed => {} },
+                None => signal.await,
+            }
+        };
         let address = listener.local_addr()?;
         let ready = |_: &_| announce(address, &config, args.json);
         ludex_server::run_then(listener, config.clone(), ready, stop).await
-    })
+    });
+    if args.temporary {
+        std::fs::remove_dir_all(&args.data).with_context(|| format!("cannot remove {}", args.data.display()))?;
+    }
+    served
+}
+
+/// Ends when the standard input does. The thread is not joined, because nothing can wake it from reading.
+fn stdin_closed() -> oneshot::Receiver<()> {
+    let (closed, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = closed.send(());
+    });
+    receiver
 }
 
 fn config(args: &Args) -> anyhow::Result<Config> {

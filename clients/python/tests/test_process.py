@@ -38,7 +38,8 @@ def test_a_server_is_started_and_ended_and_its_folder_removed(
         assert server.url == "ws://127.0.0.1:9"
         assert server.running
         assert (server.data / "args").read_text() == (
-            f"serve --listen 127.0.0.1:0 --data {server.data} --json --agent me=random"
+            f"serve --listen 127.0.0.1:0 --data {server.data} --json "
+            "--until-stdin-closes --temporary --agent me=random"
         )
         os.kill(server.pid, 0)
     assert not server.running

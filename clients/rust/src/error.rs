@@ -1,5 +1,7 @@
 //! What can go wrong on the client's side.
 
+use std::path::PathBuf;
+
 use ludex_protocol::{EncodeError, ErrorCode, Refusal, Rejected};
 
 /// Why a call failed. Cheap to clone, because one lost connection fails all requests that wait for it.
@@ -12,6 +14,14 @@ pub enum Error {
         /// The server.
         url: String,
         /// The message of the system or the server.
+        why: String,
+    },
+    /// A file of certificates cannot be used.
+    #[error("the certificates in {} cannot be used: {why}", file.display())]
+    Certificate {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
         why: String,
     },
     /// The server answered a request with an error.

@@ -59,6 +59,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//! # Tasks, threads and certificates
+//!
+//! A [`Client`] may be cloned and used by many tasks and threads: a task of its own owns the connection, and each reply goes
+//! to its own request. If a future of [`Env::step`] is dropped, the server may make the move all the same: call
+//! [`Env::reset`] before the next step. A closed client answers [`Error::Shut`] at once. Make the client after a `fork`: tokio
+//! does not survive one, and neither does the connection's task.
+//!
+//! For `wss://` the client trusts the certificates of the system (or those in the file that `SSL_CERT_FILE` names) and those
+//! that browsers trust; [`Options::ca`] names others.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -68,6 +77,7 @@ mod handler;
 mod options;
 mod player;
 mod session;
+mod tls;
 mod wire;
 
 pub use client::{Client, Events, Reply};

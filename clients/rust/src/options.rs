@@ -1,10 +1,14 @@
 //! How a client connects.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_protocol::Encoding;
 use ludex_protocol::message::AgentId;
+
+use crate::error::Error;
+use crate::tls;
 
 /// How a client connects. `Options::default()` has no token and no name, and uses MessagePack.
 #[derive(Clone, Debug)]
@@ -25,7 +29,8 @@ pub struct Options {
     pub patience: Option<Duration>,
     /// How long one attempt to connect may take.
     pub timeout: Duration,
-    /// The TLS settings of `wss` connections. Absent: trust the root certificates that browsers trust.
+    /// The TLS settings of `wss` connections. Absent: trust the certificates of the system (or those in the file that the
+    /// environment variable `SSL_CERT_FILE` names) and those that browsers trust.
     pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
@@ -55,6 +60,15 @@ impl Options {
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
+    }
+
+    /// Trusts the certificates in a file (PEM), and no others: for a server with a certificate of its own.
+    ///
+    /// # Errors
+    /// [`Error::Certificate`]: the file cannot be read, or holds no certificate.
+    pub fn ca(mut self, file: impl AsRef<Path>) -> Result<Self, Error> {
+        self.tls = Some(tls::trusting(file.as_ref())?);
+        Ok(self)
     }
 
     /// Sets the encoding of messages.

@@ -17,6 +17,7 @@ use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_asyn
 
 use crate::error::Error;
 use crate::options::Options;
+use crate::tls;
 
 /// The id of `hello`. Requests begin with 1, so it is unique.
 pub(crate) const HELLO_ID: Id = 0;
@@ -92,7 +93,10 @@ impl Wire {
     }
 
     async fn connect(url: &str, options: &Options) -> Result<Wire, Unwelcome> {
-        let failed = |e: &tungstenite::Error| Error::Connect { url: url.to_owned(), why: e.to_string() };
+        let failed = |e: &tungstenite::Error| Error::Connect {
+            url: url.to_owned(),
+            why: tls::advice(e).unwrap_or_else(|| e.to_string()),
+        };
         let mut request = url.into_client_request().map_err(|e| Unwelcome::hopeless(failed(&e)))?;
         let protocol = HeaderValue::from_static(options.encoding.subprotocol());
         request.headers_mut().insert("sec-websocket-protocol", protocol);
@@ -110,6 +114,7 @@ impl Wire {
         let (ws, response) = connected.map_err(|e| match &e {
             tungstenite::Error::Url(_) | tungstenite::Error::HttpFormat(_) => Unwelcome::hopeless(failed(&e)),
             tungstenite::Error::Http(answer) if answer.status().is_client_error() => Unwelcome::hopeless(failed(&e)),
+            _ if tls::advice(&e).is_some() => Unwelcome::hopeless(failed(&e)),
             _ => Unwelcome::passing(failed(&e)),
         })?;
         // If the server chose no sub-protocol, it uses JSON.

@@ -6,7 +6,8 @@ import type { MatchResult } from './result.js';
  *
  * `code` is the protocol's, or one of the client's own: `connection_lost` (no server answered in time), `session_lost`
  * (the server no longer knows this session: its environments are gone), `superseded` (a newer connection took the
- * session or the seat), `protocol` (the server sent something that the protocol does not allow).
+ * session or the seat), `protocol` (the server sent something that the protocol does not allow), `tls` (a certificate is
+ * not trusted, or one end does not speak TLS).
  */
 export class LudexError extends Error {
   override readonly name = 'LudexError';

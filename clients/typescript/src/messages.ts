@@ -373,7 +373,7 @@ export interface Queued { type: 'queued'; re?: never; join: string; waiting: num
 export interface Draining { type: 'draining'; re?: never; until_ms: number; resume?: boolean }
 export interface ErrorMessage extends Reply {
   type: 'error';
-  code: ErrorCode | 'connection_lost' | 'session_lost' | 'superseded' | 'protocol';
+  code: ErrorCode | 'connection_lost' | 'session_lost' | 'superseded' | 'protocol' | 'tls';
   message: string;
   fault: 'client' | 'agent' | 'server';
   retry: boolean;

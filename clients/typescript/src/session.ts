@@ -34,6 +34,11 @@ export interface ConnectOptions {
    * the session after a loss.
    */
   patience_ms?: number;
+  /**
+   * Certificates to trust beside those of Node, as PEM, for a server with one of its own. [the file that SSL_CERT_FILE
+   * names]. Only in Node: a browser has its own.
+   */
+  ca?: string;
 }
 
 /** The owner of a session gets its events, in the order of their arrival. */
@@ -200,7 +205,7 @@ export class Session {
           if (fatal) return this.#end(why);
           this.#again(code === RATE ? this.#restMs || 1_000 : 0);
         },
-      });
+      }, this.options.ca);
     });
   }
 

@@ -5,6 +5,7 @@ import { decode, encode } from '@msgpack/msgpack';
 import { toBase64 } from './columns.js';
 import { failure, LudexError } from './errors.js';
 import type { ClientMessage, ServerMessage } from './messages.js';
+import { advice, trusted } from './tls.js';
 
 export type Encoding = 'msgpack' | 'json';
 export type Packed = string | Uint8Array<ArrayBuffer>;
@@ -52,15 +53,22 @@ export function normalUrl(text: string): string {
 export interface Listener {
   opened(): void;
   received(message: ServerMessage): void;
-  /** The connection has ended. Called once, as the last call. `error` is set if a message could not be decoded. */
+  /**
+   * The connection has ended. Called once, as the last call. `error` is set if trying again does not help: a message
+   * could not be decoded, or TLS failed.
+   */
   lost(code: number, reason: string, error?: LudexError): void;
 }
 
-/** Returns a function that opens a socket: the global WebSocket (browsers, Node >= 22), or that of the package `ws`. */
-async function opener(): Promise<(url: string, protocol: string) => WebSocket> {
-  if (typeof WebSocket !== 'undefined') return (url, protocol) => new WebSocket(url, protocol);
+/**
+ * Returns a function that opens a socket: the global WebSocket (browsers, Node >= 22), or that of the package `ws`, which
+ * alone takes certificates.
+ */
+async function opener(own?: string): Promise<(url: string, protocol: string) => WebSocket> {
+  const ca = await trusted(own);
+  if (typeof WebSocket !== 'undefined' && !ca) return (url, protocol) => new WebSocket(url, protocol);
   const { WebSocket: Socket } = await import('ws');
-  const options = { perMessageDeflate: false, maxPayload: 0 };
+  const options = { perMessageDeflate: false, maxPayload: 0, ca };
   return (url, protocol) => new Socket(url, protocol, options) as unknown as WebSocket;
 }
 
@@ -69,9 +77,10 @@ export class Line {
   #socket?: WebSocket;
   #listener?: Listener;
 
-  constructor(url: string, encoding: Encoding, listener: Listener) {
+  /** `ca`: certificates to trust, as PEM. */
+  constructor(readonly url: string, encoding: Encoding, listener: Listener, ca?: string) {
     this.#listener = listener;
-    opener()
+    opener(ca)
       .then((open) => this.#listener && this.#attach(open(url, `ludex.v1.${encoding}`)))
       .catch((error) => this.#end(1006, String(error)));
   }
@@ -97,7 +106,9 @@ export class Line {
     let why = 'the connection broke';
     socket.onerror = (event) => {
       why = (event as ErrorEvent).message || why;
-      if (!open) this.#end(1006, why);
+      if (open) return;
+      const what = advice(this.url, why);
+      this.#end(1006, why, what === undefined ? undefined : new LudexError(failure('tls', what, { fault: 'client' })));
     };
     socket.onclose = ({ code, reason }) => this.#end(code, reason || why);
   }

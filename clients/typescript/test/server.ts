@@ -22,8 +22,11 @@ export class Server {
   #data = '';
   #process?: ChildProcess;
 
-  static async start(): Promise<Server> {
+  #args: string[] = [];
+
+  static async start(...args: string[]): Promise<Server> {
     const server = new Server();
+    server.#args = args;
     server.#data = await mkdtemp(join(tmpdir(), 'ludex-'));
     await server.run('127.0.0.1:0');
     return server;
@@ -31,7 +34,7 @@ export class Server {
 
   /** Starts the program. After `kill`, start it again at the same address: `new URL(server.url).host`. */
   async run(listen: string): Promise<void> {
-    const args = ['serve', '--listen', listen, '--data', this.#data, '--json'];
+    const args = ['serve', '--listen', listen, '--data', this.#data, '--json', ...this.#args];
     this.#process = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = await once(createInterface(this.#process.stdout!), 'line');
     this.url = JSON.parse(line).url;

@@ -6,7 +6,9 @@ use ludex_protocol::spec::{Dynamics, Spec};
 use ludex_protocol::{Batch, ErrorCode, Refusal};
 
 use super::episode::{Envs, NONE, Rows, Status, client_seats, players_of};
-use super::{Actions, Autoreset, BatchConfig, DynBatch, Episode, OnIllegal, Player, Seeds, Items, Snapshot, check_seats};
+use super::{
+    Actions, Autoreset, BatchConfig, DynBatch, Episode, Items, OnIllegal, Player, Seeds, Snapshot, check_seats,
+};
 use crate::draw::Draw;
 use crate::erased::DynState;
 use crate::game::{Game, Heard, Seat, Turn};

@@ -313,7 +313,9 @@ fn copies_agree(game: &dyn DynGame, seed: u64) -> Result<(), Fault> {
     let items: Vec<Snapshot> = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     let mut restored = open(game, of())?;
     let mut other = Batch::default();
-    restored.restore(None, &mut items.iter().cloned().map(Ok), &mut other).map_err(|e| format!("its own snapshot was refused: {e}"))?;
+    restored
+        .restore(None, &mut items.iter().cloned().map(Ok), &mut other)
+        .map_err(|e| format!("its own snapshot was refused: {e}"))?;
     same(&restored.snapshot(None, &[]).map_err(|e| e.message)?, &items, || "a snapshot of what was restored".into())?;
     let mut fork = batch.fork(None, None).map_err(|e| e.message)?;
     let fresh = batch.fork(None, Some(seed ^ 1)).map_err(|e| e.message)?;

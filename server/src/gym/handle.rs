@@ -1,6 +1,5 @@
 //! One handle: a batch of environments of one game, and what may be asked of it.
 
-
 use ludex_env::batch::Snapshot;
 use ludex_env::{Actions, DynBatch, GameRef, Seeds};
 use ludex_protocol::message::{Done, Opened, Snapshots};
@@ -257,7 +256,9 @@ impl Handle {
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
-            true => Err(bad(at, format!("it has {} bytes, and no episode of this game has more than {most}", item.len()))),
+            true => {
+                Err(bad(at, format!("it has {} bytes, and no episode of this game has more than {most}", item.len())))
+            }
             false => unpack(item).map_err(|why| bad(at, why)),
         });
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))

@@ -330,6 +330,7 @@ impl Hub {
             grace_ms: self.config.limits.grace_ms,
             run: plan.run,
             pair: plan.pair,
+            mirror: Vec::new(),
             restarts: 0,
         };
         let occupants = plan.seats.into_iter().map(|s| s.occupant).collect();

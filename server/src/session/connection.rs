@@ -21,7 +21,7 @@ use crate::gym::{Reply, internal};
 use crate::mailbox::Out;
 use crate::matches::Player;
 use crate::peer::Peer;
-use crate::sessions::replies::Frame;
+use crate::sessions::replies::{Asked, Frame};
 use crate::sessions::{Control, Session, Work};
 use crate::shared::Shared;
 
@@ -169,34 +169,34 @@ impl<S: Io> Connection<S> {
             self.session.settle();
         }
         match passed {
-            Passed::Request(id, kind, message) => self.request(id, kind, message).await,
+            Passed::Request(id, asked, message) => self.request(id, asked, message).await,
             Passed::Seen(ack) => {
                 self.player.ack(&ack);
                 Ok(())
             }
             Passed::Again(frame) => self.send(frame.speaking(self.wire.encoding, self.shared.limits.depth)).await,
-            Passed::Forbidden(id, kind, error) => self.answer(id, kind, (*error).into()).await,
+            Passed::Forbidden(id, asked, error) => self.answer(id, asked, (*error).into()).await,
             Passed::Refused(id, error) => self.refuse(id, *error).await,
             Passed::Nothing => Ok(()),
             Passed::Close(with) => Err(close_with(with)),
         }
     }
 
-    async fn request(&mut self, id: Id, kind: &'static str, message: ClientMessage) -> Result<(), End> {
+    async fn request(&mut self, id: Id, asked: Asked, message: ClientMessage) -> Result<(), End> {
         match message {
             ClientMessage::Hello(_) => {
                 let error = Refusal::new(ErrorCode::BadMessage, "hello was said already").path("type");
-                self.answer(id, kind, error.into()).await
+                self.answer(id, asked, error.into()).await
             }
             ClientMessage::Ping(_) => {
                 let now_ms = self.shared.now_ms();
-                self.answer(id, kind, ServerMessage::Pong(ServerPong { now_ms })).await
+                self.answer(id, asked, ServerMessage::Pong(ServerPong { now_ms })).await
             }
-            ClientMessage::ListGames(list) => self.answer(id, kind, self.shared.catalogue.list(&list)).await,
+            ClientMessage::ListGames(list) => self.answer(id, asked, self.shared.catalogue.list(&list)).await,
             ClientMessage::Describe(describe) => {
                 let spec = caught("describe", || self.shared.catalogue.describe(&describe))
                     .unwrap_or_else(|_| Err(internal()));
-                self.answer(id, kind, spec.unwrap_or_else(|error| (*error).into())).await
+                self.answer(id, asked, spec.unwrap_or_else(|error| (*error).into())).await
             }
             ClientMessage::Open(_)
             | ClientMessage::Reset(_)
@@ -208,10 +208,10 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Close(_) => {
                 self.work.gym.request(id, message, self.wire.encoding, &mut self.written);
                 if self.written.is_empty() {
-                    self.work.replies.fly(id, kind, false);
+                    self.work.replies.fly(id, asked, false);
                     return Ok(());
                 }
-                self.deliver(Some(kind)).await
+                self.deliver(Some(asked)).await
             }
             ClientMessage::Join(_)
             | ClientMessage::Leave(_)
@@ -220,12 +220,12 @@ impl<S: Io> Connection<S> {
             | ClientMessage::ListMatches(_)
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
-                self.work.replies.fly(id, kind, true);
+                self.work.replies.fly(id, asked, true);
                 let at = self.shared.hub.at(self.heard);
                 let handled = AssertUnwindSafe(self.player.handle(at, id, message)).catch_unwind().await;
                 if handled.is_err() {
                     tracing::error!("a request of the match plane panicked");
-                    return self.answer(id, kind, (*internal()).into()).await;
+                    return self.answer(id, asked, (*internal()).into()).await;
                 }
                 Ok(())
             }
@@ -262,8 +262,8 @@ impl<S: Io> Connection<S> {
 
     // ---- out --------------------------------------------------------------------------------------------------------
 
-    /// Sends the replies of the gym plane, `kind` if they answer the request at hand.
-    async fn deliver(&mut self, kind: Option<&'static str>) -> Result<(), End> {
+    /// Sends the replies of the gym plane, with `asked` if they answer the request at hand.
+    async fn deliver(&mut self, asked: Option<Asked>) -> Result<(), End> {
         let mut written = std::mem::take(&mut self.written);
         let mut sent = Ok(());
         for Reply { id, env, frame, encoding, error, records } in written.drain(..) {
@@ -276,7 +276,7 @@ impl<S: Io> Connection<S> {
                 tracing::error!("records of the gym plane could not be kept: {e}");
             }
             let frame = Frame::new(encoding, frame).speaking(self.wire.encoding, self.shared.limits.depth);
-            self.work.replies.answer(id, kind, env, frame.clone());
+            self.work.replies.answer(id, asked, env, frame.clone());
             // All are kept, also when the connection breaks among them.
             if sent.is_ok() {
                 sent = self.send(frame).await;
@@ -302,12 +302,12 @@ impl<S: Io> Connection<S> {
         }
     }
 
-    async fn answer(&mut self, id: Id, kind: &'static str, message: ServerMessage) -> Result<(), End> {
+    async fn answer(&mut self, id: Id, asked: Asked, message: ServerMessage) -> Result<(), End> {
         if let ServerMessage::Error(error) = &message {
             self.shared.metrics.error(error.code);
         }
         let frame = self.encode(Some(id), &message);
-        self.work.replies.answer(id, Some(kind), None, frame.clone());
+        self.work.replies.answer(id, Some(asked), None, frame.clone());
         self.send(frame).await
     }
 

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::auth::Scopes;
 use crate::limits::Bucket;
-use crate::sessions::replies::{Admitted, Frame, Replies};
+use crate::sessions::replies::{Admitted, Asked, Frame, Replies};
 use crate::shared::Shared;
 
 /// The connection is closed after this many frames in a row that cannot be read as messages.
@@ -18,14 +18,14 @@ const GARBAGE: u32 = 100;
 
 /// What is to be done about a frame.
 pub(super) enum Passed {
-    /// Carry the request out. The word is its type.
-    Request(Id, &'static str, ClientMessage),
+    /// Carry the request out.
+    Request(Id, Asked, ClientMessage),
     /// The client has seen frames of a match.
     Seen(Ack),
     /// The request was answered already: send this.
     Again(Frame),
     /// The request is not allowed: answer it so.
-    Forbidden(Id, &'static str, Box<Refusal>),
+    Forbidden(Id, Asked, Box<Refusal>),
     /// The request is not carried out now and may come again: say why, and keep nothing.
     Refused(Option<Id>, Box<Refusal>),
     /// Nothing.
@@ -72,7 +72,10 @@ impl Gate {
             // An `ack` gets no reply, with an id neither.
             (_, ClientMessage::Ack(ack)) if self.may(Scopes::PLAY) => Passed::Seen(ack),
             (_, ClientMessage::Pong(_) | ClientMessage::Ack(_)) | (None, _) => Passed::Nothing,
-            (Some(id), message) => self.admit(id, message, replies, shared),
+            (Some(id), message) => {
+                let asked = Asked::new(encoding, &message);
+                self.admit(id, asked, message, replies, shared)
+            }
         }
     }
 
@@ -106,27 +109,34 @@ impl Gate {
         Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::RateLimited, message).after_ms(wait)))
     }
 
-    fn admit(&self, id: Id, message: ClientMessage, replies: &mut Replies, shared: &Shared) -> Passed {
-        let (kind, window) = (message.kind(), shared.limits.window as usize);
+    fn admit(&self, id: Id, asked: Asked, message: ClientMessage, replies: &mut Replies, shared: &Shared) -> Passed {
+        let window = shared.limits.window as usize;
         if replies.unanswered() >= window && replies.is_new(id) {
             replies.postpone(id);
             let message = format!("{window} requests wait for their replies: read some first");
             return Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::WindowFull, message).allowed(window)));
         }
-        match replies.admit(id, kind) {
+        let conflict = |message| {
+            Passed::Refused(Some(id), Box::new(Refusal::new(ErrorCode::Conflict, message).path("id").got(id)))
+        };
+        match replies.admit(id, asked) {
             Admitted::New => {}
             Admitted::Flying => return Passed::Nothing,
             Admitted::Answered(frame) => return Passed::Again(frame),
-            Admitted::Conflict => {
-                let message = format!("id {id} was used before: ids rise, and a request is repeated as it was");
-                let error = Refusal::new(ErrorCode::Conflict, message).path("id").got(id);
-                return Passed::Refused(Some(id), Box::new(error));
+            Admitted::Other => {
+                return conflict(format!(
+                    "id {id} was used before, for another request: a request is repeated exactly as it was, and a \
+                     new one has a higher id; if two processes or threads share this connection, open one for each"
+                ));
+            }
+            Admitted::Old => {
+                return conflict(format!("id {id} was used before, too long ago to repeat its reply: ids rise"));
             }
         }
-        shared.metrics.request(kind);
+        shared.metrics.request(asked.kind);
         match self.allowed(&message, shared) {
-            Ok(()) => Passed::Request(id, kind, message),
-            Err(error) => Passed::Forbidden(id, kind, error),
+            Ok(()) => Passed::Request(id, asked, message),
+            Err(error) => Passed::Forbidden(id, asked, error),
         }
     }
 

@@ -1,8 +1,9 @@
 //! What was answered already: a request that comes again is not carried out again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::BuildHasher as _;
 
-use ludex_protocol::{Encoding, Id};
+use ludex_protocol::{ClientMessage, Encoding, Id};
 use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
 
 /// A message as it is sent, shared with the socket's buffer.
@@ -39,6 +40,28 @@ impl Frame {
     }
 }
 
+/// What was asked under an `id`: enough to tell another request from the same one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub kind: &'static str,
+    encoding: Encoding,
+    digest: u64,
+}
+
+impl Asked {
+    /// The digest is taken over the message written anew, because a client that repeats a request may order its fields
+    /// in another way.
+    pub fn new(encoding: Encoding, message: &ClientMessage) -> Self {
+        let bytes = encoding.encode_client(None, message).unwrap_or_default();
+        Asked { kind: message.kind(), encoding, digest: foldhash::fast::FixedState::default().hash_one(bytes) }
+    }
+
+    /// Whether this is the other request again. In another encoding the same request has other bytes.
+    fn is(&self, other: &Asked) -> bool {
+        self.kind == other.kind && (self.encoding != other.encoding || self.digest == other.digest)
+    }
+}
+
 /// What to do with a request's `id`.
 #[derive(Debug)]
 pub(crate) enum Admitted {
@@ -48,8 +71,10 @@ pub(crate) enum Admitted {
     Answered(Frame),
     /// It is being carried out; its reply will come.
     Flying,
-    /// The `id` was used for another request, or too long ago.
-    Conflict,
+    /// The `id` was used for another request.
+    Other,
+    /// The `id` is below others, and nothing is known of it any more.
+    Old,
 }
 
 /// The memory of a session's requests.
@@ -69,13 +94,13 @@ pub(crate) struct Replies {
 #[derive(Debug)]
 struct Kept {
     id: Id,
-    kind: &'static str,
+    asked: Asked,
     frame: Frame,
 }
 
 #[derive(Debug)]
 struct Flight {
-    kind: &'static str,
+    asked: Asked,
     /// Whether the match plane answers, to a mailbox that dies with the connection.
     mailbox: bool,
 }
@@ -107,27 +132,28 @@ impl Replies {
         self.highest.is_none_or(|highest| id > highest)
     }
 
-    /// Decides about a request of type `kind`.
+    /// Decides about a request.
     #[inline]
-    pub fn admit(&mut self, id: Id, kind: &'static str) -> Admitted {
+    pub fn admit(&mut self, id: Id, asked: Asked) -> Admitted {
         if self.is_new(id) {
             self.highest = Some(id);
             return Admitted::New;
         }
-        self.known(id, kind)
+        self.known(id, asked)
     }
 
     #[cold]
-    fn known(&mut self, id: Id, kind: &'static str) -> Admitted {
+    fn known(&mut self, id: Id, asked: Asked) -> Admitted {
         if self.again.remove(&id) {
             return Admitted::New;
         }
         if let Some(flight) = self.flying.get(&id) {
-            return if flight.kind == kind { Admitted::Flying } else { Admitted::Conflict };
+            return if asked.is(&flight.asked) { Admitted::Flying } else { Admitted::Other };
         }
         match self.kept.iter().chain(self.envs.values().flatten()).find(|kept| kept.id == id) {
-            Some(kept) if kept.kind == kind => Admitted::Answered(kept.frame.clone()),
-            _ => Admitted::Conflict,
+            Some(kept) if asked.is(&kept.asked) => Admitted::Answered(kept.frame.clone()),
+            Some(_) => Admitted::Other,
+            None => Admitted::Old,
         }
     }
 
@@ -142,15 +168,15 @@ impl Replies {
     }
 
     /// The reply will come later; `mailbox`: from the match plane.
-    pub fn fly(&mut self, id: Id, kind: &'static str, mailbox: bool) {
-        self.flying.insert(id, Flight { kind, mailbox });
+    pub fn fly(&mut self, id: Id, asked: Asked, mailbox: bool) {
+        self.flying.insert(id, Flight { asked, mailbox });
     }
 
-    /// Keeps the reply of a request. `kind` is its type, unless it was flying.
-    pub fn answer(&mut self, id: Id, kind: Option<&'static str>, env: Option<u32>, frame: Frame) {
+    /// Keeps the reply of a request. `asked` is the request, unless it was flying.
+    pub fn answer(&mut self, id: Id, asked: Option<Asked>, env: Option<u32>, frame: Frame) {
         let flown = if self.flying.is_empty() { None } else { self.flying.remove(&id) };
-        let Some(kind) = kind.or(flown.map(|flight| flight.kind)) else { return };
-        let kept = Kept { id, kind, frame };
+        let Some(asked) = asked.or(flown.map(|flight| flight.asked)) else { return };
+        let kept = Kept { id, asked, frame };
         let (list, most) = match env {
             Some(env) => (self.envs.entry(env).or_default(), PER_ENV),
             None => (&mut self.kept, self.keep),
@@ -182,51 +208,78 @@ impl Replies {
 mod tests {
     use super::*;
 
+    const PING: &str = r#""ping""#;
+    const OPEN: &str = r#""open","game":"nim""#;
+    const STEP: &str = r#""step","env":1,"actions":[0]"#;
+    const ACT: &str = r#""act","match":"m_1","turn":0,"action":1"#;
+
     fn frame(text: &str) -> Frame {
         Frame::new(Encoding::Json, text.as_bytes().to_vec())
+    }
+
+    fn asked(request: &str) -> Asked {
+        let text = format!(r#"{{"id":1,"type":{request}}}"#);
+        let (_, message) = Encoding::Json.decode_client(text.as_bytes(), 16).unwrap();
+        Asked::new(Encoding::Json, &message)
+    }
+
+    #[test]
+    fn another_request_of_the_same_type_never_gets_the_reply() {
+        const ZERO: &str = r#""step","env":1,"actions":[0]"#;
+        const SIX: &str = r#""step","env":1,"actions":[6]"#;
+        let mut replies = Replies::new(3);
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admitted::New));
+        replies.fly(1, asked(ZERO), false);
+        assert!(matches!(replies.admit(1, asked(SIX)), Admitted::Other), "while it runs");
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admitted::Flying));
+        replies.answer(1, None, Some(1), frame("1"));
+        assert!(matches!(replies.admit(1, asked(SIX)), Admitted::Other), "when it is answered");
+        assert!(matches!(replies.admit(1, asked(ZERO)), Admitted::Answered(_)));
+        let reordered = asked(r#""step","actions":[0],"env":1"#);
+        assert!(matches!(replies.admit(1, reordered), Admitted::Answered(_)), "the order of fields does not matter");
     }
 
     #[test]
     fn what_was_answered_is_answered_again_and_not_done_again() {
         let mut replies = Replies::new(3);
         for id in 1..=5 {
-            assert!(matches!(replies.admit(id, "ping"), Admitted::New));
-            replies.answer(id, Some("ping"), None, frame(&id.to_string()));
+            assert!(matches!(replies.admit(id, asked(PING)), Admitted::New));
+            replies.answer(id, Some(asked(PING)), None, frame(&id.to_string()));
         }
         for id in 3..=5 {
-            let Admitted::Answered(kept) = replies.admit(id, "ping") else { panic!("{id}") };
+            let Admitted::Answered(kept) = replies.admit(id, asked(PING)) else { panic!("{id}") };
             assert_eq!(kept.message, frame(&id.to_string()).message);
         }
-        assert!(matches!(replies.admit(4, "open"), Admitted::Conflict), "another request");
-        assert!(matches!(replies.admit(2, "ping"), Admitted::Conflict), "too old");
-        assert!(matches!(replies.admit(-7, "ping"), Admitted::Conflict), "never seen");
+        assert!(matches!(replies.admit(4, asked(OPEN)), Admitted::Other), "another request");
+        assert!(matches!(replies.admit(2, asked(PING)), Admitted::Old), "too old");
+        assert!(matches!(replies.admit(-7, asked(PING)), Admitted::Old), "never seen");
     }
 
     #[test]
     fn a_handle_keeps_two() {
         let mut replies = Replies::new(8);
         for id in 1..=3 {
-            assert!(matches!(replies.admit(id, "step"), Admitted::New));
-            replies.answer(id, Some("step"), Some(1), frame(&id.to_string()));
+            assert!(matches!(replies.admit(id, asked(STEP)), Admitted::New));
+            replies.answer(id, Some(asked(STEP)), Some(1), frame(&id.to_string()));
         }
-        assert!(matches!(replies.admit(1, "step"), Admitted::Conflict));
-        assert!(matches!(replies.admit(2, "step"), Admitted::Answered(_)));
+        assert!(matches!(replies.admit(1, asked(STEP)), Admitted::Old));
+        assert!(matches!(replies.admit(2, asked(STEP)), Admitted::Answered(_)));
         replies.only_envs(|env| env != 1);
-        assert!(matches!(replies.admit(3, "step"), Admitted::Conflict));
+        assert!(matches!(replies.admit(3, asked(STEP)), Admitted::Old));
     }
 
     #[test]
     fn what_was_not_done_may_come_again() {
         let mut replies = Replies::new(8);
         replies.postpone(1);
-        assert!(matches!(replies.admit(2, "act"), Admitted::New));
-        replies.fly(2, "act", true);
-        assert!(matches!(replies.admit(1, "act"), Admitted::New));
-        assert!(matches!(replies.admit(2, "act"), Admitted::Flying));
+        assert!(matches!(replies.admit(2, asked(ACT)), Admitted::New));
+        replies.fly(2, asked(ACT), true);
+        assert!(matches!(replies.admit(1, asked(ACT)), Admitted::New));
+        assert!(matches!(replies.admit(2, asked(ACT)), Admitted::Flying));
         assert_eq!(replies.unanswered(), 1);
         replies.disconnect();
         assert_eq!(replies.unanswered(), 0);
-        assert!(matches!(replies.admit(2, "act"), Admitted::New));
+        assert!(matches!(replies.admit(2, asked(ACT)), Admitted::New));
     }
 
     #[test]

@@ -247,7 +247,8 @@ fn a_signature_binds_what_nobody_can_compute_again() {
     let at = tempfile::tempdir().unwrap();
     let mut files = bundled(at.path(), &[]);
     let key = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
-    let public = format!("untrusted comment: a key\n{}\n", STANDARD.encode([b"Ed12345678", key.public_key().as_ref()].concat()));
+    let public =
+        format!("untrusted comment: a key\n{}\n", STANDARD.encode([b"Ed12345678", key.public_key().as_ref()].concat()));
     std::fs::write(at.path().join("key.pub"), public).unwrap();
     let check = |what: &str| ludex(at.path(), &["verify", what, "--key", "key.pub"]);
     assert!(check("r.tar.gz").fails().contains("the bundle is not signed"));
@@ -258,7 +259,10 @@ fn a_signature_binds_what_nobody_can_compute_again() {
     let signature = format!("untrusted comment: a signature\n{}\ntrusted comment: by me\n{}\n", lines[0], lines[1]);
     std::fs::write(at.path().join("r.tar.gz.minisig"), signature).unwrap();
     let told = check("r.tar.gz").well();
-    assert!(told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches that the plan asks for\n"), "{told}");
+    assert!(
+        told.contains("signed: by me\n") && told.ends_with("complete: all 10 matches that the plan asks for\n"),
+        "{told}"
+    );
 
     // A thought that nobody had, with the digest of the calls, that of the record and all sums made anew.
     line(&mut files, CALLS, 0, |v| v["call"]["reasoning"] = json!("I am sure."));

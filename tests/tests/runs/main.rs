@@ -23,6 +23,11 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
     }
 
+    fn well(&self) -> &str {
+        assert!(self.ok, "{}{}", self.out, self.err);
+        &self.out
+    }
+
     fn fails(&self) -> &str {
         assert!(!self.ok, "{}", self.out);
         &self.err
@@ -249,7 +254,8 @@ fn what_cannot_be_played_is_said_before_anything_is() {
     // Without a name, all runs are listed.
     let all = place.ludex(&["status", "--json"]).json();
     assert!(all["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["run"] == "r")), "{all}");
-    let list = place.ludex(&["status"]).well();
+    let listed = place.ludex(&["status"]);
+    let list = listed.well();
     assert!(list.starts_with("run ") && list.lines().skip(1).any(|line| line.starts_with("r ")), "{list}");
 }
 

@@ -2,7 +2,7 @@
 //! be wrong with an endpoint.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 

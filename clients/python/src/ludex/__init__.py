@@ -3,9 +3,12 @@
 :meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
 one message. :func:`play` plays matches against other agents, with a callback.
 
+:mod:`ludex.aio` has the same for asyncio. :func:`prompt` writes what a language model is asked.
+
 For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib` and :mod:`ludex.rl_environment`. Each
-needs its library only when you use it.
+:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code that was written for
+OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and :mod:`ludex.rl_environment`. Each needs its
+library only when you use it.
 """
 
 import contextlib
@@ -19,6 +22,7 @@ from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
 from .match import Refusal, Turn, play
 from .process import Server, serve
+from .prompting import Prompt, prompt, prompts
 from .rating import AnchorScore, Rating, as_agent, rate
 from .registration import register
 from .result import MatchResult
@@ -39,6 +43,7 @@ __all__ = [
     "GameEntry",
     "LudexError",
     "MatchResult",
+    "Prompt",
     "Ragged",
     "Rating",
     "Refusal",
@@ -52,12 +57,14 @@ __all__ = [
     "__version__",
     "as_agent",
     "play",
+    "prompt",
+    "prompts",
     "rate",
     "register",
     "serve",
 ]
 
-_ADAPTERS = {"gymnasium", "pettingzoo", "rl_environment", "rllib", "sb3"}
+_ADAPTERS = {"gymnasium", "openspiel", "pettingzoo", "rl_environment", "rllib", "sb3", "spiel"}
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgpack
 import numpy as np
@@ -21,8 +20,11 @@ from .client import Client
 from .columns import TENSOR_TYPES, Array, dense, mask_form
 from .episodes import draws
 from .errors import LudexError
+from .guard import Changes
+from .handle import seed_text
 from .opening import Opening
 from .others import Ours, Served
+from .rows import Outcome, Rows
 from .sharded import ShardedVecEnv
 from .spec import Spec
 from .vec import Batch, VecEnv
@@ -34,42 +36,7 @@ Opponent = str | Policy
 SeatChoice = int | Literal["alternate", "random"]
 
 SKIP_LIMIT = 1_000
-
-
-@dataclass
-class Rows:
-    """The learner's situation in each of n environments.
-
-    Attributes:
-        obs: the learner's views, ``[n, ...]``.
-        mask: its legal actions, ``int8 [n, A]``; zeros if the episode is over.
-        seat: its seat in this episode, ``int8 [n]``.
-        reward: its reward since its last action, ``float64 [n]``.
-        terminated: ``bool [n]``.
-        truncated: ``bool [n]``.
-        illegal: ``bool [n]``: whether an illegal action of the learner ended the episode.
-        length: moves of all seats so far, ``int64 [n]``.
-        opponent: position in the list of opponents, ``int64 [n]``.
-    """
-
-    obs: Array
-    mask: Array
-    seat: Array
-    reward: Array
-    terminated: Array
-    truncated: Array
-    illegal: Array
-    length: Array
-    opponent: Array
-
-    @property
-    def over(self) -> Array:
-        """``bool [n]``: the episode has terminated or was truncated."""
-        return self.terminated | self.truncated
-
-    def copy(self, rows: Any = slice(None)) -> Rows:
-        """Return a new copy, of all rows or of ``rows``."""
-        return Rows(**{name: np.array(array[rows]) for name, array in vars(self).items()})
+T = TypeVar("T")
 
 
 def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
@@ -92,14 +59,18 @@ def opponents(opponent: Opponent | Sequence[Opponent]) -> list[Opponent]:
     return listed
 
 
-class Arena:
+class Arena(Changes):
     """A batch of environments in which the learner has one seat.
+
+    An adapter calls :meth:`seen` when it has made its result of a step or reset: if an interrupt
+    comes before, the learner has not seen what happened, and the next step is refused.
 
     Attributes:
         spec: the game.
         num_envs: how many environments.
         rows: the situation in each; every call overwrites it, so take copies.
         skipped: how many episodes ended before the learner could act.
+        everyone: the indices of all environments.
     """
 
     def __init__(
@@ -111,8 +82,12 @@ class Arena:
         opponent: Opponent | Sequence[Opponent] = "random",
         seat: SeatChoice = 0,
         max_steps: int | None = None,
+        at_once: bool = False,
     ) -> None:
         """Open the environments; the first episodes begin with :meth:`reset`.
+
+        ``at_once``: steps are made with :meth:`step_and_begin`, so the server begins the next
+        episode in the step that ends one.
 
         Raises:
             LudexError: an error of the server, e.g. ``unknown_agent``.
@@ -122,8 +97,14 @@ class Arena:
         self.spec = spec
         self.num_envs = num_envs
         self.skipped = 0
+        self.everyone = np.arange(num_envs)
         self._client = client
-        self._options = {"max_steps": max_steps, "on_illegal": "lose"}
+        self._options = {
+            "autoreset": "next_step",
+            "max_steps": max_steps,
+            "on_illegal": "lose",
+        }
+        self.at_once = at_once
         players = self.spec.players
         if seat not in ("alternate", "random") and seat not in range(players):
             raise ValueError(
@@ -197,37 +178,50 @@ class Arena:
 
         Args:
             seed: environment i gets ``seed + i`` modulo 2^64, or the i-th of a list, and its
-                episodes count from 0. Without a seed each series of episodes continues, and a
-                first series begins with a random seed.
+                episodes count from 0. A seed is in 0..2^64. Without one each series of episodes
+                continues, and a first series begins with a random seed.
             envs: indices; by default all.
 
         Raises:
-            LudexError: ``session_lost``, ...
+            LudexError: ``bad_seed``, ``session_lost``, ...
             ValueError: the number of seeds is not that of the environments.
         """
-        chosen = np.arange(self.num_envs) if envs is None else np.asarray(envs, np.int64)
+        chosen = self.everyone if envs is None else np.asarray(envs, np.int64)
+        seeds = self._given(seed, chosen)
+        if len(chosen) == self.num_envs:
+            self._renew()
+        self._begin_change(lambda: self._reset(chosen, seeds))
+
+    def _given(self, seed: int | Sequence[int] | None, envs: Array) -> list[int] | None:
+        """Return a seed for each of ``envs``, or ``None`` if none is given."""
         if seed is None:
+            return None
+        if isinstance(seed, Sequence):
+            seeds = list(seed)
+        else:
+            seed_text(seed)
+            seeds = [(int(seed) + i) % 2**64 for i in envs.tolist()]
+        if len(seeds) != len(envs):
+            raise ValueError(f"{len(seeds)} seeds for {len(envs)} environments")
+        return [int(seed_text(entry) or 0) for entry in seeds]
+
+    def _reset(self, chosen: Array, seeds: list[int] | None) -> None:
+        if seeds is None:
             fresh = chosen[self._episodes[chosen] < 0]
             if fresh.size:
                 base = secrets.randbits(63)
                 self._seed(fresh, [base + index for index in fresh.tolist()])
             self._episodes[chosen] += 1
         else:
-            if isinstance(seed, Sequence):
-                seeds = list(seed)
-            else:
-                seeds = [int(seed) + i for i in chosen.tolist()]
-            if len(seeds) != len(chosen):
-                raise ValueError(f"{len(seeds)} seeds for {len(chosen)} environments")
             self._seed(chosen, seeds)
             self._episodes[chosen] = 0
-        self._begin(chosen, seeded=seed is not None)
+        self._start(chosen, seeded=seeds is not None)
 
     def _seed(self, envs: Array, seeds: Sequence[int]) -> None:
         for index, seed in zip(envs.tolist(), seeds, strict=True):
-            self._seeds[index] = int(seed) % 2**64
+            self._seeds[index] = seed % 2**64
 
-    def _begin(self, envs: Array, *, seeded: bool = False) -> None:
+    def _start(self, envs: Array, *, seeded: bool = False) -> None:
         """Begin the episodes with the numbers in ``_episodes``, each against its opponent."""
         for _ in range(SKIP_LIMIT):
             if not envs.size:
@@ -245,7 +239,8 @@ class Arena:
             self._in[envs] = now
             for index in np.unique(now):
                 mine = now == index
-                stays = len(self._pool) == 1 and not seeded and bool((before == index).all())
+                same = len(self._pool) == 1 and bool((before == index).all())
+                stays = same and not seeded and not self.at_once
                 self._members[index].begin(envs[mine], stays=stays)
             # The server's own resets already skip such episodes.
             ended = envs[self.rows.over[envs]]
@@ -297,9 +292,12 @@ class Arena:
             ValueError: ``actions`` is not one integer for each environment, or an opponent chose
                 an illegal action.
         """
-        chosen = np.arange(self.num_envs) if envs is None else envs
+        chosen = self.everyone if envs is None else envs
         self._check_live(chosen)
         wanted = self._actions(actions, len(chosen))
+        self._begin_change(lambda: self._step(chosen, wanted))
+
+    def _step(self, chosen: Array, wanted: Array) -> None:
         self.rows.reward[chosen] = 0.0
         where = self._in[chosen]
         # The server's groups first: they work while our own opponents think.
@@ -321,22 +319,86 @@ class Arena:
         if not over.any():
             return self.step(actions)
         wanted = self._actions(actions, self.num_envs)
-        group = self._group(self._pool[0])
-        everyone = np.arange(self.num_envs)
-        alone = len(self._pool) == 1 and (self._in == self._members.index(group)).all()
-        if alone and isinstance(group, Served):
+        self._begin_change(lambda: self._step_or_begin(wanted, over))
+        return None
+
+    def _step_or_begin(self, wanted: Array, over: Array) -> None:
+        group = self._alone()
+        if group is not None:
             # One message does both: the server ignores the action of an episode that is over.
+            everyone = self.everyone
             wanted[over] = 0
             self.rows.illegal[over] = False
             group.send(everyone, wanted)
             group.receive(everyone)
             self.rows.reward[over] = 0.0
-            return None
+            return
         live = np.flatnonzero(~over)
         if live.size:
-            self.step(wanted[live], live)
-        self.reset(envs=np.flatnonzero(over))
-        return None
+            self._step(live, wanted[live])
+        self._reset(np.flatnonzero(over), None)
+
+    def step_and_begin(self, actions: Any) -> Outcome:
+        """Step all environments; where an episode ends, begin the next one at once.
+
+        :attr:`rows` then has the beginnings of the next episodes.
+
+        Raises:
+            LudexError: ``env_over`` before the first reset; ``session_lost``, ...
+            ValueError: as :meth:`step`.
+        """
+        self._check_begun(slice(None))
+        wanted = self._actions(actions, self.num_envs)
+        return self._begin_change(lambda: self._step_and_begin(wanted))
+
+    def _step_and_begin(self, wanted: Array) -> Outcome:
+        group = self._alone()
+        if group is not None:
+            return group.advance(wanted)
+        self._step(self.everyone, wanted)
+        rows = self.rows
+        at = np.flatnonzero(rows.over)
+        outcome = Outcome(
+            reward=rows.reward.copy(),
+            terminated=rows.terminated.copy(),
+            truncated=rows.truncated.copy(),
+            illegal=rows.illegal.copy(),
+            seat=rows.seat.copy(),
+            opponent=rows.opponent.copy(),
+            at=at,
+            obs=rows.obs[at],
+        )
+        if at.size:
+            self._reset(at, None)
+        return outcome
+
+    def _alone(self) -> Served | None:
+        """Return the one group that plays all episodes now and next, if it is the server's."""
+        group = self._group(self._pool[0])
+        if len(self._pool) > 1 or not isinstance(group, Served):
+            return None
+        alone = len(self._members) == 1 or (self._in == self._members.index(group)).all()
+        return group if alone else None
+
+    # Interrupts.
+
+    def _begin_change(self, do: Callable[[], T]) -> T:
+        """Make a change that ends with :meth:`seen`, or with an error of the server."""
+        self._begin()
+        try:
+            return do()
+        except LudexError:
+            self._seen()
+            raise
+
+    def seen(self) -> None:
+        """Say that the learner has got all of the last change."""
+        self._seen()
+
+    def _renew(self) -> None:
+        for group in self._groups.values():
+            group.vec._renew()
+        super()._renew()
 
     def _actions(self, actions: Any, count: int) -> Array:
         wanted = np.asarray(actions)
@@ -345,18 +407,19 @@ class Arena:
                 f"{count} integers are needed as actions, not {wanted.dtype} {list(wanted.shape)}"
             )
         # -1 means no action in a message, so every invalid number becomes one that is illegal.
-        none = (wanted < 0) | (wanted >= self.spec.actions)
-        return np.where(none, self.spec.actions, wanted).astype(np.int32)
+        # Without a sign, negative numbers are the greatest.
+        limited: Array = np.minimum(wanted.astype(np.uint64), np.uint64(self.spec.actions))
+        return limited.astype(np.int32)
 
-    def _check_begun(self, envs: Array) -> None:
-        if (self._episodes[envs] < 0).any():
+    def _check_begun(self, envs: Any) -> None:
+        if self._episodes[envs].min(initial=0) < 0:
             raise LudexError("env_over", "there is no episode yet: call reset() first")
 
-    def _check_live(self, envs: Array) -> None:
+    def _check_live(self, envs: Any) -> None:
         self._check_begun(envs)
         over = self.rows.over[envs]
         if over.any():
-            index = int(envs[over.argmax()])
+            index = int(self.everyone[envs][over.argmax()])
             raise LudexError(
                 "env_over",
                 f"the episode of environment {index} is over: call reset() first",
@@ -385,10 +448,20 @@ class Arena:
             self.spec.game,
             self.num_envs,
             self.spec.params,
-            autoreset="next_step",
             mask=mask_form(self.spec.actions),
             **{**self._options, **options},
         )
+
+    def episodes(self, envs: Array) -> Array:
+        """Return the numbers of the current episodes of ``envs``."""
+        numbers: Array = self._episodes[envs]
+        return numbers
+
+    def put(self, envs: Array, rows: Rows, episodes: Array) -> None:
+        """Show the rows of the episodes with these numbers in ``envs``."""
+        for name, array in vars(rows).items():
+            getattr(self.rows, name)[envs] = array
+        self._episodes[envs] = episodes
 
     def dense(self, mask: Array) -> Array:
         """Write a mask out as ``int8 [..., A]``."""
@@ -412,7 +485,7 @@ class Arena:
         found = [self._players[index] for index in envs.tolist()]
         return [player for player in found if not isinstance(player, str)]
 
-    def count(self, envs: Array, batch: Batch) -> None:
+    def count(self, envs: Any, batch: Batch) -> None:
         """Take over the episode numbers and skipped episodes that the server counted."""
         self._episodes[envs] = batch.episode
         if batch.skipped is not None:
@@ -432,7 +505,12 @@ class Arena:
 
 
 def open_arena(
-    opening: Opening, num_envs: int, opponent: Opponent | Sequence[Opponent], seat: SeatChoice
+    opening: Opening,
+    num_envs: int,
+    opponent: Opponent | Sequence[Opponent],
+    seat: SeatChoice,
+    *,
+    at_once: bool = False,
 ) -> Arena:
     """Connect and open environments for one learner.
 
@@ -444,5 +522,11 @@ def open_arena(
     with opening.client() as client:
         spec = opening.describe(client)
         return Arena(
-            client, spec, num_envs, opponent=opponent, seat=seat, max_steps=opening.max_steps
+            client,
+            spec,
+            num_envs,
+            opponent=opponent,
+            seat=seat,
+            max_steps=opening.max_steps,
+            at_once=at_once,
         )

@@ -22,8 +22,9 @@ Mask = Literal["u1", "bits", "ids", "none"]
 class Client:
     """A connection to a Ludex server that resumes after it is lost.
 
-    A client is for one thread; open one for each thread. Use it as a context manager or call
-    :meth:`close`, so that the server frees its environments.
+    A client is for one thread of one process: a forked child and a second thread at the same time
+    get an error. Use it as a context manager or call :meth:`close`, so that the server frees its
+    environments. For asyncio there is :mod:`ludex.aio`.
     """
 
     def __init__(
@@ -208,6 +209,11 @@ class Client:
                     vec.close()
             raise
         return shards[0] if len(shards) == 1 else ShardedVecEnv(shards)
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._session.closed
 
     def close(self) -> None:
         """Close all environments and the connections. May be called twice."""

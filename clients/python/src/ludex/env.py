@@ -79,12 +79,13 @@ class Env(Handle):
         Raises:
             LudexError: ``bad_seed``, ``unknown_agent``, ...
         """
-        reply = self._call(
-            "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
-        )
-        if seats is not None:
-            self.seats = list(seats)
-        return self._state(reply)
+        with self._change(anew=True):
+            reply = self._call(
+                "reset", seed=seed_text(seed), seats=None if seats is None else list(seats)
+            )
+            if seats is not None:
+                self.seats = list(seats)
+            return self._state(reply)
 
     def step(self, move: Move | Sequence[Move]) -> State:
         """Make a move and return the state that follows.
@@ -96,10 +97,12 @@ class Env(Handle):
 
         Raises:
             LudexError: ``illegal_action`` (``.allowed`` has the legal ids; the state is
-                unchanged), ``env_over``, ``bad_shape``.
+                unchanged), ``env_over``, ``bad_shape``; ``interrupted`` after an interrupted step.
             TypeError: the move has another type.
         """
-        return self._state(self._call("step", **self._moves(move)))
+        moves = self._moves(move)
+        with self._change():
+            return self._state(self._call("step", **moves))
 
     def action_text(self, action: int, seat: int | None = None) -> str:
         """Return the name of an action id, e.g. ``"x(1,1)"``; a round trip.
@@ -166,7 +169,8 @@ class Env(Handle):
         Raises:
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
         """
-        return self._state(self._call("restore", items=[snapshot]))
+        with self._change(anew=True):
+            return self._state(self._call("restore", items=[snapshot]))
 
     def clone(self, *, seed: int | None = None) -> Env:
         """Return a new environment in an equal state, with the same future chance events.

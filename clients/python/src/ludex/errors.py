@@ -16,7 +16,11 @@ class LudexError(Exception):
             the client's own: ``"connection_lost"`` (no server answered in time),
             ``"session_lost"`` (the server no longer knows this session: its environments are
             gone), ``"superseded"`` (a newer connection took the session or the seat),
-            ``"protocol"`` (the server sent something that the protocol does not allow).
+            ``"protocol"`` (the server sent something that the protocol does not allow),
+            ``"tls"`` (a certificate is not trusted, or the server does not speak TLS); and of
+            wrong use: ``"closed"`` (the client was closed), ``"wrong_process"`` (it was made
+            before a fork), ``"busy"`` (another thread is using it), ``"interrupted"`` (an
+            interrupt such as Ctrl-C came into a step: reset first).
         message: one sentence for people.
         fault: ``"client"``, ``"agent"`` or ``"server"``.
         retry: whether the same request may succeed later.

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .arena import Arena, Opponent, Rows, SeatChoice, open_arena
+from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
+from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
 
@@ -71,6 +72,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         token: str | None = None,
         max_steps: int | None = None,
         rules: int | None = None,
+        patience: float | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Open the environment.
@@ -87,6 +89,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             token: access token.
             max_steps: truncate an episode after this many moves of all seats.
             rules: the version of the rules that the server must have; by default any.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
             render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"human"``:
                 the view is printed after every step.
 
@@ -94,10 +98,10 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             LudexError: an error of the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ...; ``not_installed`` if there is no program to start.
             TypeError: an opponent is neither an agent's spec nor callable.
-            ValueError: the seat does not exist.
+            ValueError: the seat or the render mode does not exist.
         """
-        self.render_mode = render_mode
-        opening = Opening(game, params, url, token, max_steps, rules)
+        self.render_mode = rendered(render_mode, "ansi", "human")
+        opening = Opening(game, params, url, token, max_steps, rules, patience)
         self._arena = open_arena(opening, 1, opponent, seat)
         self.game = self._arena.spec
         self.observation_space = observation_space(self.game)
@@ -115,7 +119,9 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         self._arena.reset(seed)
         rows = self._arena.rows
         self._show()
-        return rows.obs[0].copy(), self._info(rows)
+        shown = rows.obs[0].copy(), self._info(rows)
+        self._arena.seen()
+        return shown
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         """Play an action, and the opponents' moves that follow.
@@ -128,7 +134,9 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         rows = self._arena.rows
         self._show()
         over = bool(rows.terminated[0]), bool(rows.truncated[0])
-        return rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
+        outcome = rows.obs[0].copy(), float(rows.reward[0]), *over, self._info(rows)
+        self._arena.seen()
+        return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [A]``, in sb3-contrib's form; no round trip."""
@@ -157,9 +165,10 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
     def _info(self, rows: Rows) -> dict[str, Any]:
         return {
             "action_mask": rows.mask[0].copy(),
-            "seat": int(rows.seat[0]),
-            "opponent": int(rows.opponent[0]),
-            "illegal": bool(rows.illegal[0]),
+            "seat": np.int64(rows.seat[0]),
+            "opponent": np.int64(rows.opponent[0]),
+            # An array, because Gymnasium's vector environments keep np.bool_ as an object.
+            "illegal": np.array(rows.illegal[0]),
         }
 
 
@@ -183,6 +192,7 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         token: str | None = None,
         max_steps: int | None = None,
         rules: int | None = None,
+        patience: float | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
     ) -> None:
@@ -199,20 +209,23 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             token: access token.
             max_steps: truncate an episode after this many moves of all seats.
             rules: the version of the rules that the server must have; by default any.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
             autoreset_mode: one of Gymnasium's three.
             render_mode: ``"ansi"``: :meth:`render` returns the views as text.
 
         Raises:
             LudexError: as :class:`LudexEnv`.
             TypeError: as :class:`LudexEnv`.
-            ValueError: the seat or the mode does not exist.
+            ValueError: the seat or a mode does not exist.
         """
-        self.render_mode = render_mode
-        self._mode = AutoresetMode(autoreset_mode)
-        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self._mode}
+        self.render_mode = rendered(render_mode, "ansi")
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
         self.num_envs = num_envs
-        opening = Opening(game, params, url, token, max_steps, rules)
-        self._arena = open_arena(opening, num_envs, opponent, seat)
+        opening = Opening(game, params, url, token, max_steps, rules, patience)
+        at_once = self.autoreset_mode is AutoresetMode.SAME_STEP
+        self._arena = open_arena(opening, num_envs, opponent, seat, at_once=at_once)
         self.game = self._arena.spec
         self.single_observation_space = observation_space(self.game)
         self.single_action_space = spaces.Discrete(self.game.actions)
@@ -250,7 +263,9 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
                 seed = [seed[index] for index in named.tolist()]
         self._arena.reset(seed, named)
         rows = self._arena.rows
-        return rows.obs.copy(), self._infos(rows)
+        shown = rows.obs.copy(), self._infos(rows)
+        self._arena.seen()
+        return shown
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Play an action in every environment, and the opponents' moves that follow.
@@ -259,18 +274,22 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
             LudexError: ``env_over`` with ``AutoresetMode.DISABLED``; ``session_lost``, ...
             ValueError: ``actions`` is not one integer for each environment.
         """
-        arena = self._arena
-        if self._mode is AutoresetMode.NEXT_STEP:
-            arena.step_or_begin(actions)
+        arena, rows = self._arena, self._arena.rows
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            now = arena.step_and_begin(actions)
+            infos = self._infos(rows)
+            if now.at.size:
+                infos.update(self._final(now))
+            outcome = rows.obs.copy(), now.reward, now.terminated, now.truncated, infos
         else:
-            arena.step(actions)
-        rows = arena.rows
-        outcome = rows.reward.copy(), rows.terminated.copy(), rows.truncated.copy()
-        final: dict[str, Any] = {}
-        if self._mode is AutoresetMode.SAME_STEP and rows.over.any():
-            final = self._final(rows)
-            arena.reset(envs=np.flatnonzero(rows.over))
-        return rows.obs.copy(), *outcome, {**self._infos(rows), **final}
+            if self.autoreset_mode is AutoresetMode.NEXT_STEP:
+                arena.step_or_begin(actions)
+            else:
+                arena.step(actions)
+            over = rows.terminated.copy(), rows.truncated.copy()
+            outcome = rows.obs.copy(), rows.reward.copy(), *over, self._infos(rows)
+        arena.seen()
+        return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""
@@ -287,30 +306,28 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         """Close the environments and their connection."""
         self._arena.close()
 
-    def _infos(self, rows: Rows, chosen: Any = slice(None)) -> dict[str, Any]:
-        """Return infos in Gymnasium's form: each entry has a mask of the rows that have it."""
-        infos: dict[str, Any] = {
-            "action_mask": np.zeros_like(rows.mask),
-            "seat": np.zeros(self.num_envs, np.int64),
-            "opponent": np.zeros(self.num_envs, np.int64),
-            "illegal": np.zeros(self.num_envs, np.bool_),
-        }
-        infos["action_mask"][chosen] = rows.mask[chosen]
-        for name in ("seat", "opponent", "illegal"):
-            infos[name][chosen] = getattr(rows, name)[chosen]
-        for name in list(infos):
-            infos[f"_{name}"] = np.zeros(self.num_envs, np.bool_)
-            infos[f"_{name}"][chosen] = True
-        return infos
-
-    def _final(self, rows: Rows) -> dict[str, Any]:
-        over = rows.over
-        last = np.full(self.num_envs, None, object)
-        for index in np.flatnonzero(over).tolist():
-            last[index] = rows.obs[index].copy()
+    def _infos(self, rows: Rows) -> dict[str, Any]:
+        """Return infos in Gymnasium's form: each entry has a mask of the environments with it."""
+        everywhere = np.ones(self.num_envs, np.bool_)
         return {
-            "final_obs": last,
-            "_final_obs": over,
-            "final_info": self._infos(rows, over),
-            "_final_info": over.copy(),
+            "action_mask": rows.mask.copy(),
+            "seat": rows.seat.astype(np.int64),
+            "opponent": rows.opponent.copy(),
+            "illegal": rows.illegal.copy(),
+            **dict.fromkeys(("_action_mask", "_seat", "_opponent", "_illegal"), everywhere),
         }
+
+    def _final(self, now: Outcome) -> dict[str, Any]:
+        """Return the last observations and infos of the episodes that have ended."""
+        over = now.terminated | now.truncated
+        last = np.full(self.num_envs, None, object)
+        for index, obs in zip(now.at.tolist(), now.obs, strict=True):
+            last[index] = obs
+        infos = {
+            "action_mask": np.zeros((self.num_envs, self.game.actions), np.int8),
+            "seat": now.seat * over.astype(np.int64),
+            "opponent": now.opponent * over,
+            "illegal": now.illegal,
+            **dict.fromkeys(("_action_mask", "_seat", "_opponent", "_illegal"), over),
+        }
+        return {"final_obs": last, "_final_obs": over, "final_info": infos, "_final_info": over}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index as integer
 from typing import Any
 
 from .columns import U4, Array, packed
 from .errors import LudexError
+from .guard import Changes
 from .session import Session
 from .spec import Spec
 from .wire import Message
 
 
-class Handle:
+class Handle(Changes):
     """Environments of one game that the server holds for this session.
 
     Attributes:
@@ -43,7 +45,7 @@ class Handle:
         Raises:
             LudexError: the connection is lost for good.
         """
-        if not self.closed:
+        if not self.closed and not self._session.closed:
             self._open = False
             self._session.envs.discard(self._env)
             self._session.call("close", env=self._env)
@@ -79,5 +81,17 @@ def indices(envs: Sequence[int] | Array | None) -> bytes | None:
 
 
 def seed_text(seed: int | None) -> str | None:
-    """Write a seed as the protocol does, in decimal digits; the server checks its range."""
-    return None if seed is None else str(int(seed))
+    """Write a seed as the protocol does, in decimal digits.
+
+    Raises:
+        LudexError: ``bad_seed``: it is not an integer of 0..2^64.
+    """
+    if seed is None:
+        return None
+    try:
+        number = integer(seed)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**64 or isinstance(seed, bool):
+        raise LudexError("bad_seed", f"a seed is an integer of 0..2^64, not {seed!r}", got=seed)
+    return str(number)

@@ -24,6 +24,7 @@ class Opening:
         token: access token.
         max_steps: truncate an episode after this many moves of all seats.
         rules: the version of the rules that the server must have; ``None``: any version.
+        patience: how many seconds to try to reconnect when the connection is lost.
     """
 
     game: str
@@ -32,6 +33,7 @@ class Opening:
     token: str | None = None
     max_steps: int | None = None
     rules: int | None = None
+    patience: float | None = None
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Client]:
@@ -40,7 +42,7 @@ class Opening:
         Raises:
             LudexError: as :func:`ludex.shared.connect`.
         """
-        client = connect(self.url, self.token)
+        client = connect(self.url, self.token, self.patience)
         try:
             yield client
         except BaseException:
@@ -64,3 +66,14 @@ class Opening:
                 allowed=[spec.rules],
             )
         return spec
+
+
+def rendered(mode: str | None, *modes: str) -> str | None:
+    """Return a render mode if it is one of ``modes``.
+
+    Raises:
+        ValueError: it is another one.
+    """
+    if mode is not None and mode not in modes:
+        raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
+    return mode

@@ -8,7 +8,8 @@ import numpy as np
 
 from .columns import Array
 from .env import OVER, SIMULTANEOUS
-from .vec import Batch
+from .rows import Outcome, Rows
+from .vec import Batch, Final
 
 if TYPE_CHECKING:
     from .arena import Arena
@@ -21,7 +22,8 @@ class Served:
         seats = [agent] * arena.spec.players
         seats[arena.fixed_seat or 0] = "agent"
         self._arena = arena
-        self.vec = arena.open(seats=seats, rotate=arena.rotation)
+        autoreset = "same_step" if arena.at_once else "next_step"
+        self.vec = arena.open(seats=seats, rotate=arena.rotation, autoreset=autoreset)
 
     def begin(self, envs: Array, *, stays: bool) -> None:
         """Begin episodes; ``stays``: they follow on the previous ones of these environments."""
@@ -36,8 +38,61 @@ class Served:
         self.vec.send(actions, self._arena.named(envs))
 
     def receive(self, envs: Array) -> None:
-        """Take what follows, up to the learner's next turn."""
-        self._take(envs, self.vec.recv())
+        """Take what follows, up to the learner's next turn or the end of the episode."""
+        arena = self._arena
+        batch, played = self.vec.recv(), arena.rows.seat[envs]
+        if batch.final is None:
+            self._take(envs, batch)
+            return
+        # The server has begun other episodes already; here the learner sees the ends first.
+        before, skipped = arena.episodes(envs), arena.skipped
+        self._take(envs, batch)
+        ends = self._ends(batch, batch.final, played, arena.rows.opponent[envs])
+        arena.put(envs[batch.final.at], ends, before[batch.final.at])
+        arena.skipped = skipped
+
+    def advance(self, actions: Array) -> Outcome:
+        """Step all environments; where an episode ends, the server begins the next one."""
+        arena, rows = self._arena, self._arena.rows
+        batch, seat = self.vec.step(actions), rows.seat.copy()
+        illegal = np.zeros(len(seat), np.bool_)
+        if batch.illegal is not None:
+            illegal[batch.illegal] = True
+        final = batch.final
+        outcome = Outcome(
+            reward=batch.reward[arena.everyone, seat].astype(np.float64),
+            terminated=batch.terminated.copy(),
+            truncated=batch.truncated.copy(),
+            illegal=illegal,
+            seat=seat,
+            opponent=rows.opponent.copy(),
+            at=arena.everyone[:0] if final is None else final.at,
+            obs=rows.obs[:0] if final is None else np.array(final.obs),
+        )
+        rows.obs[...] = batch.obs
+        rows.mask[...] = arena.dense(batch.mask)
+        rows.seat[...] = batch.seat
+        rows.length[...] = batch.length
+        arena.count(slice(None), batch)
+        return outcome
+
+    def _ends(self, batch: Batch, final: Final, played: Array, opponent: Array) -> Rows:
+        """Return the situations at the ends of episodes, a row for each."""
+        at = final.at
+        illegal = np.zeros(len(batch), np.bool_)
+        if batch.illegal is not None:
+            illegal[batch.illegal] = True
+        return Rows(
+            obs=np.array(final.obs),
+            mask=np.zeros((len(at), self._arena.spec.actions), np.int8),
+            seat=played[at],
+            reward=batch.reward[at, played[at]].astype(np.float64),
+            terminated=batch.terminated[at],
+            truncated=batch.truncated[at],
+            illegal=illegal[at],
+            length=np.asarray(final.length, np.int64),
+            opponent=opponent[at],
+        )
 
     def _take(self, envs: Array, batch: Batch) -> None:
         rows, arena = self._arena.rows, self._arena

@@ -17,7 +17,7 @@ from typing import Any
 
 from .errors import LudexError
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
 from .table import Table
 
 wanted("pettingzoo", "pettingzoo")
@@ -39,6 +39,7 @@ def aec(
     url: str | Sequence[str] | None = None,
     token: str | None = None,
     max_steps: int | None = None,
+    patience: float | None = None,
     render_mode: str | None = None,
 ) -> AECEnv[str, Observation, Any]:
     """Return a game as an AEC environment, in which agents act one after the other.
@@ -52,12 +53,16 @@ def aec(
         url: the server; by default a local one that all environments of this process share.
         token: access token.
         max_steps: truncate an episode after this many moves of all seats.
+        patience: how many seconds to try to reconnect when the connection is lost; by default
+            as long as the server keeps the session.
         render_mode: ``"ansi"``: ``render()`` returns a text; ``"human"``: it prints the text.
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        ValueError: the render mode does not exist.
     """
-    table = Table(Opening(game, params, url, token, max_steps))
+    rendered(render_mode, "ansi", "human")
+    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return OrderEnforcingWrapper(LudexAEC(table, render_mode))
 
 
@@ -68,6 +73,7 @@ def parallel(
     url: str | Sequence[str] | None = None,
     token: str | None = None,
     max_steps: int | None = None,
+    patience: float | None = None,
     render_mode: str | None = None,
 ) -> ParallelEnv[str, Observation, Any]:
     """Return a game as a parallel environment, in which all agents act in every step.
@@ -78,7 +84,8 @@ def parallel(
     Raises:
         LudexError: as :func:`aec`.
     """
-    table = Table(Opening(game, params, url, token, max_steps))
+    rendered(render_mode, "ansi", "human")
+    table = Table(Opening(game, params, url, token, max_steps, patience=patience))
     return LudexParallel(table, render_mode)
 
 
@@ -159,6 +166,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         self._skip_agent_selection = None
         self._flags()
         self._select()
+        self._table.seen()
 
     def step(self, action: Any) -> None:
         """Play the action of ``agent_selection``; ``None`` if its episode is over.
@@ -183,6 +191,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
         self._accumulate_rewards()
         if self.render_mode == "human":
             self.render()
+        self._table.seen()
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent sees now."""
@@ -213,7 +222,9 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
         """
         self._table.reset(seed)
         self.agents = self.possible_agents[:]
-        return self._all(), self._infos()
+        shown = self._all(), self._infos()
+        self._table.seen()
+        return shown
 
     def step(
         self, actions: dict[str, Any]
@@ -237,13 +248,15 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             self.agents = []
         if self.render_mode == "human":
             self.render()
-        return (
+        outcome = (
             self._all(),
             self._by_agent(table.rewards),
             self._by_agent([table.terminated] * count),
             self._by_agent([table.truncated] * count),
             self._infos(),
         )
+        table.seen()
+        return outcome
 
     def _all(self) -> dict[str, Observation]:
         return {agent: self._observed(agent) for agent in self.possible_agents}

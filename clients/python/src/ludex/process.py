@@ -9,6 +9,7 @@ import queue
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -21,12 +22,22 @@ from .errors import LudexError
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 
+# The last server of this process at each URL.
+_servers: dict[str, Server] = {}
+
+
+def has_ended(url: str) -> bool:
+    """Whether a server that this process started at ``url`` has ended."""
+    server = _servers.get(url.rstrip("/"))
+    return server is not None and not server.running
+
 
 def find_program() -> str:
     """Return the path of the ``ludex`` program.
 
-    The search goes through ``LUDEX_BIN``, ``PATH``, and, if this package lies in the repository,
-    its ``target/release`` and ``target/debug``.
+    The search goes through ``LUDEX_BIN``, the programs of this Python's environment (where ``pip
+    install ludex`` puts it), ``PATH``, and, if this package lies in the repository, its
+    ``target/release`` and ``target/debug``.
 
     Raises:
         LudexError: ``not_installed``; the message says what to do.
@@ -36,9 +47,9 @@ def find_program() -> str:
         if os.access(named, os.X_OK) and os.path.isfile(named):
             return named
         raise LudexError("not_installed", f"LUDEX_BIN={named} is not an executable file", got=named)
-    on_path = shutil.which("ludex")
-    if on_path:
-        return on_path
+    found = shutil.which("ludex", path=sysconfig.get_path("scripts")) or shutil.which("ludex")
+    if found:
+        return found
     program = "ludex.exe" if sys.platform == "win32" else "ludex"
     for folder in Path(__file__).resolve().parents:
         if (folder / "Cargo.toml").is_file() and (folder / "server").is_dir():
@@ -48,8 +59,9 @@ def find_program() -> str:
                     return str(built)
     raise LudexError(
         "not_installed",
-        "the ludex program was not found: build it with `cargo build --release` in the Ludex "
-        "repository, then put target/release on PATH or set LUDEX_BIN to the program",
+        "the ludex program was not found: install a wheel that has it (`pip install ludex`); or "
+        "build it with `cargo build --release` in the Ludex repository, then put target/release "
+        "on PATH or set LUDEX_BIN to the program",
     )
 
 
@@ -68,10 +80,12 @@ class Server:
         self.data = Path(self._own or os.fspath(data or ""))
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the server
         command = [program, "serve", "--listen", "127.0.0.1:0", "--data", str(self.data), "--json"]
+        # However this process ends, the pipe closes with it.
+        command += ["--until-stdin-closes"] + ([] if self._own is None else ["--temporary"])
         try:
             self._process = subprocess.Popen(
                 [*command, *args],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
             )
@@ -89,6 +103,7 @@ class Server:
         self._reader.start()
         try:
             self.url = self._ready(lines)
+            _servers[self.url] = self
         except BaseException:
             self.close()
             raise
@@ -135,8 +150,9 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.kill()
         self._reader.join(STOP_SECONDS)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         self._clean()
 
     def _clean(self) -> None:

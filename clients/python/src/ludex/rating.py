@@ -114,6 +114,7 @@ def rate(
     name: str | None = None,
     slots: int = 4,
     seed: int = 0,
+    patience: float | None = None,
 ) -> Rating:
     """Play matches against anchors with alternating seats, and return the policy's strength.
 
@@ -142,13 +143,14 @@ def rate(
         name: the name to play under.
         slots: how many matches are played at a time.
         seed: the seed of the bootstrap.
+        patience: how many seconds to try to reconnect when a connection is lost.
 
     Raises:
         LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
         ValueError: there are no anchors, the game has only one seat, or no match counted.
     """
     where = shared_url() if url is None else url
-    with Client(where, token) as client:
+    with Client(where, token, patience=patience) as client:
         spec = client.describe(game, params)
     ladder = _ladder(spec)
     chosen = list(ladder) if anchors is None else list(anchors)
@@ -174,6 +176,7 @@ def rate(
             token=token,
             name=name,
             kind="learner",
+            patience=patience,
         )
         rating = ladder.get(anchor)
         scores.append(_score(anchor, rating, played))

@@ -1,6 +1,7 @@
 """Time steps as in OpenSpiel's ``rl_environment``; no library is needed.
 
-Agents that were written for OpenSpiel run against Ludex if you change the import::
+Agents that were written for OpenSpiel run against Ludex if you change the import. OpenSpiel's own
+``Environment`` also takes a game of :mod:`ludex.openspiel`::
 
     from ludex import rl_environment
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ import numpy as np
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
 from .opening import Opening
+from .spiel import Game, State
 from .table import Table
 
 SIMULTANEOUS_PLAYER_ID = SIMULTANEOUS
@@ -52,9 +55,10 @@ class TimeStep(NamedTuple):
     """What :meth:`Environment.reset` and :meth:`Environment.step` return.
 
     Attributes:
-        observations: ``info_state``: a flat ``float32`` array for each player; ``legal_actions``:
+        observations: ``info_state``: a flat list of numbers for each player; ``legal_actions``:
             a list of ids for each; ``current_player``: a seat, -2 if several act together, -4 at
-            the end; ``serialized_state``: always empty.
+            the end; ``serialized_state``: empty, or with ``include_full_state`` the history as
+            text, for :meth:`ludex.spiel.Game.deserialize_state`.
         rewards: one for each player; ``None`` in the first step.
         discounts: one for each player, 0 in the last step; ``None`` in the first.
         step_type: the place of the step in its episode.
@@ -98,28 +102,38 @@ class Environment:
 
     def __init__(
         self,
-        game: str,
+        game: Any,
         discount: float = 1.0,
         *,
+        include_full_state: bool = False,
+        enable_legality_check: bool = False,
         observation_type: ObservationType | None = None,
         params: Mapping[str, Any] | None = None,
         url: str | Sequence[str] | None = None,
         token: str | None = None,
         max_steps: int | None = None,
+        patience: float | None = None,
         layout: str | None = None,
+        **settings: Any,
     ) -> None:
         """Open the environment.
 
         Args:
-            game: id of the game, or its whole string with parameters.
+            game: id of the game, or its whole string with parameters; or a game of ``pyspiel``,
+                whose string must name a game of the server.
             discount: the value of ``discounts`` before the last step.
+            include_full_state: whether observations have the ``serialized_state``.
+            enable_legality_check: whether an illegal action is an error; else it loses.
             observation_type: by default the information state if the game has one, as in
                 OpenSpiel.
             params: parameters of the game.
             url: the server; by default a local one that all environments of this process share.
             token: access token.
             max_steps: truncate an episode after this many moves of all seats.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
             layout: ``"openspiel"``: observations with OpenSpiel's arrays, if the game has them.
+            settings: more parameters of the game, as OpenSpiel takes them: ``players=3``.
 
         Raises:
             LudexError: ``bad_field``: the game has no such observation; or an error of the server:
@@ -128,10 +142,68 @@ class Environment:
         recall = None if layout is None else False
         if observation_type is not None:
             recall = observation_type is ObservationType.INFORMATION_STATE
-        opening = Opening(game, params, url, token, max_steps)
-        self._table = Table(opening, layout=layout, recall=recall)
+        named = {**(params or {}), **settings}
+        self._opening = Opening(str(game), named, url, token, max_steps, patience=patience)
+        self._table = Table(self._opening, layout=layout, recall=recall)
+        self._layout = layout
         self._discount = discount
+        self._full = include_full_state
+        self._check = enable_legality_check
         self._ended = True
+        self._seed: int | None = None
+        self._game: Game | None = None
+        self._last: TimeStep | None = None
+
+    @property
+    def game(self) -> Game:
+        """The game, with states that can be copied; opened on a connection of its own."""
+        if self._game is None:
+            self._game = Game(replace(self._opening, max_steps=None), layout=self._layout)
+        return self._game
+
+    @property
+    def get_state(self) -> State:
+        """The state of the episode, as a copy.
+
+        Raises:
+            LudexError: no episode has begun, or an illegal action has ended it.
+        """
+        return self.game.state(self._table.history())
+
+    def set_state(self, state: State) -> None:
+        """Continue from a state of :attr:`game`, as one that was just reached.
+
+        Raises:
+            LudexError: ``bad_snapshot``: it is a state of another game.
+        """
+        self._table.restore(state.moves())
+        self._ended = self._table.over
+        self._last = None
+        self._table.seen()
+
+    @property
+    def is_chance_node(self) -> bool:
+        """Whether chance must move: never, because the server draws for it."""
+        return False
+
+    @property
+    def use_observation(self) -> bool:
+        """Whether ``info_state`` is the observation; else it is the information state."""
+        return not self._table.recall
+
+    def seed(self, seed: int | None = None) -> None:
+        """Choose the seed of the next :meth:`reset`."""
+        self._seed = seed
+
+    def get_time_step(self) -> TimeStep:
+        """Return the last time step again; after :meth:`set_state` that of the new state.
+
+        Raises:
+            LudexError: no episode has begun.
+        """
+        if self._last is None:
+            self._last = self._time_step()
+        return self._last
 
     @property
     def name(self) -> str:
@@ -181,9 +253,13 @@ class Environment:
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self._table.reset(seed)
+        self._table.reset(self._seed if seed is None else seed)
+        self._seed = None
         self._ended = False
-        return TimeStep(self._observations(), None, None, StepType.FIRST)
+        step = TimeStep(self._observations(), None, None, StepType.FIRST)
+        self._last = step
+        self._table.seen()
+        return step
 
     def step(self, actions: Sequence[Any]) -> TimeStep:
         """Play an action or a joint action; after the last step, begin a new episode instead.
@@ -193,7 +269,8 @@ class Environment:
                 actions of the players to act count.
 
         Raises:
-            LudexError: ``bad_shape``: the number of actions is wrong; ``session_lost``, ...
+            LudexError: ``bad_shape``: the number of actions is wrong; ``illegal_action`` with
+                ``enable_legality_check``; ``session_lost``, ...
             TypeError: an action is not an integer.
         """
         if len(actions) != self.num_actions_per_step:
@@ -207,8 +284,28 @@ class Environment:
             return self.reset()
         table = self._table
         each = list(actions) * (self.num_players if self.is_turn_based else 1)
-        table.step({seat: each[seat] for seat in table.acting})
+        moves = {seat: each[seat] for seat in table.acting}
+        if self._check:
+            self._legal(moves)
+        table.step(moves)
         self._ended = table.over
+        self._last = step = self._time_step()
+        table.seen()
+        return step
+
+    def _legal(self, moves: Mapping[int, Any]) -> None:
+        for seat, action in moves.items():
+            allowed = np.flatnonzero(self._table.mask(seat)).tolist()
+            if action not in allowed:
+                raise LudexError(
+                    "illegal_action",
+                    f"{action} is not a legal action of player {seat}",
+                    got=action,
+                    allowed=allowed,
+                )
+
+    def _time_step(self) -> TimeStep:
+        table = self._table
         discount = 0.0 if table.over else self._discount
         return TimeStep(
             self._observations(),
@@ -218,8 +315,10 @@ class Environment:
         )
 
     def close(self) -> None:
-        """Close the environment and its connection. May be called twice."""
+        """Close the environment and its connections. May be called twice."""
         self._table.close()
+        if self._game is not None:
+            self._game.close()
 
     def _observations(self) -> dict[str, Any]:
         table, players = self._table, range(self.num_players)
@@ -231,8 +330,10 @@ class Environment:
             "info_state": [self._state(seat) for seat in players],
             "legal_actions": [np.flatnonzero(table.mask(seat)).tolist() for seat in players],
             "current_player": current,
-            "serialized_state": [],
+            "serialized_state": self.get_state.serialize() if self._full else [],
         }
 
-    def _state(self, seat: int) -> Any:
-        return self._table.obs(seat).astype(np.float32).ravel()
+    def _state(self, seat: int) -> list[float]:
+        # A list as in OpenSpiel, whose tabular agents use its whole text as a key.
+        flat: list[float] = self._table.obs(seat).astype(np.float64).ravel().tolist()
+        return flat

@@ -28,7 +28,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv  # noqa: E402
 
 from .spaces import observation_space  # noqa: E402
 
-OPTIONS = ("game", "params", "url", "token", "max_steps", "flatten")
+OPTIONS = ("game", "params", "url", "token", "max_steps", "patience", "flatten")
 
 
 class LudexMultiAgentEnv(MultiAgentEnv):
@@ -40,7 +40,8 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         Args:
             config: RLlib's ``env_config``: ``game``, an id; ``params``, the parameters of the
                 game; ``url`` and ``token`` of the server (by default a local one for each
-                process); ``max_steps``, which truncates episodes; ``flatten``, true by default:
+                process); ``max_steps``, which truncates episodes; ``patience``, the seconds to
+                reconnect after a loss; ``flatten``, true by default:
                 observations are ``float32`` vectors, because RLlib's default networks would treat
                 boards as images.
 
@@ -86,7 +87,9 @@ class LudexMultiAgentEnv(MultiAgentEnv):
         """
         super().reset(seed=seed, options=options)
         self._table.reset(seed)
-        return self._observed(self._table.acting), {}
+        shown = self._observed(self._table.acting)
+        self._table.seen()
+        return shown, {}
 
     def step(
         self, action_dict: Mapping[str, Any]
@@ -110,13 +113,15 @@ class LudexMultiAgentEnv(MultiAgentEnv):
             if reward or seat in shown
         }
         infos = {agents[seat]: {"illegal": seat == table.illegal} for seat in shown}
-        return (
+        outcome = (
             self._observed(shown),
             rewards,
             {**{agents[seat]: table.terminated for seat in shown}, "__all__": table.terminated},
             {**{agents[seat]: table.truncated for seat in shown}, "__all__": table.truncated},
             infos,
         )
+        table.seen()
+        return outcome
 
     def render(self) -> str:
         """Return the view of the seat to move as text; a round trip."""

@@ -18,7 +18,7 @@ import numpy as np
 from .arena import Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .opening import Opening
+from .opening import Opening, rendered
 
 wanted("stable_baselines3", "sb3")
 
@@ -49,6 +49,7 @@ class LudexVecEnv(VecEnv):
         url: str | Sequence[str] | None = None,
         token: str | None = None,
         max_steps: int | None = None,
+        patience: float | None = None,
         render_mode: str | None = None,
     ) -> None:
         """Open the environments; for the arguments see :class:`ludex.gymnasium.LudexVectorEnv`.
@@ -56,10 +57,11 @@ class LudexVecEnv(VecEnv):
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``unknown_agent``, ...
             TypeError: an opponent is neither an agent's spec nor callable.
-            ValueError: the seat does not exist.
+            ValueError: the seat or the render mode does not exist.
         """
-        opening = Opening(game, params, url, token, max_steps)
-        self.arena = open_arena(opening, num_envs, opponent, seat)
+        rendered(render_mode, "ansi", "human")
+        opening = Opening(game, params, url, token, max_steps, patience=patience)
+        self.arena = open_arena(opening, num_envs, opponent, seat, at_once=True)
         self.game = self.arena.spec
         self._own: dict[str, list[Any]] = {"render_mode": [render_mode] * num_envs}
         self._actions: Array | None = None
@@ -79,6 +81,7 @@ class LudexVecEnv(VecEnv):
         seats = self.arena.rows.seat.tolist()
         self.reset_infos = [{"seat": seat} for seat in seats]
         obs: Array = self.arena.rows.obs.copy()
+        self.arena.seen()
         return obs
 
     def step_async(self, actions: Array) -> None:
@@ -97,22 +100,20 @@ class LudexVecEnv(VecEnv):
             raise RuntimeError("call step_async() first")
         arena, actions = self.arena, self._actions
         self._actions = None
-        arena.step(actions)
-        rows = arena.rows
-        rewards, over = rows.reward.astype(np.float32), rows.over
+        now = arena.step_and_begin(actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        ended = np.flatnonzero(over)
-        for index in ended.tolist():
+        for index, obs in zip(now.at.tolist(), now.obs, strict=True):
             infos[index] = {
-                "terminal_observation": rows.obs[index].copy(),
-                "TimeLimit.truncated": bool(rows.truncated[index] and not rows.terminated[index]),
-                "illegal": bool(rows.illegal[index]),
-                "seat": int(rows.seat[index]),
-                "opponent": int(rows.opponent[index]),
+                "terminal_observation": obs,
+                "TimeLimit.truncated": bool(now.truncated[index] and not now.terminated[index]),
+                "illegal": bool(now.illegal[index]),
+                "seat": int(now.seat[index]),
+                "opponent": int(now.opponent[index]),
             }
-        if ended.size:
-            arena.reset(envs=ended)
-        return rows.obs.copy(), rewards, over, infos
+        over = now.terminated | now.truncated
+        outcome = arena.rows.obs.copy(), now.reward.astype(np.float32), over, infos
+        arena.seen()
+        return outcome
 
     def action_masks(self) -> Array:
         """Return the legal actions, ``bool [n, A]``; no round trip."""

@@ -9,13 +9,16 @@ twice.
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
 
 from . import __about__
 from .errors import ConnectionLost, LudexError
+from .guard import Guard
+from .process import has_ended
 from .wire import Connection, Message, normal_url, pack, unpack
 
 HELLO_ID = 1
@@ -28,11 +31,19 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 FATAL = {4000: "protocol", 4001: "unauthorized", 4002: "superseded"}
 IDLE, RATE = 4005, 4004
 
+# Seconds of silence after which a log line says that we still try.
+QUIET_SECONDS = 2.0
+
+_log = logging.getLogger("ludex")
+T = TypeVar("T")
+
 
 class Session:
     """One client's session with one server, or with the first of several that answers.
 
-    A session is for one thread; open one for each thread.
+    A session is for one thread of one process at a time; others get an error. When a call is
+    interrupted, the next one drops the connection and resumes on a new one, so that no reply is
+    taken for another's.
 
     Attributes:
         welcome: the last ``welcome`` message.
@@ -85,6 +96,7 @@ class Session:
         self._connection: Connection | None = None
         self._resumable = False
         self._rest = 0.0
+        self._guard = Guard()
         self._connect(FIRST_SECONDS if patience is None else patience)
 
     # Requests.
@@ -102,6 +114,9 @@ class Session:
             LudexError: the connection is lost for good.
             TypeError: a field cannot be written in MessagePack.
         """
+        return self._alone(self._post, kind, bound, fields)
+
+    def _post(self, kind: str, bound: bool, fields: Message) -> int:
         number = self._next_id
         packed = pack({"type": kind, "id": number, **fields})
         self._next_id += 1
@@ -118,10 +133,13 @@ class Session:
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
         """
+        return self._alone(self._wait, number)
+
+    def _wait(self, number: int) -> Message:
         while number not in self._replies:
             if number not in self._unanswered:
                 raise LudexError("session_lost", f"request {number} does not wait for a reply")
-            message = self.receive()
+            message = self._receive(None)
             if message is not None and "re" in message:
                 self._replies[message["re"]] = message
         reply = self._replies.pop(number)
@@ -138,16 +156,53 @@ class Session:
         Raises:
             LudexError: the reply is an ``error``, or the connection is lost for good.
         """
+        return self._alone(self._call, kind, bound, fields)
+
+    def _call(self, kind: str, bound: bool, fields: Message) -> Message:
         end = time.monotonic() + self.patience
         while True:
             try:
-                return self.wait(self.post(kind, bound=bound, **fields))
+                return self._wait(self._post(kind, bound, fields))
             except LudexError as error:
                 pause = (error.after_ms or 100) / 1000
                 waitable = error.code in ("rate_limited", "window_full") and error.retry
                 if not waitable or time.monotonic() + pause > end:
                     raise
                 time.sleep(pause)
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Drop the replies of requests that nobody waits for any more."""
+        for number in numbers:
+            self._unanswered.pop(number, None)
+            self._replies.pop(number, None)
+
+    def _alone(self, do: Callable[..., T], *args: Any) -> T:
+        """Use the connection, if nobody else does.
+
+        Raises:
+            LudexError: ``closed``, ``wrong_process``, ``busy``, or an error of the call.
+        """
+        guard = self._guard
+        guard.enter()
+        if guard.torn:
+            self._drop()
+        guard.torn = True
+        try:
+            result = do(*args)
+            guard.torn = False
+            return result
+        except (LudexError, TypeError):
+            guard.torn = False
+            raise
+        finally:
+            guard.leave()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a connection to a Ludex server cannot be pickled or copied: make the client or the "
+            "environment in the process that uses it, and carry states over with snapshot() and "
+            "restore()"
+        )
 
     # Messages.
 
@@ -160,6 +215,9 @@ class Session:
             LudexError: the connection is lost for good, or the server reported an error that
                 does not belong to a request.
         """
+        return self._alone(self._receive, timeout)
+
+    def _receive(self, timeout: float | None) -> Message | None:
         while True:
             if self._local:
                 return self._local.popleft()
@@ -213,8 +271,30 @@ class Session:
         limits: dict[str, Any] = self.welcome.get("limits") or {}
         return limits
 
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._guard.closed
+
     def close(self) -> None:
-        """Free the environments on the server and end the session. May be called twice."""
+        """Free the environments on the server and end the session. May be called twice.
+
+        In a forked process only its copy of the connection is closed, not the parent's.
+
+        Raises:
+            LudexError: ``busy``: another thread is using the session.
+        """
+        guard = self._guard
+        if guard.closed:
+            return
+        if guard.foreign:
+            self._drop()
+        else:
+            guard.enter()
+        guard.closed = True
+        guard.leave()
+        if self._connection is not None and guard.torn and self._connection.writing:
+            self._drop()
         if self._connection is not None:
             # The answers do not matter, and neither does a connection that is lost now.
             with contextlib.suppress(ConnectionLost):
@@ -255,7 +335,8 @@ class Session:
 
     def _connect(self, patience: float) -> None:
         """Connect to one of the servers, say hello, and send requests without an answer again."""
-        end = time.monotonic() + patience
+        begun = time.monotonic()
+        end, warn_at = begun + patience, begun + QUIET_SECONDS
         pause = FIRST_PAUSE
         attempt = 0
         while True:
@@ -269,6 +350,13 @@ class Session:
             except (OSError, ConnectionLost) as error:
                 self._drop()
                 reason: Exception = error
+                if len(self.urls) == 1 and has_ended(url):
+                    raise LudexError(
+                        "connection_lost",
+                        f"the server at {url} has ended, and its environments with it: "
+                        "start another one with ludex.serve()",
+                        fault="server",
+                    ) from error
                 code = getattr(error, "close_code", None)
                 if code in FATAL:
                     raise LudexError(FATAL[code], str(error)) from error
@@ -286,6 +374,14 @@ class Session:
                     f"no server answers at {' or '.join(self.urls)}: {reason}",
                     fault="server",
                 ) from reason
+            if time.monotonic() > warn_at:
+                warn_at = end
+                _log.warning(
+                    "no server answers at %s (%s); trying for %.0f s more (see patience=)",
+                    " or ".join(self.urls),
+                    reason,
+                    end - time.monotonic(),
+                )
             if attempt % len(self.urls) == 0:
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)

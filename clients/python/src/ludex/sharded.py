@@ -9,8 +9,9 @@ import numpy as np
 
 from .columns import Array, Ragged, Views
 from .errors import LudexError
+from .guard import Changes
 from .spec import Spec
-from .vec import Batch, Chance, Final, Skipped, VecEnv
+from .vec import IN_FLIGHT, Batch, Chance, Final, Skipped, VecEnv, moves_field
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ class _Share(NamedTuple):
     rows: Array
 
 
-class ShardedVecEnv:
+class ShardedVecEnv(Changes):
     """A batch of environments over several servers, used like a :class:`VecEnv`.
 
     Made by :meth:`ludex.Client.open_vec` of a client with several URLs. Each environment stays on
@@ -109,7 +110,8 @@ class ShardedVecEnv:
             raise ValueError(
                 "seats must be replaced on all servers: name environments of every server"
             )
-        return self._join(shares, self._all(shares, reset))
+        with self._change(anew=envs is None):
+            return self._join(shares, self._all(shares, reset))
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
         """Make one move in every environment, or in ``envs``, like :meth:`VecEnv.step`.
@@ -121,8 +123,10 @@ class ShardedVecEnv:
             RuntimeError: batches are in flight.
         """
         self._settled()
-        self.send(actions, envs)
-        return self.recv()
+        moves, shares = self._moves(actions, envs), self._shares(envs)
+        with self._change():
+            self._send(moves, shares)
+            return self._recv()
 
     def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
         """Send a step without waiting, like :meth:`VecEnv.send`.
@@ -132,18 +136,28 @@ class ShardedVecEnv:
             ValueError: the number of entries is not that of the environments.
             RuntimeError: two batches are already in flight.
         """
+        if len(self._flying) >= IN_FLIGHT and not self._unseen:
+            raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
+        moves, shares = self._moves(actions, envs), self._shares(envs)
+        with self._change():
+            self._send(moves, shares)
+
+    def _moves(self, actions: Any, envs: Sequence[int] | Array | None) -> Any:
+        """Check the actions before a server gets its share of them."""
         if not isinstance(actions, (list, tuple)):
             actions = np.asarray(actions)
         if len(actions) != self._rows(envs):
             raise ValueError(f"{len(actions)} actions for {self._rows(envs)} environments")
+        moves_field(actions)
+        return actions
 
+    def _send(self, actions: Any, shares: list[_Share]) -> None:
         def send(share: _Share) -> None:
             if isinstance(actions, np.ndarray):
                 share.vec.send(actions[share.rows], share.envs)
             else:
                 share.vec.send([actions[row] for row in share.rows.tolist()], share.envs)
 
-        shares = self._shares(envs)
         self._all(shares, send)
         self._flying.append(shares)
 
@@ -154,8 +168,12 @@ class ShardedVecEnv:
             LudexError: a server refused its share of that step.
             RuntimeError: nothing is in flight.
         """
-        if not self._flying:
+        if not self._flying and not self._unseen:
             raise RuntimeError("nothing is in flight: call send() first")
+        with self._change():
+            return self._recv()
+
+    def _recv(self) -> Batch:
         shares = self._flying.pop(0)
         return self._join(shares, self._all(shares, lambda share: share.vec.recv()))
 
@@ -203,7 +221,8 @@ class ShardedVecEnv:
             return share.vec.restore([items[row] for row in share.rows.tolist()], share.envs)
 
         shares = self._shares(envs)
-        return self._join(shares, self._all(shares, restore))
+        with self._change(anew=envs is None):
+            return self._join(shares, self._all(shares, restore))
 
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
@@ -260,8 +279,14 @@ class ShardedVecEnv:
             raise ValueError("envs is empty: name at least one environment")
         return shares
 
+    def _renew(self) -> None:
+        self._flying.clear()
+        for vec in self.shards:
+            vec._renew()
+        super()._renew()
+
     def _settled(self) -> None:
-        if self._flying:
+        if self._flying and not self._unseen:
             raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
 
     def _all(self, shares: Sequence[Any], do: Callable[[Any], T]) -> list[T]:

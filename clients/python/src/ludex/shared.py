@@ -27,10 +27,12 @@ def shared_url() -> str:
         return _server.url
 
 
-def connect(url: str | Sequence[str] | None, token: str | None = None) -> Client:
+def connect(
+    url: str | Sequence[str] | None, token: str | None = None, patience: float | None = None
+) -> Client:
     """Connect to ``url``, or to the shared local server if it is ``None``.
 
     Raises:
         LudexError: as :class:`Client`, and ``not_installed``.
     """
-    return Client(shared_url() if url is None else url, token)
+    return Client(shared_url() if url is None else url, token, patience=patience)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgpack
 import numpy as np
 
 from .columns import Array, dense, mask_form
 from .env import OVER, SIMULTANEOUS
 from .errors import LudexError
+from .guard import Changes
 from .opening import Opening
 from .spec import Spec
 from .vec import Batch
 
 
-class Table:
+class Table(Changes):
     """One environment in which the client plays every seat. An illegal action loses the episode.
+
+    An adapter calls :meth:`seen` when it has made its result of a step or reset: if an interrupt
+    comes before, the next step is refused.
 
     Attributes:
         spec: the game.
@@ -25,6 +30,7 @@ class Table:
         terminated: whether the episode ended by the rules.
         truncated: whether ``max_steps`` cut the episode off.
         illegal: the seat that ended the episode by an illegal action, if one did.
+        recall: whether observations are the perfect-recall form.
     """
 
     def __init__(
@@ -47,8 +53,8 @@ class Table:
         """
         with opening.client() as client:
             spec = opening.describe(client)
-            self._recall = bool(spec.views.get("info")) if recall is None else recall
-            view = "info" if self._recall else "tensor"
+            self.recall = bool(spec.views.get("info")) if recall is None else recall
+            view = "info" if self.recall else "tensor"
             spec.array(view)  # raises an error if the game has none
             self._vec = client.open_vec(
                 opening.game,
@@ -87,8 +93,8 @@ class Table:
         Raises:
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
-        self.illegal = None
-        self._take(self._vec.reset(seed))
+        self._renew()
+        self._move(lambda: self._vec.reset(seed), None)
 
     def step(self, actions: Mapping[int, Any]) -> None:
         """Play the actions of the seats that act; those of other seats are ignored.
@@ -110,7 +116,42 @@ class Table:
             if illegal is None and not (known and self._mask[seat, action]):
                 illegal = seat
         joint = self.spec.dynamics != "sequential" and self.spec.players > 1
-        self._take(self._vec.step(row[None] if joint else row[self.acting]))
+        self._move(lambda: self._vec.step(row[None] if joint else row[self.acting]), illegal)
+
+    def history(self) -> list[list[Any]]:
+        """Return the moves so far, pairs of who moved and how; a round trip.
+
+        Raises:
+            LudexError: no episode has begun, or an illegal action has ended it.
+        """
+        self._shown()
+        if self.illegal is not None:
+            raise LudexError("env_over", "an illegal action has ended the episode: call reset()")
+        moves: list[list[Any]] = msgpack.unpackb(self._vec.snapshot()[0])["h"]
+        return moves
+
+    def restore(self, moves: Sequence[Sequence[Any]]) -> None:
+        """Put the environment into the state after these moves.
+
+        Raises:
+            LudexError: ``bad_snapshot``: a move is not one of its state.
+        """
+        item = {**msgpack.unpackb(self._vec.snapshot()[0]), "h": moves}
+        self._renew()
+        self._move(lambda: self._vec.restore([msgpack.packb(item)]), None)
+
+    def seen(self) -> None:
+        """Say that the caller has got all of the last change."""
+        self._seen()
+
+    def _move(self, do: Callable[[], Batch], illegal: int | None) -> None:
+        """Make a change that ends with :meth:`seen`, or with an error of the server."""
+        self._begin()
+        try:
+            self._take(do())
+        except LudexError:
+            self._seen()
+            raise
         self.illegal = illegal
 
     def obs(self, seat: int) -> Array:
@@ -120,7 +161,7 @@ class Table:
             LudexError: no episode has begun.
         """
         shown = self._shown()
-        view: Array = (shown.info if self._recall else shown.obs)[0, seat].copy()
+        view: Array = (shown.info if self.recall else shown.obs)[0, seat].copy()
         return view
 
     def mask(self, seat: int) -> Array:

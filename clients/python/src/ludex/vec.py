@@ -222,17 +222,19 @@ class VecEnv(Handle):
             LudexError: ``bad_seed``, ``unknown_env``, ``unknown_agent``, ...
             RuntimeError: batches are in flight.
         """
+        named, texts = indices(envs), None if seeds is None else [*map(seed_text, seeds)]
         self._settled()
-        reply = self._call(
-            "reset",
-            envs=indices(envs),
-            seed=seed_text(seed),
-            seeds=None if seeds is None else [str(int(entry)) for entry in seeds],
-            seats=None if seats is None else list(seats),
-        )
-        if seats is not None:
-            self.seats = list(seats)
-        return self._batch(reply)
+        with self._change(anew=envs is None):
+            reply = self._call(
+                "reset",
+                envs=named,
+                seed=seed_text(seed),
+                seeds=texts,
+                seats=None if seats is None else list(seats),
+            )
+            if seats is not None:
+                self.seats = list(seats)
+            return self._batch(reply)
 
     def step(self, actions: Any, envs: Sequence[int] | Array | None = None) -> Batch:
         """Make one move in every environment, or in ``envs``, and return the batch that follows.
@@ -249,8 +251,10 @@ class VecEnv(Handle):
                 ``env_over``, ``bad_shape``, ...
             RuntimeError: batches are in flight.
         """
+        named, moves = indices(envs), moves_field(actions)
         self._settled()
-        return self._batch(self._call("step", envs=indices(envs), **_moves(actions)))
+        with self._change():
+            return self._batch(self._call("step", envs=named, **moves))
 
     def send(self, actions: Any, envs: Sequence[int] | Array | None = None) -> None:
         """Send a step like :meth:`step`, without waiting; at most two may be in flight.
@@ -259,9 +263,11 @@ class VecEnv(Handle):
             LudexError: the connection is lost for good.
             RuntimeError: two batches are already in flight.
         """
-        if len(self._flying) >= IN_FLIGHT:
+        named, moves = indices(envs), moves_field(actions)
+        if len(self._flying) >= IN_FLIGHT and not self._unseen:
             raise RuntimeError(f"{IN_FLIGHT} batches are in flight: call recv() first")
-        self._flying.append(self._post("step", envs=indices(envs), **_moves(actions)))
+        with self._change():
+            self._flying.append(self._post("step", envs=named, **moves))
 
     def recv(self) -> Batch:
         """Return the batch of the oldest :meth:`send` whose batch was not received yet.
@@ -270,9 +276,10 @@ class VecEnv(Handle):
             LudexError: that step was refused; it has changed nothing.
             RuntimeError: nothing is in flight.
         """
-        if not self._flying:
+        if not self._flying and not self._unseen:
             raise RuntimeError("nothing is in flight: call send() first")
-        return self._batch(self._session.wait(self._flying.popleft()))
+        with self._change():
+            return self._batch(self._session.wait(self._flying.popleft()))
 
     def text(self, index: int = 0, seat: int | None = None) -> str:
         """Return a seat's view of one environment as text; a round trip.
@@ -306,8 +313,10 @@ class VecEnv(Handle):
         Raises:
             LudexError: ``bad_snapshot``: of another game, or a state that cannot be reached.
         """
+        named = indices(envs)
         self._settled()
-        return self._batch(self._call("restore", envs=indices(envs), items=list(items)))
+        with self._change(anew=envs is None):
+            return self._batch(self._call("restore", envs=named, items=list(items)))
 
     def clone(
         self, envs: Sequence[int] | Array | None = None, *, seed: int | None = None
@@ -325,8 +334,13 @@ class VecEnv(Handle):
         opened = self._call("clone", envs=indices(envs), seed=seed_text(seed))
         return VecEnv(self._session, opened, {**self._request, "seats": self.seats})
 
+    def _renew(self) -> None:
+        self._session.forget(self._flying)
+        self._flying.clear()
+        super()._renew()
+
     def _settled(self) -> None:
-        if self._flying:
+        if self._flying and not self._unseen:
             raise RuntimeError(f"{len(self._flying)} batches are in flight: call recv() first")
 
     def _batch(self, frame: Message) -> Batch:
@@ -335,7 +349,7 @@ class VecEnv(Handle):
         )
 
 
-def _moves(actions: Any) -> dict[str, Any]:
+def moves_field(actions: Any) -> dict[str, Any]:
     """Return the field for the moves: ``actions`` (a column) for ids only, else ``moves``."""
     if isinstance(actions, (list, tuple)) and any(_said(entry) for entry in actions):
         return {"moves": [entry if _said(entry) else int(entry) for entry in actions]}

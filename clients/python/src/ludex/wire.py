@@ -40,6 +40,9 @@ SUBPROTOCOL = "ludex.v1.msgpack"
 MAX_MESSAGE = 1 << 30
 CLOSE_SECONDS = 2.0
 
+# The first byte with which TLS answers to plain text.
+TLS_ALERT = 0x15
+
 Message = dict[str, Any]
 Data = bytes | memoryview
 
@@ -86,8 +89,7 @@ class Connection:
             _keep_alive(self._sock)
             self._secure = uri.secure
             if uri.secure:
-                context = ssl.create_default_context()
-                self._sock = context.wrap_socket(self._sock, server_hostname=uri.host)
+                self._sock = _encrypted(self._sock, uri.host)
             self._sock.setblocking(False)
             self._protocol = ClientProtocol(
                 uri, subprotocols=[Subprotocol(SUBPROTOCOL)], max_size=MAX_MESSAGE
@@ -97,6 +99,7 @@ class Connection:
             self._parts: list[bytes] = []
             self._frames = FrameReader(MAX_MESSAGE)
             self._fault: BadFrame | None = None
+            self._first: int | None = None
             self._selector.register(self._sock, EVENT_READ)
             self._upgrade(time.monotonic() + timeout)
         except BaseException:
@@ -110,6 +113,8 @@ class Connection:
             if not self._pump(deadline):
                 raise TimeoutError("the server did not answer the WebSocket upgrade in time")
         refusal = self._protocol.handshake_exc
+        if refusal is not None and not self._secure and self._first == TLS_ALERT:
+            raise LudexError("protocol", "the server speaks TLS: use wss:// instead of ws://")
         if isinstance(refusal, InvalidStatus):
             status = refusal.response.status_code
             if status in (401, 403):
@@ -130,6 +135,11 @@ class Connection:
     @property
     def _open(self) -> bool:
         return self._protocol.state is State.OPEN
+
+    @property
+    def writing(self) -> bool:
+        """Whether a message was written in part."""
+        return bool(self._out)
 
     def send(self, packed: bytes) -> None:
         """Send one packed message.
@@ -210,6 +220,8 @@ class Connection:
             self._protocol.receive_eof()
             return True
         self._frames.wrote(count)
+        if self._first is None:
+            self._first = room[0]
         # Give the library the answer to the upgrade and not a byte more, because frames may follow.
         while self._protocol.state is State.CONNECTING and (byte := self._frames.raw(1)):
             self._protocol.receive_data(bytes(byte))
@@ -279,6 +291,28 @@ class Connection:
         except (OSError, ValueError, KeyError) as error:
             raise ConnectionLost(None, str(error)) from error
         return ready[0][1] if ready else 0
+
+
+def _encrypted(sock: socket.socket, host: str) -> ssl.SSLSocket:
+    """Begin TLS, trusting the system's certificates or those in the file ``SSL_CERT_FILE``.
+
+    Raises:
+        OSError: the connection broke.
+        LudexError: ``tls``: the certificate is not trusted, or the server does not speak TLS.
+    """
+    try:
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
+    except ssl.SSLCertVerificationError as error:
+        raise LudexError(
+            "tls",
+            f"the server's certificate is not trusted: {error.verify_message}; if it is your own, "
+            "put its certificate (PEM) into a file and name it in SSL_CERT_FILE",
+        ) from error
+    except ssl.SSLError as error:
+        if error.reason in ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST"):
+            why = "the server does not speak TLS: use ws:// instead of wss://"
+            raise LudexError("tls", why) from error
+        raise
 
 
 def _keep_alive(sock: socket.socket) -> None:

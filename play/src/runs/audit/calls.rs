@@ -165,6 +165,7 @@ fn setup(game: &GameRef, record: &Record) -> Setup {
         grace_ms: 0,
         run: footer.run.clone(),
         pair: footer.pair.clone(),
+        mirror: footer.mirror.clone(),
         restarts: 0,
     }
 }

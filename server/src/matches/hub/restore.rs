@@ -160,6 +160,7 @@ impl Hub {
             grace_ms: self.config.limits.grace_ms,
             run: secret.run.clone(),
             pair: secret.pair.clone(),
+            mirror: Vec::new(),
             restarts,
             header,
         };

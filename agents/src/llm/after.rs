@@ -1,0 +1,117 @@
+//! The prompt for a position that is given as the moves that lead to it.
+
+use ludex_env::{Action, AgentKey, Ask, DynState, GameRef, Heard, Mover, Past, Seat, Turn, Viewer};
+use ludex_protocol::{ErrorCode, Move, Refusal};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::api::Message;
+use super::render;
+use crate::spec::AgentSpec;
+
+/// A position, and whose question it is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Question {
+    /// The moves so far as a snapshot has them: who (a seat, -1 for chance, -2 for a joint move) and what (an action id, an
+    /// outcome, a list with an id for each seat, or `{"said": document}`).
+    #[serde(default)]
+    pub h: Vec<(i32, Value)>,
+    /// Who is asked; absent: the first seat that acts.
+    #[serde(default)]
+    pub seat: Option<Seat>,
+}
+
+/// What a language model is asked in a position.
+#[derive(Clone, Debug, Serialize)]
+pub struct Prompt {
+    /// Who is asked.
+    pub seat: Seat,
+    /// The messages of the first call.
+    pub messages: Vec<Message>,
+    /// Legal action ids, ascending.
+    pub legal: Vec<Action>,
+    /// Their names, in the same order.
+    pub names: Vec<String>,
+}
+
+/// What the agent `spec` would say to its model in a position; nothing is called.
+///
+/// # Errors
+/// A move that cannot be played, a seat that does not act, a spec of another agent, or one that does not fit the game.
+pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &Question) -> Result<Prompt, Refusal> {
+    let wrong = |path: &str, why: String| Refusal::new(ErrorCode::BadField, why).path(path);
+    let end = played(game, &question.h, None).map_err(|e| wrong("h", e.message))?.0;
+    let acting = end.turn().seats();
+    let seat = match question.seat {
+        Some(seat) if acting.has(seat) => seat,
+        Some(seat) => return Err(wrong("seat", format!("seat {seat} does not act here"))),
+        None => acting.iter().next().ok_or_else(|| wrong("h", "nobody acts here".into()))?,
+    };
+    let (state, past, turn) = played(game, &question.h, Some(seat)).map_err(|e| wrong("h", e.message))?;
+    let legal = state.legal_list(seat);
+    let key = [0; 32];
+    let ask = Ask::on_state(&*state, seat, turn, &legal, AgentKey::Own(&key)).with_past(&past);
+    let messages = render(spec, game, &ask).map_err(|e| wrong("agent", e.message))?;
+    let view = state.view(Viewer::Seat(seat));
+    let names = legal.iter().map(|&a| view.action_text(seat, a)).collect();
+    Ok(Prompt { seat, messages, legal, names })
+}
+
+/// The position after the moves, what `seat` saw of them, and how many turns it had.
+fn played(
+    game: &GameRef,
+    moves: &[(i32, Value)],
+    seat: Option<Seat>,
+) -> Result<(Box<dyn DynState>, Vec<Past>, u32), Refusal> {
+    let mut state = game.start();
+    let (mut past, mut turns) = (Vec::new(), 0);
+    for (at, (who, what)) in moves.iter().enumerate() {
+        let refuse = |why: String| Refusal::new(ErrorCode::BadField, format!("move {at}: {why}"));
+        let id = |v: &Value| {
+            v.as_u64().and_then(|a| Action::try_from(a).ok()).ok_or_else(|| refuse(format!("{v} is not an action")))
+        };
+        let mut saw = |by: Mover, a: Action| {
+            let seen = seat.map(|seat| state.seen(Viewer::Seat(seat), by, a)).unwrap_or_default();
+            past.extend(seen.text.is_some().then_some(Past { by, action: seen.action }));
+        };
+        match (*who, state.turn()) {
+            (-1, Turn::Chance) => {
+                let a = id(what)?;
+                saw(Mover::Chance, a);
+                state.play_chance(a).map_err(|e| refuse(e.message))?;
+            }
+            (-2, Turn::Together(seats)) => {
+                let list = what.as_array().ok_or_else(|| refuse("a joint move is a list".into()))?;
+                let mut joint = vec![None; game.spec().players as usize];
+                for seat in seats.iter() {
+                    joint[seat] = Some(id(list.get(seat).unwrap_or(&Value::Null))?);
+                }
+                for (by, a) in joint.iter().enumerate().filter_map(|(by, a)| a.map(|a| (by, a))) {
+                    saw(Mover::Seat(by), a);
+                }
+                turns += u32::from(seat.is_some_and(|seat| seats.has(seat)));
+                state.play_together(&joint).map_err(|e| refuse(e.message))?;
+            }
+            (who, Turn::Seat(by)) if who == by as i32 => {
+                turns += u32::from(seat == Some(by));
+                let given = match what.get("said") {
+                    Some(said) => Move::Document(said.clone()),
+                    None => Move::Id(id(what)?.into()),
+                };
+                match state.read(by, &given).map_err(|e| refuse(e.message))? {
+                    Heard::Action(a) => {
+                        saw(Mover::Seat(by), a);
+                        state.play(by, a).map_err(|e| refuse(e.message))?;
+                    }
+                    Heard::Said(said) => {
+                        past.push(Past { by: Mover::Seat(by), action: None });
+                        state.play_said(by, &said).map_err(|e| refuse(e.message))?;
+                    }
+                }
+            }
+            _ => return Err(refuse(format!("{who} does not act here"))),
+        }
+    }
+    Ok((state, past, turns))
+}

@@ -1,0 +1,234 @@
+"""The client for asyncio: the same methods, awaited.
+
+::
+
+    async with await ludex.aio.connect("ws://127.0.0.1:7878") as client:
+        env = await client.open("connect_four", seats=["agent", "mcts sims=100"])
+        state = await env.reset(seed=7)
+        while not state.over:
+            state = await env.step(await choose(state))
+
+A client has one connection and one thread, which makes its calls one after another. While it waits
+for a reply, the event loop goes on. Open several clients for environments that should not wait for
+each other's opponents; a program may have hundreds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from . import client as sync
+from . import match
+from .env import Env as SyncEnv
+from .guard import Changes
+from .result import MatchResult
+from .sharded import ShardedVecEnv
+from .spec import GameEntry, Spec
+from .vec import VecEnv as SyncVecEnv
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Thread:
+    """The one thread that makes a client's calls, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="ludex")
+
+    async def run(self, do: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Await a call. If the wait is cancelled, the call still comes to its end."""
+        call = functools.partial(do, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+
+    def end(self) -> None:
+        """End the thread after the calls that were made."""
+        self._pool.shutdown(wait=False)
+
+
+class Awaited(Generic[S]):
+    """Something whose methods are awaited.
+
+    Attributes:
+        sync: the same for code without asyncio; use it only while nothing is awaited.
+    """
+
+    def __init__(self, sync: S, thread: Thread) -> None:
+        self.sync = sync
+        self._thread = thread
+
+    async def _run(self, do: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        try:
+            return await self._thread.run(do, self.sync, *args, **kwargs)
+        except asyncio.CancelledError:
+            if isinstance(self.sync, Changes):
+                # The call may change the environment, and nobody sees how.
+                self._thread._pool.submit(_unseen, self.sync)
+            raise
+
+
+def _unseen(changes: Changes) -> None:
+    changes._unseen = True
+
+
+def _awaited(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Awaited[Any], P], Coroutine[Any, Any, R]]:
+    """Make the awaited form of a method."""
+
+    @functools.wraps(method)
+    async def call(self: Awaited[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._run(method, *args, **kwargs)
+
+    return call
+
+
+def _named(name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Make the awaited form of the method that both kinds of batches have under a name."""
+
+    @functools.wraps(getattr(SyncVecEnv, name))
+    async def call(self: Awaited[Any], /, *args: Any, **kwargs: Any) -> Any:
+        return await self._run(getattr(type(self.sync), name), *args, **kwargs)
+
+    return call
+
+
+class Env(Awaited[SyncEnv]):
+    """One environment; made by :meth:`Client.open`. The methods are those of :class:`ludex.Env`."""
+
+    reset = _awaited(SyncEnv.reset)
+    step = _awaited(SyncEnv.step)
+    text = _awaited(SyncEnv.text)
+    struct = _awaited(SyncEnv.struct)
+    tensor = _awaited(SyncEnv.tensor)
+    info = _awaited(SyncEnv.info)
+    action_text = _awaited(SyncEnv.action_text)
+    action_texts = _awaited(SyncEnv.action_texts)
+    parse = _awaited(SyncEnv.parse)
+    snapshot = _awaited(SyncEnv.snapshot)
+    restore = _awaited(SyncEnv.restore)
+    close = _awaited(SyncEnv.close)
+
+    @property
+    def spec(self) -> Spec:
+        """The game."""
+        return self.sync.spec
+
+    async def clone(self, *, seed: int | None = None) -> Env:
+        """Return a new environment in an equal state, like :meth:`ludex.Env.clone`."""
+        return Env(await self._run(SyncEnv.clone, seed=seed), self._thread)
+
+
+class VecEnv(Awaited[SyncVecEnv | ShardedVecEnv]):
+    """A batch; made by :meth:`Client.open_vec`. The methods are those of :class:`ludex.VecEnv`."""
+
+    reset = _named("reset")
+    step = _named("step")
+    text = _named("text")
+    struct = _named("struct")
+    snapshot = _named("snapshot")
+    restore = _named("restore")
+    close = _named("close")
+
+    @property
+    def spec(self) -> Spec:
+        """The game."""
+        return self.sync.spec
+
+    @property
+    def num_envs(self) -> int:
+        """How many environments."""
+        return self.sync.num_envs
+
+
+class Client(Awaited[sync.Client]):
+    """A connection; made by :func:`connect`. The methods are those of :class:`ludex.Client`."""
+
+    describe = _awaited(sync.Client.describe)
+
+    async def games(self, **filters: Any) -> list[GameEntry]:
+        """List the catalogue, like :meth:`ludex.Client.games`."""
+        return await self._run(sync.Client.games, **filters)
+
+    async def open(self, game: str, *args: Any, **options: Any) -> Env:
+        """Open an environment, like :meth:`ludex.Client.open`."""
+        env = await self._run(sync.Client.open, game, *args, **options)
+        return Env(env, self._thread)
+
+    async def open_vec(self, game: str, num_envs: int, *args: Any, **options: Any) -> VecEnv:
+        """Open a batch of environments, like :meth:`ludex.Client.open_vec`."""
+        vec = await self._run(sync.Client.open_vec, game, num_envs, *args, **options)
+        return VecEnv(vec, self._thread)
+
+    async def close(self) -> None:
+        """Close all environments and the connection. May be called twice."""
+        if not self.sync.closed:
+            await self._run(sync.Client.close)
+            self._thread.end()
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+async def connect(
+    url: str | Sequence[str], token: str | None = None, *, patience: float | None = None
+) -> Client:
+    """Connect; for the arguments see :class:`ludex.Client`.
+
+    Raises:
+        LudexError: ``connection_lost`` if no server answers, or an error of the server.
+    """
+    thread = Thread()
+    try:
+        return Client(await thread.run(sync.Client, url, token, patience=patience), thread)
+    except BaseException:
+        thread.end()
+        raise
+
+
+async def play(
+    url: str | Sequence[str],
+    *,
+    agent: Callable[[match.Turn], Awaitable[Any]],
+    **options: Any,
+) -> list[MatchResult]:
+    """Play matches with an agent that is awaited; for the other arguments see :func:`ludex.play`.
+
+    Raises:
+        LudexError: as :func:`ludex.play`.
+    """
+    loop, thread = asyncio.get_running_loop(), Thread()
+    asked: list[concurrent.futures.Future[Any]] = []
+
+    async def choose(turn: match.Turn) -> Any:
+        return await agent(turn)
+
+    def ask(turn: match.Turn) -> Any:
+        asked[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
+        return asked[0].result()
+
+    try:
+        return await thread.run(match.play, url, agent=ask, **options)
+    except asyncio.CancelledError:
+        # The agent's answer never comes, which ends the matches.
+        for answer in asked:
+            answer.cancel()
+        raise
+    finally:
+        thread.end()

@@ -1,0 +1,179 @@
+"""Positions of a game by their histories, as a server describes them, for :mod:`ludex.spiel`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+
+from .client import Client
+from .columns import Array, Ragged
+from .env import CHANCE, OVER
+from .errors import LudexError
+from .opening import Opening
+from .vec import Batch, VecEnv
+
+# Positions that one message asks for, and positions that are remembered.
+WIDTH, REMEMBERED = 64, 200_000
+
+Move = tuple[int, Any]
+"""Who moved and how: a seat or ``CHANCE`` with an id, or ``SIMULTANEOUS`` with an id per seat."""
+
+History = tuple[Move, ...]
+
+
+class Nodes:
+    """What a server says about histories, fetched when it is asked for, and kept.
+
+    Attributes:
+        spec: the game, with the arrays of the layout.
+    """
+
+    def __init__(self, client: Client, opening: Opening, layout: str | None) -> None:
+        def open_vec(views: list[str], **options: Any) -> VecEnv:
+            vec = client.open_vec(
+                opening.game,
+                WIDTH,
+                opening.params,
+                chance="client",
+                autoreset="disabled",
+                mask="ids",
+                observer="all",
+                views=views,
+                **options,
+            )
+            if not isinstance(vec, VecEnv):
+                raise LudexError("bad_field", "a game is played on one server: name one URL")
+            return vec
+
+        self._facts = open_vec(["returns"])
+        offered = self._facts.spec.views
+        views = [view for view in ("struct", "tensor", "info") if offered.get(view)]
+        self._views = open_vec(views, layout=layout)
+        self.spec = self._views.spec
+        self._known: OrderedDict[History, Node] = OrderedDict()
+        self._packed = {
+            "v": 1,
+            "hash": self.spec.hash,
+            "params": self.spec.params,
+            "seed": 0,
+            "episode": 0,
+            "seats": [],
+        }
+
+    def get(self, history: History, siblings: Sequence[History] = ()) -> Node:
+        """Return what is known of a history; a message asks for it with all its siblings."""
+        found = self._known.get(history)
+        if found is None:
+            wanted_too = siblings if len(siblings) <= WIDTH else [history]
+            family = list(wanted_too) or [history]
+            batch = self._restore(self._facts, family)
+            nodes = [Node(self, entry, batch, row) for row, entry in enumerate(family)]
+            for node in nodes:
+                node.family = nodes
+                self._known[node.history] = node
+            found = self._known[history]
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return found
+
+    def show(self, node: Node) -> None:
+        """Fetch the views of a node and of those of its siblings that are not over."""
+        family = [entry for entry in node.family if entry is node or not entry.over]
+        batch = self._restore(self._views, [entry.history for entry in family])
+        for row, entry in enumerate(family):
+            entry.views = _views(batch, row, self.spec.players)
+
+    def _restore(self, vec: VecEnv, family: Sequence[History]) -> Batch:
+        items = [msgpack.packb({**self._packed, "h": history}) for history in family]
+        return vec.restore(items, range(len(items)))
+
+    def names(self, node: Node, seat: int, actions: list[int]) -> list[str]:
+        """Return the names of actions."""
+        self._restore(self._facts, [node.history])
+        return list(self._facts._view(0, None if seat < 0 else seat, names=actions)["names"])
+
+
+class Node:
+    """What the server says about a history.
+
+    Attributes:
+        history: the moves.
+        to_move: a seat, or ``CHANCE``, ``SIMULTANEOUS``, ``OVER``.
+        over: whether the episode is over.
+        returns: for each seat.
+        chance: pairs of outcome and probability.
+        legal: ids for each seat.
+        family: the nodes that were fetched in the same message.
+        views: entries for each seat by the names of views, when they were fetched.
+    """
+
+    __slots__ = (
+        "chance",
+        "family",
+        "history",
+        "legal",
+        "nodes",
+        "over",
+        "returns",
+        "to_move",
+        "views",
+    )
+
+    def __init__(self, nodes: Nodes, history: History, batch: Batch, row: int) -> None:
+        players = nodes.spec.players
+        self.nodes = nodes
+        self.history = history
+        self.to_move = int(batch.to_move[row])
+        self.over = self.to_move == OVER
+        self.returns: list[float] = batch.returns[row].tolist()
+        self.chance: list[tuple[int, float]] = []
+        if batch.chance is not None:
+            outcomes = Ragged(batch.chance.at, batch.chance.values).row(row)
+            begin = int(batch.chance.at[row])
+            weights = batch.chance.probabilities[begin : begin + len(outcomes)]
+            self.chance = list(zip(outcomes.tolist(), weights.tolist(), strict=True))
+        self.legal: list[list[int]] = [
+            batch.mask.row(row * players + seat).tolist() if not self.over else []
+            for seat in range(players)
+        ]
+        self.family: list[Node] = [self]
+        self.views: dict[str, Any] | None = None
+
+    def moves(self) -> Iterator[Move]:
+        """Yield the moves of who moves, unless several do together."""
+        if self.to_move == CHANCE:
+            yield from ((CHANCE, outcome) for outcome, _ in self.chance)
+        elif self.to_move >= 0:
+            yield from ((self.to_move, action) for action in self.legal[self.to_move])
+
+    def shown(self, view: str, seat: int) -> Any:
+        """Return a seat's view.
+
+        Raises:
+            LudexError: ``bad_field``: the game has no such view.
+        """
+        if self.views is None:
+            self.nodes.show(self)
+        found = (self.views or {}).get(view)
+        if found is None:
+            raise LudexError(
+                "bad_field", f"{self.nodes.spec.game} has no view {view!r}", path="views"
+            )
+        return found[seat]
+
+
+def _views(batch: Batch, row: int, players: int) -> dict[str, Any]:
+    begin = row * players
+    struct = None if batch.struct is None else batch.struct[begin : begin + players]
+    return {"struct": struct, "tensor": _row(batch.obs, row), "info": _row(batch.info, row)}
+
+
+def _row(views: Any, row: int) -> Array | None:
+    if isinstance(views, dict):
+        parts = [array[row].reshape(len(array[row]), -1) for array in views.values()]
+        return np.concatenate(parts, axis=1)
+    return None if views is None else views[row]

@@ -1,0 +1,423 @@
+"""States that you can copy, for searches and walks through trees; no library is needed.
+
+The names are those of OpenSpiel's ``pyspiel``::
+
+    game = ludex.spiel.load_game("kuhn_poker")
+    state = game.new_initial_state()
+    while not state.is_terminal():
+        if state.is_chance_node():
+            state = state.child(state.chance_outcomes()[0][0])
+        else:
+            state = state.child(state.legal_actions()[0])
+
+:mod:`ludex.openspiel` makes real objects of ``pyspiel`` from these.
+
+A state is its history. What the server says about a history is kept, and one message asks for a
+position with all its siblings, so a walk through a tree costs about a message for each inner node.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .env import CHANCE, SIMULTANEOUS
+from .errors import LudexError
+from .nodes import History, Move, Node, Nodes
+from .opening import Opening
+from .spec import Spec
+
+
+class Game:
+    """A game; made by :func:`load_game`. The names are those of ``pyspiel.Game``."""
+
+    def __init__(self, opening: Opening, *, layout: str | None = None) -> None:
+        """Connect and open the game.
+
+        Raises:
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+        """
+        self._opening = opening
+        with opening.client() as client:
+            self.spec: Spec = opening.describe(client)
+            self._client = client
+            self._nodes = Nodes(client, opening, layout)
+
+    def close(self) -> None:
+        """Close the connection. May be called twice."""
+        self._client.close()
+
+    # The names of pyspiel.
+
+    def new_initial_state(self) -> State:
+        """Return the state before the first move; a round trip the first time."""
+        return State(self, ())
+
+    def new_initial_states(self) -> list[State]:
+        """Return the only initial state, in a list."""
+        return [self.new_initial_state()]
+
+    def state(self, history: Sequence[Sequence[Any]]) -> State:
+        """Return the state after moves as snapshots list them: pairs of who moved and how.
+
+        Raises:
+            LudexError: ``illegal_action``: a move is not one of its state.
+        """
+        state = self.new_initial_state()
+        for _, action in history:
+            if isinstance(action, (list, tuple)):
+                state.apply_actions(action)
+            else:
+                state.apply_action(action)
+        return state
+
+    def deserialize_state(self, text: str) -> State:
+        """Return the state that :meth:`State.serialize` wrote.
+
+        Raises:
+            LudexError: ``illegal_action``: a move is not one of its state.
+        """
+        return self.state(json.loads(text))
+
+    def num_players(self) -> int:
+        """Return the number of players."""
+        return self.spec.players
+
+    def num_distinct_actions(self) -> int:
+        """Return the number of action ids."""
+        return self.spec.actions
+
+    def max_chance_outcomes(self) -> int:
+        """Return the number of chance outcome ids."""
+        return self.spec.max_chance
+
+    def policy_tensor_shape(self) -> list[int]:
+        """Return the shape of a policy over all actions."""
+        return [self.spec.actions]
+
+    def max_game_length(self) -> int:
+        """Return the greatest number of moves in an episode."""
+        return self.spec.max_length
+
+    def min_utility(self) -> float:
+        """Return the lowest return of a player."""
+        return self.spec.min_return
+
+    def max_utility(self) -> float:
+        """Return the highest return of a player."""
+        return self.spec.max_return
+
+    def utility_sum(self) -> float | None:
+        """Return the sum of all players' returns, if it is the same in all episodes."""
+        if self.spec.utility == "zero_sum":
+            return 0.0
+        if self.spec.utility == "constant_sum" and self.spec.players == 2:
+            return self.spec.min_return + self.spec.max_return
+        return None
+
+    def get_parameters(self) -> dict[str, Any]:
+        """Return the parameters."""
+        return dict(self.spec.params)
+
+    def tensor_shape(self, view: str) -> list[int]:
+        """Return the shape of a seat's ``"tensor"`` or ``"info"``.
+
+        Raises:
+            LudexError: the game has no such array.
+        """
+        return list(self._nodes.spec.array(view)["s"])
+
+    def tensor_size(self, view: str) -> int:
+        """Return the number of entries of a seat's ``"tensor"`` or ``"info"``."""
+        return int(np.prod(self.tensor_shape(view)))
+
+    def observation_tensor_shape(self) -> list[int]:
+        """Return the shape of the observation tensor."""
+        return self.tensor_shape("tensor")
+
+    def observation_tensor_size(self) -> int:
+        """Return the number of entries of the observation tensor."""
+        return self.tensor_size("tensor")
+
+    def information_state_tensor_shape(self) -> list[int]:
+        """Return the shape of the information-state tensor."""
+        return self.tensor_shape("info")
+
+    def information_state_tensor_size(self) -> int:
+        """Return the number of entries of the information-state tensor."""
+        return self.tensor_size("info")
+
+    def __str__(self) -> str:
+        return self.spec.string
+
+    def __repr__(self) -> str:
+        return f"<ludex.spiel.Game {self}>"
+
+
+class State:
+    """A state of a game. The names are those of ``pyspiel.State``."""
+
+    def __init__(self, game: Game, history: History, node: Node | None = None) -> None:
+        self._game = game
+        self._history = history
+        self._node = node or game._nodes.get(history)
+
+    # Who moves.
+
+    def get_game(self) -> Game:
+        """Return the game."""
+        return self._game
+
+    def current_player(self) -> int:
+        """Return the seat to move: -1 chance, -2 several together, -4 nobody any more."""
+        return self._node.to_move
+
+    def is_terminal(self) -> bool:
+        """Whether the episode is over."""
+        return self._node.over
+
+    def is_chance_node(self) -> bool:
+        """Whether chance moves."""
+        return self._node.to_move == CHANCE
+
+    def is_simultaneous_node(self) -> bool:
+        """Whether several players move together."""
+        return self._node.to_move == SIMULTANEOUS
+
+    def is_player_node(self) -> bool:
+        """Whether one player moves."""
+        return self._node.to_move >= 0
+
+    def is_mean_field_node(self) -> bool:
+        """Whether this is a node of a mean field game: never."""
+        return False
+
+    def num_players(self) -> int:
+        """Return the number of players."""
+        return self._game.spec.players
+
+    def num_distinct_actions(self) -> int:
+        """Return the number of action ids."""
+        return self._game.spec.actions
+
+    # Moves.
+
+    def legal_actions(self, player: int | None = None) -> list[int]:
+        """Return the ids of legal actions, by default of who moves; at chance nodes outcomes."""
+        mover = self._node.to_move
+        if player is None:
+            player = mover
+        if player == CHANCE or mover == CHANCE:
+            return [outcome for outcome, _ in self._node.chance] if player == mover else []
+        return list(self._node.legal[player]) if player >= 0 else []
+
+    def legal_actions_mask(self, player: int | None = None) -> list[int]:
+        """Return the legal actions as zeros and ones."""
+        count = self._game.spec.max_chance if self.is_chance_node() else self._game.spec.actions
+        mask = [0] * count
+        for action in self.legal_actions(player):
+            mask[action] = 1
+        return mask
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """Return pairs of outcome and probability."""
+        return list(self._node.chance)
+
+    def apply_action(self, action: Any) -> None:
+        """Play the action of who moves, or an outcome of chance.
+
+        Raises:
+            LudexError: ``illegal_action``, ``env_over``; the state is unchanged.
+        """
+        node, move = self._node, (self._node.to_move, int(action))
+        if node.over:
+            raise LudexError("env_over", "the episode is over")
+        known = list(node.moves())
+        if move not in known:
+            raise LudexError(
+                "illegal_action",
+                f"{action} is not legal here",
+                got=action,
+                allowed=[entry for _, entry in known],
+            )
+        self._go(move, [(*self._history, entry) for entry in known])
+
+    def apply_actions(self, actions: Sequence[Any]) -> None:
+        """Play an action for each player together; those of players who do not act do not count.
+
+        Raises:
+            LudexError: ``illegal_action``; the state is unchanged.
+        """
+        if not self.is_simultaneous_node():
+            raise LudexError("bad_shape", "one player moves here: call apply_action()")
+        row = []
+        for seat, legal in enumerate(self._node.legal):
+            action = int(actions[seat]) if legal else -1
+            if legal and action not in legal:
+                raise LudexError(
+                    "illegal_action",
+                    f"{action} is not legal for seat {seat}",
+                    got=action,
+                    allowed=legal,
+                )
+            row.append(action)
+        self._go((SIMULTANEOUS, tuple(row)), ())
+
+    def _go(self, move: Move, family: Sequence[History]) -> None:
+        history = (*self._history, move)
+        self._node = self._game._nodes.get(history, family)
+        self._history = history
+
+    def undo_action(self, player: int, action: int) -> None:
+        """Take the last move back."""
+        self._history = self._history[:-1]
+        self._node = self._game._nodes.get(self._history)
+
+    def child(self, action: Any) -> State:
+        """Return the state after an action; this one stays as it is.
+
+        Raises:
+            LudexError: as :meth:`apply_action`.
+        """
+        child = self.clone()
+        child.apply_action(action)
+        return child
+
+    def clone(self) -> State:
+        """Return an equal state."""
+        return State(self._game, self._history, self._node)
+
+    def __deepcopy__(self, memo: Any) -> State:
+        return self.clone()
+
+    def action_to_string(self, player: int, action: int | None = None) -> str:
+        """Return the name of an action, of a player if one is given first; a round trip."""
+        if action is None:
+            player, action = self.current_player(), player
+        return self._game._nodes.names(self._node, player, [int(action)])[0]
+
+    def string_to_action(self, player: int | str, text: str | None = None) -> int:
+        """Return the legal action with this name.
+
+        Raises:
+            LudexError: ``illegal_action``.
+        """
+        if text is None:
+            player, text = self.current_player(), str(player)
+        actions = self.legal_actions(int(player))
+        names = self._game._nodes.names(self._node, int(player), actions)
+        if text not in names:
+            raise LudexError("illegal_action", f"{text!r} is not legal here", allowed=names)
+        return actions[names.index(text)]
+
+    # History.
+
+    def history(self) -> list[int]:
+        """Return the ids of all moves, those of a joint move one after another."""
+        return [
+            action
+            for _, played in self._history
+            for action in (played if isinstance(played, tuple) else (played,))
+        ]
+
+    def moves(self) -> list[Move]:
+        """Return the history with who moved, as snapshots have it."""
+        return list(self._history)
+
+    def history_str(self) -> str:
+        """Return the history as text; it tells states apart."""
+        return ", ".join(map(str, self.history()))
+
+    def move_number(self) -> int:
+        """Return the number of moves so far, chance's included."""
+        return len(self._history)
+
+    def serialize(self) -> str:
+        """Return the history as JSON, for :meth:`Game.deserialize_state`."""
+        return json.dumps(self._history)
+
+    # Results.
+
+    def returns(self) -> list[float]:
+        """Return the sums of rewards so far, one for each player."""
+        return list(self._node.returns)
+
+    def rewards(self) -> list[float]:
+        """Return the rewards of the last move, one for each player."""
+        if not self._history:
+            return [0.0] * self.num_players()
+        before = self._game._nodes.get(self._history[:-1]).returns
+        return [now - then for now, then in zip(self._node.returns, before, strict=True)]
+
+    def player_return(self, player: int) -> float:
+        """Return a player's sum of rewards."""
+        return self._node.returns[player]
+
+    def player_reward(self, player: int) -> float:
+        """Return a player's reward of the last move."""
+        return self.rewards()[player]
+
+    # Views.
+
+    def information_state_string(self, player: int | None = None) -> str:
+        """Return all that a player (by default who moves) knows, as text, with perfect recall."""
+        seat = self.current_player() if player is None else player
+        struct = self._node.shown("struct", seat)
+        return f"{seat} {json.dumps(struct, sort_keys=True, separators=(',', ':'))}"
+
+    def observation_string(self, player: int | None = None) -> str:
+        """Return the same as :meth:`information_state_string`."""
+        return self.information_state_string(player)
+
+    def information_state_tensor(self, player: int | None = None) -> list[float]:
+        """Return the same as a flat list of numbers.
+
+        Raises:
+            LudexError: the game has no such tensor.
+        """
+        return self.tensor("info", player)
+
+    def observation_tensor(self, player: int | None = None) -> list[float]:
+        """Return what a player sees now, as a flat list of numbers.
+
+        Raises:
+            LudexError: the game has no such tensor.
+        """
+        return self.tensor("tensor", player)
+
+    def tensor(self, view: str, player: int | None = None) -> list[float]:
+        """Return a player's ``"tensor"`` or ``"info"`` as a flat list of numbers."""
+        seat = self.current_player() if player is None else player
+        flat: list[float] = self._node.shown(view, seat).astype(np.float64).ravel().tolist()
+        return flat
+
+    def __str__(self) -> str:
+        return f"{self._game}: {self.history_str()}"
+
+
+def load_game(
+    game: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    url: str | None = None,
+    token: str | None = None,
+    patience: float | None = None,
+    layout: str | None = None,
+) -> Game:
+    """Open a game.
+
+    Args:
+        game: id of the game, or its whole string with parameters; OpenSpiel's names work too.
+        params: the parameters of the game.
+        url: the server; by default a local one that all environments of this process share.
+        token: access token.
+        patience: how many seconds to try to reconnect when the connection is lost.
+        layout: ``"openspiel"``: tensors as OpenSpiel has them, if the game has them.
+
+    Raises:
+        LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+    """
+    return Game(Opening(game, params, url, token, patience=patience), layout=layout)

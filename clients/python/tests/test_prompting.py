@@ -1,0 +1,47 @@
+"""Prompts of positions: written by the program, the same for every form of a position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ludex
+from ludex import spiel
+
+
+def test_a_snapshot_a_state_and_moves_are_the_same_position(program: str) -> None:
+    moves = [(-1, 2), (-1, 0), (0, 1)]
+    with ludex.serve() as server, ludex.Client(server.url) as client:
+        env = client.open("kuhn_poker", chance="client")
+        env.reset()
+        game = spiel.load_game("kuhn_poker", url=server.url)
+        state = game.new_initial_state()
+        for _, action in moves:
+            env.step(action)
+            state.apply_action(action)
+        positions: list[Any] = [env.snapshot(), state, moves]
+        game.close()
+    told = ludex.prompts("kuhn_poker", positions)
+    assert told[0] == told[1] == told[2] == ludex.prompt("kuhn_poker", moves)
+    assert (told[0].seat, told[0].legal) == (1, [0, 1])
+    assert [message["role"] for message in told[0].messages] == ["system", "user"]
+    assert all(name in told[0].text for name in told[0].names)
+
+
+def test_parameters_seats_and_methods(program: str) -> None:
+    small = ludex.prompt("breakthrough", params={"rows": 5, "columns": 4})
+    assert ludex.prompt("breakthrough(rows=5,columns=4)") == small
+    assert small != ludex.prompt("breakthrough")
+    second = ludex.prompt("iterated_prisoners_dilemma(num_repetitions=3)", [(-2, [0, 1])], seat=1)
+    assert second.seat == 1
+    thinking = ludex.prompt("tic_tac_toe", agent="llm model=none prompting=cot")
+    assert thinking.text != ludex.prompt("tic_tac_toe").text
+
+
+def test_a_wrong_position_is_told(program: str) -> None:
+    with pytest.raises(ludex.LudexError, match="move 1: ") as caught:
+        ludex.prompt("tic_tac_toe", [(0, 4), (1, 4)])
+    assert caught.value.code == "bad_field"
+    with pytest.raises(ludex.LudexError, match="did you mean tic_tac_toe"):
+        ludex.prompt("tic_tac_to")
