@@ -169,11 +169,6 @@ impl<G: Game> DynState for Held<G> {
                     return Ok(Heard::Action(a));
                 }
                 if self.of.spec.proposals.is_none() {
-                    // A move of the game that is not legal now is refused with the rules' reason.
-                    let all: Vec<Action> = (0..self.of.spec.actions).collect();
-                    if let Some(a) = self.game().parse(&view, seat, &all, text).filter(|&a| !self.is_legal(seat, a)) {
-                        return Err(self.illegal(seat, a));
-                    }
                     return Err(refused(self.game().why_not_text(&self.state, seat, text)));
                 }
                 Value::from(text.as_str())

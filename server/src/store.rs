@@ -7,6 +7,7 @@
 //! The store knows no rules: bodies are JSON text that it hands back as it got them.
 
 mod apply;
+mod connection;
 mod error;
 mod open;
 mod read;

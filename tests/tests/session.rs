@@ -190,6 +190,7 @@ async fn wrong_frames_end_the_connection_by_name() {
     let server = Server::start(|c| {
         c.limits.frame_bytes = 4_000;
         c.limits.message_bytes = 2_000;
+        c.limits.request_bytes = 2_000;
         c.limits.depth = 8;
         c.limits.text_bytes = 100;
     })

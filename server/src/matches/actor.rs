@@ -363,7 +363,7 @@ impl Actor {
         !rated
     }
 
-    /// Hands rows to the store, and the end; waits until they are durable if the match is rated.
+    /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
     async fn write(&mut self, rows: &[Kept], end: Option<Kept>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
         let act = |(row, n): (&Kept, u64)| Ok(ActRow { n, body: text(row)? });
@@ -372,13 +372,15 @@ impl Actor {
         self.rows += rows.len() as u64;
         let Some(Kept::End(record)) = end else {
             let writes = acts.into_iter().map(|a| Write::Act { id: id.clone(), n: a.n, body: a.body }).collect();
-            return self.hub.hand_over(writes, rated).await.map_err(|e| e.to_string());
+            let kept =
+                if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
+            return kept.map_err(|e| e.to_string());
         };
         let end = end_row(&record)?;
         let released = self.hub.released_with(&self.machine);
-        // Who reads the store waits for what was handed to it: a client that hears of the end finds the record.
+        // A client that hears of the end finds the record.
         let writes = vec![Write::MatchEnd { id, acts, end }, Write::Released { ids: released.clone() }];
-        self.hub.hand_over(writes, rated).await.map_err(|e| e.to_string())?;
+        self.hub.store.write(writes).await.map_err(|e| e.to_string())?;
         self.hub.mark_released(&released);
         Ok(())
     }

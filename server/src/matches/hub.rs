@@ -245,13 +245,7 @@ impl Hub {
 
     // ---- matches --------------------------------------------------------------------------------------------------
 
-    /// Hands the writes of a match to the store. Those of a rated match are durable then; of others a crash may lose the
-    /// last moments.
-    pub(super) async fn hand_over(&self, writes: Vec<Write>, rated: bool) -> Result<(), StoreError> {
-        if rated { self.store.write(writes).await } else { self.store.write_behind(writes).await }
-    }
-
-    /// Begins a match: its row is handed to the store before anybody hears of it.
+    /// Begins a match: its row is kept before anybody hears of it.
     pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<Refusal>> {
         let id = fresh_id('m')?;
         let salt = random::<16>()?;
@@ -315,7 +309,7 @@ impl Hub {
         };
         // The row says from which joins its seats come: after a crash they have had this match, or it never was.
         writes.push(Write::MatchStart(row));
-        self.hand_over(writes, plan.rated).await.map_err(|e| unkept(&e))?;
+        self.store.write(writes).await.map_err(|e| unkept(&e))?;
         if let Some(pair) = &plan.pair {
             self.lobby.lock().pairs.begun(pair, &id);
         }

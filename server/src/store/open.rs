@@ -3,11 +3,11 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::StoreError;
+use super::connection::connect;
 use super::readers::Readers;
 
 const FILE: &str = "ludex.db";
@@ -18,12 +18,6 @@ const APPLICATION: i64 = 0x4c55_4458;
 
 /// The steps from an empty file to the present schema; the file's `user_version` counts those done.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql")];
-
-/// How long to wait for another process's transaction.
-const BUSY: Duration = Duration::from_secs(10);
-
-/// Statements that are kept prepared.
-const STATEMENTS: usize = 64;
 
 /// The log file is folded into the database when it has this many pages: seldom, since that costs three times what a
 /// commit costs.
@@ -67,14 +61,6 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> 
     let writer = prepared(&path, lock.is_some())?;
     let lock = lock.filter(|_| access == Access::Owner);
     Ok(Opened { readers: Readers::new(path.clone()), path, writer, lock })
-}
-
-/// A connection to the file. It never makes one.
-pub(super) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_timeout(BUSY)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    Ok(connection)
 }
 
 /// The folder, for its owner alone: the file holds secrets.

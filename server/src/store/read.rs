@@ -53,7 +53,6 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn episode(&self, id: &str) -> Result<Option<KeptMatch>, StoreError> {
-        self.settle().await?;
         Ok(self.with_logs("m.id = ?1", Some(id.to_owned().into())).await?.pop())
     }
 
@@ -91,7 +90,6 @@ impl Store {
             query.and(" AND m.seq < ?", signed(before));
         }
         query.and(" ORDER BY m.seq DESC LIMIT ?", limit);
-        self.settle().await?;
         self.all(query, match_line).await
     }
 
@@ -107,7 +105,6 @@ impl Store {
         query.and(" AND m.released > ?", signed(after));
         query.narrow(filter);
         query.and(" ORDER BY m.released LIMIT ?", limit);
-        self.settle().await?;
         let row = |row: &Row<'_>| Ok(RecordRow { seq: unsigned(row.get(0)?), id: row.get(1)?, record: row.get(2)? });
         self.all(query, row).await
     }
@@ -217,12 +214,6 @@ impl Store {
         let mut query = Query::new("SELECT value FROM meta");
         query.and(" WHERE key = ?", key.to_owned());
         Ok(self.all(query, |row| row.get(0)).await?.pop())
-    }
-
-    /// Returns when all that was handed over before is on the disk, or could not be kept: what a client was told of is
-    /// found then.
-    async fn settle(&self) -> Result<(), StoreError> {
-        self.write(Vec::new()).await
     }
 
     async fn read<T: Send + 'static>(

@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Semaphore;
 
-use super::{StoreError, open};
+use super::StoreError;
+use super::connection::connect;
 
 /// The most reads at once.
 const READERS: u32 = 4;
@@ -52,7 +53,7 @@ impl Readers {
         let idle = self.idle.lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,
-            None => open::connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?,
+            None => connect(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(sql)?,
         };
         let answer = connection.transaction().and_then(|snapshot| read(&snapshot)).map_err(sql);
         self.idle.lock().push(connection);
