@@ -21,6 +21,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use ludex_protocol::error::shortened;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -124,7 +125,7 @@ fn upgrade(request: &Request<Incoming>, shared: &Shared) -> Option<Result<(Encod
 
 /// Says to the client and to the operator why a request is refused.
 fn refuse((status, why, says): Refused, request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Answer {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).map(shortened);
     let (host, origin) = (header(header::HOST), header(header::ORIGIN));
     tracing::warn!(ip = %peer.ip, why, host, origin, "a request was refused");
     shared.metrics.refused("request", why);

@@ -153,3 +153,77 @@ fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
     let one = |row: &RecordRow| verifier.verify_line(&row.record, source.clone()).ok();
     page.iter().filter_map(one).map(|verified| Arc::new(verified.into_result())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{EndRow, MatchRow, Write};
+
+    /// Rated matches of a game whose records are worth nothing.
+    fn matches(game: &str, numbers: std::ops::Range<usize>) -> Vec<Write> {
+        let one = |n: usize| {
+            let id = format!("{game}_{n}");
+            let row = MatchRow {
+                id: id.clone(),
+                game: game.to_owned(),
+                string: game.to_owned(),
+                rated: true,
+                run: None,
+                seats: Vec::new(),
+                header: "{}".to_owned(),
+                secret: "{}".to_owned(),
+                started_ms: 0,
+            };
+            let (footer, record) = ("{}".to_owned(), "{}".to_owned());
+            let end = EndRow { reason: "finished".to_owned(), ended_ms: 0, footer, record };
+            let ids = vec![id.clone()];
+            [Write::MatchStart(row), Write::MatchEnd { id, acts: Vec::new(), end }, Write::Released { ids }]
+        };
+        numbers.flat_map(one).collect()
+    }
+
+    #[tokio::test]
+    async fn records_are_read_by_pages_and_none_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let ratings = Ratings::new(Games::builtin()).unwrap();
+        let refused = async |game: Option<&str>| ratings.of(&store, game).await.unwrap()["refused"].as_u64().unwrap();
+        let page = PAGE as usize;
+        for (from, to) in [(0, page), (page, page + 1), (page + 1, 3 * page + 7)] {
+            store.write(matches("nim", from..to)).await.unwrap();
+            assert_eq!(refused(Some("nim")).await as usize, to);
+        }
+        store.write(matches("pig", 0..3)).await.unwrap();
+        assert_eq!((refused(Some("pig")).await, refused(Some("chess")).await), (3, 0));
+        assert_eq!(refused(None).await as usize, 3 * page + 10);
+        assert_eq!(ratings.tables.lock().len(), 3, "a game without records is not remembered");
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_game_does_not_wait_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let ratings = Ratings::new(Games::builtin()).unwrap();
+        store.write([matches("nim", 0..2), matches("pig", 0..3)].concat()).await.unwrap();
+        let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
+        let busy = shelf.lock().await;
+        assert_eq!(ratings.of(&store, Some("pig")).await.unwrap()["refused"], 3);
+        let nim = ratings.of(&store, Some("nim"));
+        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
+        drop(busy);
+        assert_eq!(ratings.of(&store, Some("nim")).await.unwrap()["refused"], 2);
+        store.close().await.unwrap();
+    }
+
+    #[test]
+    fn the_table_of_many_records_is_kept_for_a_while() {
+        let of = |records: usize, age: Duration| {
+            let made = Instant::now().checked_sub(age).unwrap();
+            Table { page: Arc::default(), records, made }
+        };
+        let soon = AWHILE / 2;
+        assert!(of(MANY, soon).serves(MANY + 1) && of(5, 2 * AWHILE).serves(5));
+        assert!(!of(MANY, AWHILE).serves(MANY + 1) && !of(MANY - 1, Duration::ZERO).serves(MANY));
+    }
+}

@@ -230,7 +230,7 @@ impl Hub {
         }
         tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
         self.drop_joins(&session.id);
-        self.late.lock().drop(&session.id);
+        self.late.lock().forget(&session.id);
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
             tracing::debug!(%error, "the end of a session could not be kept");
         }

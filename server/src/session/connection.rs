@@ -326,7 +326,7 @@ impl<S: Io> Connection<S> {
         self.shared.metrics.error(code);
         if matches!(code, ErrorCode::Limit | ErrorCode::RateLimited | ErrorCode::TooLarge) {
             let (session, agent) = (&*self.session.id, self.session.name());
-            tracing::info!(session, agent, code = code.as_str(), message, "a client is at a limit");
+            tracing::info!(session, agent, code = code.as_str(), why = message, "a client is at a limit");
         }
     }
 

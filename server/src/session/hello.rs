@@ -63,8 +63,8 @@ pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<S
         Err((id, refused)) => (id, refused),
     };
     let Refused(error, close) = refused;
-    let (code, message) = (error.code.as_str(), &error.message);
-    tracing::info!(ip = %peer.ip, code, message, "a hello was refused");
+    let code = error.code.as_str();
+    tracing::info!(ip = %peer.ip, code, why = error.message, "a hello was refused");
     shared.metrics.error(error.code);
     shared.metrics.refused("hello", code);
     if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {

@@ -40,7 +40,7 @@ impl Late {
     }
 
     /// The session is over.
-    pub(super) fn drop(&mut self, session: &str) {
+    pub(super) fn forget(&mut self, session: &str) {
         self.by_session.remove(session);
     }
 }
