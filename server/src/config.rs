@@ -27,6 +27,9 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Web pages that may connect, beside those on this machine: `https://example.org`, or `*` for all.
     pub origins: Vec<String>,
+    /// Names by which a server that listens on loopback is reached, beside `localhost`, `127.0.0.1` and `[::1]`:
+    /// `play.example`, `play.example:7878`, or `*` for all.
+    pub hosts: Vec<String>,
     /// How long matches may continue after the server was told to stop.
     pub drain: Duration,
 }
@@ -52,6 +55,7 @@ impl Config {
             opponents: Opponents::default(),
             tls: None,
             origins: Vec::new(),
+            hosts: Vec::new(),
             drain: Duration::from_secs(30),
         }
     }

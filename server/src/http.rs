@@ -1,5 +1,8 @@
 //! HTTP on the one port: the upgrade to a WebSocket, and read-only JSON.
 
+mod guard;
+mod pages;
+
 use std::cell::{Cell, OnceCell};
 use std::convert::Infallible;
 use std::future::ready;
@@ -7,14 +10,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Method, Request, Response, StatusCode};
 use axum::response::{IntoResponse, Json};
-use axum::routing::get;
 use futures_util::future::Either;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -22,13 +21,11 @@ use hyper::service::{Service as _, service_fn};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use ludex_protocol::message::ListMatches;
+use ludex_protocol::error::shortened;
 use ludex_protocol::{Encoding, ErrorCode, Refusal};
-use serde::Deserialize;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::auth::{self, Scopes};
-use crate::owners::Goods;
+use self::guard::Refused;
 use crate::peer::Peer;
 use crate::session::{self, Wire};
 use crate::shared::Shared;
@@ -49,7 +46,12 @@ where
     let routes = OnceCell::new();
     let opened: Cell<Option<(OnUpgrade, Encoding, Peer)>> = Cell::new(None);
     let service = service_fn(|mut request: Request<Incoming>| {
-        let upgrade = upgrade(&request, &peer, &shared).map(|accepted| {
+        let asked = match guard::request(&request, peer.local, &shared.config.hosts) {
+            Ok(()) => upgrade(&request, &shared),
+            Err(refused) => Some(Err(refused)),
+        };
+        let upgrade = asked.map(|accepted| {
+            let accepted = accepted.map_err(|refused| refuse(refused, &request, &peer, &shared));
             accepted.map(|(encoding, answer)| {
                 let peer = Peer { bearer: bearer(request.headers()), ..peer.clone() };
                 opened.set(Some((hyper::upgrade::on(&mut request), encoding, peer)));
@@ -59,7 +61,8 @@ where
         match upgrade {
             Some(answer) => Either::Left(ready(Ok::<_, Infallible>(answer.unwrap_or_else(|refusal| refusal)))),
             None => {
-                let routes = routes.get_or_init(|| TowerToHyperService::new(pages(shared.clone(), peer.clone())));
+                let routes =
+                    routes.get_or_init(|| TowerToHyperService::new(pages::routes(shared.clone(), peer.clone())));
                 Either::Right(routes.call(request))
             }
         }
@@ -101,7 +104,7 @@ where
 type Answer = Response<Body>;
 
 /// If the request asks for a WebSocket: the answer that opens it, or why not.
-fn upgrade(request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Option<Result<(Encoding, Answer), Answer>> {
+fn upgrade(request: &Request<Incoming>, shared: &Shared) -> Option<Result<(Encoding, Answer), Refused>> {
     let headers = request.headers();
     let says = |name, word: &str| {
         let values = headers.get_all(name).into_iter().filter_map(|v: &HeaderValue| v.to_str().ok());
@@ -111,25 +114,27 @@ fn upgrade(request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Option<
     if !says(header::UPGRADE, "websocket") || !matches!(path, "/" | "/ws") {
         return None;
     }
-    Some(match headers.get(header::SEC_WEBSOCKET_KEY) {
-        _ if request.method() != Method::GET || !says(header::CONNECTION, "upgrade") => {
-            Err(plain(StatusCode::BAD_REQUEST, "a WebSocket is opened by GET with Connection: Upgrade"))
-        }
-        _ if !says(header::SEC_WEBSOCKET_VERSION, "13") => {
-            let mut answer = plain(StatusCode::UPGRADE_REQUIRED, "this server speaks WebSocket version 13");
-            answer.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-            Err(answer)
-        }
-        None => Err(plain(StatusCode::BAD_REQUEST, "Sec-WebSocket-Key is missing")),
-        Some(_) if !origin_allowed(headers, &shared.config.origins) => {
-            tracing::warn!("{}: refused the origin {:?}", peer.ip, headers.get(header::ORIGIN));
-            Err(plain(
-                StatusCode::FORBIDDEN,
-                "this web page may not connect; the operator can allow it (serve --origin)",
-            ))
-        }
-        Some(key) => Ok(open(headers, key)),
+    Some(if request.method() != Method::GET || !says(header::CONNECTION, "upgrade") {
+        Err((StatusCode::BAD_REQUEST, "request", "a WebSocket is opened by GET with Connection: Upgrade"))
+    } else if !says(header::SEC_WEBSOCKET_VERSION, "13") {
+        Err((StatusCode::UPGRADE_REQUIRED, "version", "this server speaks WebSocket version 13"))
+    } else {
+        guard::upgrade(request, &shared.config.origins).map(|key| open(headers, key))
     })
+}
+
+/// Says to the client and to the operator why a request is refused.
+fn refuse((status, why, says): Refused, request: &Request<Incoming>, peer: &Peer, shared: &Shared) -> Answer {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok()).map(shortened);
+    let (host, origin) = (header(header::HOST), header(header::ORIGIN));
+    tracing::warn!(ip = %peer.ip, why, host, origin, "a request was refused");
+    shared.metrics.refused("request", why);
+    let code = if status == StatusCode::BAD_REQUEST { ErrorCode::BadMessage } else { ErrorCode::Forbidden };
+    let mut answer = failed(status, Refusal::new(code, says));
+    if status == StatusCode::UPGRADE_REQUIRED {
+        answer.headers_mut().insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    }
+    answer
 }
 
 /// The answer that opens a WebSocket, in the first encoding of the client's list that we speak.
@@ -156,178 +161,6 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim().to_owned())
 }
 
-/// Programs send no origin; browsers always do. Any page that somebody visits could connect to a server on the same
-/// machine, which lets guests in: so only pages of this machine may, and those that the operator names.
-fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> bool {
-    let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    let Ok(origin) = origin.to_str() else { return false };
-    let host = origin.split_once("://").map_or("", |(_, host)| host);
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => host,
-    };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
-        || allowed.iter().any(|a| a == "*" || a.trim_end_matches('/').eq_ignore_ascii_case(origin))
-}
-
-fn plain(status: StatusCode, text: &'static str) -> Answer {
-    (status, text).into_response()
-}
-
-// ---- pages ----------------------------------------------------------------------------------------------------------
-
-type App = State<(Arc<Shared>, Peer)>;
-
-/// The read-only routes. Where tokens are required, `/metrics`, `/matches` and `/ratings` want one too. `/health` and
-/// `/games` tell nothing of anybody, and `/episodes` shows only what the public may see.
-fn pages(shared: Arc<Shared>, peer: Peer) -> Router {
-    Router::new()
-        .route(
-            "/",
-            get(|| async { plain(StatusCode::OK, "ludex: the protocol is spoken over a WebSocket here and at /ws\n") }),
-        )
-        .route(
-            "/ws",
-            get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }),
-        )
-        .route("/health", get(health))
-        .route("/metrics", get(metrics))
-        .route("/games", get(games))
-        .route("/matches", get(matches))
-        .route("/ratings", get(ratings))
-        .route("/episodes/{id}", get(episode))
-        .fallback(|| async {
-            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
-        })
-        .with_state((shared, peer))
-}
-
 fn failed(status: StatusCode, error: Refusal) -> Answer {
     (status, Json(error)).into_response()
-}
-
-/// What the asker may do, or the answer that says why nothing.
-async fn granted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
-    let token = bearer(headers);
-    match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
-        Ok(grant) => Ok(grant.scopes),
-        Err(e) => {
-            let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
-            Err(Box::new(failed(StatusCode::UNAUTHORIZED, error)))
-        }
-    }
-}
-
-async fn health(State((shared, _)): App) -> Answer {
-    let (live, parked) = shared.hub.sessions.count();
-    let status = if shared.is_draining() { "draining" } else { "ok" };
-    let body = serde_json::json!({
-        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
-        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
-    });
-    Json(body).into_response()
-}
-
-async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
-    if let Err(refusal) = granted(&app, &headers).await {
-        return *refusal;
-    }
-    let (live, parked) = app.0.hub.sessions.count();
-    app.0.metrics.live.set(live as f64);
-    app.0.metrics.parked.set(parked as f64);
-    app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
-    for account in app.0.hub.sessions.owners.all() {
-        Goods::ALL.iter().for_each(|&goods| app.0.metrics.owner(&account.name, goods.name(), account.held(goods)));
-    }
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    (kind, app.0.metrics.render()).into_response()
-}
-
-async fn games(State((shared, _)): App) -> Answer {
-    Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
-}
-
-#[derive(Deserialize)]
-struct MatchQuery {
-    game: Option<String>,
-    live: Option<bool>,
-    limit: Option<u32>,
-}
-
-type Asked<T> = Result<Query<T>, QueryRejection>;
-
-fn misunderstood(e: &QueryRejection) -> Answer {
-    failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, e.body_text()))
-}
-
-async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
-    if let Err(refusal) = granted(&app, &headers).await {
-        return *refusal;
-    }
-    let Query(query) = match query {
-        Ok(query) => query,
-        Err(e) => return misunderstood(&e),
-    };
-    let default = ListMatches::default();
-    let which = ListMatches {
-        game: query.game,
-        live: query.live.unwrap_or(default.live),
-        limit: query.limit.unwrap_or(default.limit),
-    };
-    Json(app.0.hub.matches(&which)).into_response()
-}
-
-#[derive(Deserialize)]
-struct RatingQuery {
-    game: Option<String>,
-}
-
-async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>) -> Answer {
-    if let Err(refusal) = granted(&app, &headers).await {
-        return *refusal;
-    }
-    let Query(query) = match query {
-        Ok(query) => query,
-        Err(e) => return misunderstood(&e),
-    };
-    match app.0.ratings.of(&app.0.store, &app.0.hub.compute, query.game.as_deref()).await {
-        Ok(table) => Json(table).into_response(),
-        Err(error) => {
-            tracing::error!("ratings: {error:#}");
-            let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
-            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
-        }
-    }
-}
-
-async fn episode(State(app): App, Path(id): Path<String>) -> Answer {
-    // Everybody sees what a public spectator sees, and the whole record once it is released.
-    match app.0.hub.episode(&id).await {
-        Some(record) => Json(record).into_response(),
-        None => {
-            let error = Refusal::new(ErrorCode::UnknownMatch, "there is no such episode");
-            failed(StatusCode::NOT_FOUND, error)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_pages_are_kept_out() {
-        let from = |origin: &'static str| HeaderMap::from_iter([(header::ORIGIN, HeaderValue::from_static(origin))]);
-        assert!(origin_allowed(&HeaderMap::new(), &[]));
-        for home in ["http://localhost:3000", "http://127.0.0.1:7878", "http://[::1]:80", "https://localhost"] {
-            assert!(origin_allowed(&from(home), &[]), "{home}");
-        }
-        for away in
-            ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1.evil"]
-        {
-            assert!(!origin_allowed(&from(away), &[]), "{away}");
-        }
-        assert!(origin_allowed(&from("https://good.example"), &["https://good.example/".into()]));
-        assert!(origin_allowed(&from("https://any.example"), &["*".into()]));
-    }
 }

@@ -59,6 +59,8 @@ pub async fn run_then(
     let metrics = Metrics::new()?;
     let store = Store::open_measured(&config.data, metrics.commits.clone()).await?;
     let local = listener.local_addr()?.ip().is_loopback();
+    let open_to_all = (!local).then_some(warnings(config.tls.is_some(), store.has_tokens().await?));
+    open_to_all.into_iter().flatten().for_each(|warning| tracing::warn!("{warning}"));
     let shared = Arc::new(Shared::new(config, store, metrics).await?);
     let back = shared.hub.restore().await?;
     if back > 0 {
@@ -103,6 +105,14 @@ pub async fn run_then(
     shared.hub.settle().await;
     shared.store.clone().close().await?;
     Ok(())
+}
+
+/// What an operator should know whose server other machines can reach.
+fn warnings(tls: bool, tokens: bool) -> impl Iterator<Item = &'static str> {
+    let clear = "other machines can reach this server, and it has no TLS: tokens cross the network in the clear; \
+                 give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that does TLS";
+    let closed = "nobody can connect before there is a token: make one with `ludex token add`";
+    (!tls).then_some(clear).into_iter().chain((!tokens).then_some(closed))
 }
 
 /// No new environments and matches; returns when the running matches are over or the time for it is.
@@ -218,8 +228,9 @@ async fn connection(
     }
     let ip = peer.ip().to_canonical();
     let Some(entry) = shared.doors.enter(ip) else {
-        tracing::debug!("{ip}: there are too many connections");
+        tracing::warn!(%ip, "a connection was refused: there are too many");
         shared.metrics.closed("too_many");
+        shared.metrics.refused("connection", "too_many");
         return None;
     };
     let peer = Peer { ip, local, bearer: None, entry: Arc::new(entry) };
@@ -231,4 +242,18 @@ async fn connection(
         Err(_) => tracing::debug!("{}: no TLS in time", peer.ip),
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_is_warned_of_what_is_missing() {
+        let told = |tls, tokens| warnings(tls, tokens).map(|w| w.contains("TLS")).collect::<Vec<_>>();
+        assert_eq!(told(true, true), []);
+        assert_eq!(told(false, true), [true]);
+        assert_eq!(told(true, false), [false]);
+        assert_eq!(told(false, false), [true, false]);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ludex_protocol::record::Reason;
 use ludex_protocol::{ClientMessage, ErrorCode};
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder as _};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
@@ -12,6 +13,9 @@ const METADATA: Metadata<'static> = Metadata::new(module_path!(), Level::INFO, N
 const COMMIT_SECONDS: &[f64] = &[0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
 /// Upper bounds for the number of jobs in a commit.
 const COMMIT_JOBS: &[f64] = &[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// Upper bounds in seconds for how long a turn takes.
+const TURN_SECONDS: &[f64] = &[0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0];
 
 /// What the store measures of its commits. Those of the default go nowhere.
 #[derive(Clone)]
@@ -43,6 +47,16 @@ pub(crate) struct Metrics {
     pub parked: Gauge,
     /// Pieces of work that wait for their owner's turn to compute.
     pub queued: Gauge,
+    /// Matches that run.
+    pub matches: Gauge,
+    /// Joins that wait for a match.
+    pub waiting: Gauge,
+    /// Environments of the gym plane.
+    pub envs: Gauge,
+    /// Matches that began.
+    pub begun: Counter,
+    /// From a client's move until what follows from it is on its way, in seconds; in a rated match it is on the disk then.
+    pub turns: Histogram,
     /// Commits of the store.
     pub commits: Commits,
 }
@@ -57,6 +71,7 @@ impl Metrics {
             builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), of)
         };
         let builder = bounds(PrometheusBuilder::new(), "ludex_store_commit_seconds", COMMIT_SECONDS)?;
+        let builder = bounds(builder, "ludex_turn_seconds", TURN_SECONDS)?;
         let recorder = bounds(builder, "ludex_store_commit_jobs", COMMIT_JOBS)?.build_recorder();
         let handle = recorder.handle();
         let counter = |name: &'static str, label: &'static str, value: &'static str| {
@@ -71,6 +86,11 @@ impl Metrics {
             live: gauge("ludex_sessions_live"),
             parked: gauge("ludex_sessions_parked"),
             queued: gauge("ludex_compute_queued"),
+            matches: gauge("ludex_matches_live"),
+            waiting: gauge("ludex_joins_waiting"),
+            envs: gauge("ludex_environments"),
+            begun: recorder.register_counter(&Key::from_name("ludex_matches_begun_total"), &METADATA),
+            turns: histogram("ludex_turn_seconds"),
             commits: Commits {
                 seconds: histogram("ludex_store_commit_seconds"),
                 jobs: histogram("ludex_store_commit_jobs"),
@@ -109,6 +129,18 @@ impl Metrics {
         self.recorder.register_gauge(&Key::from_parts("ludex_owner_held", labels), &METADATA).set(f64::from(held));
     }
 
+    /// Counts a match that ended, by its reason.
+    pub fn ended(&self, reason: Reason) {
+        let key = Key::from_parts("ludex_matches_ended_total", vec![Label::new("reason", word(reason))]);
+        self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
+    /// Counts something that was refused: what it was, and why.
+    pub fn refused(&self, what: &'static str, why: &'static str) {
+        let key = Key::from_parts("ludex_refused_total", vec![Label::new("what", what), Label::new("why", why)]);
+        self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
     /// Sorts what histograms have collected into their buckets. Until then they hold every single value.
     pub fn tidy(&self) {
         self.handle.run_upkeep();
@@ -118,4 +150,9 @@ impl Metrics {
     pub fn render(&self) -> String {
         self.handle.render()
     }
+}
+
+/// A reason as it stands on the wire.
+pub(crate) fn word(reason: Reason) -> String {
+    serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

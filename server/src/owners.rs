@@ -52,6 +52,7 @@ pub(crate) struct Account {
     /// Its name; for a guest the id of the session.
     pub name: Arc<str>,
     held: [AtomicU32; Goods::ALL.len()],
+    all: Arc<[AtomicU32; Goods::ALL.len()]>,
     /// Tasks that search in its environments at once; each has a thread that mostly waits.
     pub searching: Arc<Semaphore>,
 }
@@ -65,10 +66,11 @@ pub(crate) struct Share {
 }
 
 impl Account {
-    fn new(name: &str) -> Arc<Self> {
+    fn new(name: &str, all: &Arc<[AtomicU32; Goods::ALL.len()]>) -> Arc<Self> {
         Arc::new(Account {
             name: name.into(),
             held: Default::default(),
+            all: all.clone(),
             searching: Arc::new(Semaphore::new(SEARCHING)),
         })
     }
@@ -81,7 +83,10 @@ impl Account {
         let (held, most) = (&self.held[goods as usize], goods.most(limits));
         let more = |now: u32| now.checked_add(count).filter(|&sum| sum <= most);
         match held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-            Ok(_) => Ok(Share { account: self.clone(), goods, count }),
+            Ok(_) => {
+                self.all[goods as usize].fetch_add(count, Ordering::Relaxed);
+                Ok(Share { account: self.clone(), goods, count })
+            }
             Err(now) => {
                 let message =
                     format!("the sessions of your owner hold {now} {} and may hold {most} together", goods.name());
@@ -98,33 +103,44 @@ impl Account {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.account.held[self.goods as usize].fetch_sub(self.count, Ordering::Relaxed);
+        for held in [&self.account.held, &*self.account.all] {
+            held[self.goods as usize].fetch_sub(self.count, Ordering::Relaxed);
+        }
     }
 }
 
 /// The owners that have sessions.
 #[derive(Debug, Default)]
-pub(crate) struct Owners(Mutex<HashMap<String, Weak<Account>>>);
+pub(crate) struct Owners {
+    accounts: Mutex<HashMap<String, Weak<Account>>>,
+    /// What all of them hold, guests too.
+    all: Arc<[AtomicU32; Goods::ALL.len()]>,
+}
 
 impl Owners {
     /// The account of an owner. A guest has one of its own for each session.
     pub fn account(&self, owner: Option<&str>, session: &str) -> Arc<Account> {
-        let Some(owner) = owner else { return Account::new(session) };
-        let mut table = self.0.lock();
+        let Some(owner) = owner else { return Account::new(session, &self.all) };
+        let mut table = self.accounts.lock();
         if let Some(account) = table.get(owner).and_then(Weak::upgrade) {
             return account;
         }
         if table.len() >= SWEEP {
             table.retain(|_, account| account.strong_count() > 0);
         }
-        let account = Account::new(owner);
+        let account = Account::new(owner, &self.all);
         table.insert(owner.to_owned(), Arc::downgrade(&account));
         account
     }
 
+    /// How many all owners hold together.
+    pub fn held(&self, goods: Goods) -> u32 {
+        self.all[goods as usize].load(Ordering::Relaxed)
+    }
+
     /// The owners that have sessions.
     pub fn all(&self) -> Vec<Arc<Account>> {
-        self.0.lock().values().filter_map(Weak::upgrade).collect()
+        self.accounts.lock().values().filter_map(Weak::upgrade).collect()
     }
 }
 
@@ -142,7 +158,7 @@ mod tests {
         assert_eq!((refused.code, refused.allowed.as_deref()), (ErrorCode::Limit, Some(&serde_json::json!(4))));
         let _second = b.take(Goods::Envs, 4, &limits).unwrap();
         drop(first);
-        assert_eq!(a.held(Goods::Envs), 4);
+        assert_eq!((a.held(Goods::Envs), owners.held(Goods::Envs)), (4, 4));
         assert!(owners.account(None, "s_3").take(Goods::Envs, 10, &limits).is_ok(), "a guest shares with nobody");
         assert_eq!(owners.all().len(), 1);
     }

@@ -1,68 +1,229 @@
 //! Ratings for the read-only page, by the referee.
+//!
+//! What a record gives to ratings is kept when it was verified once, so a new record costs its own verification and no
+//! more. Each game has a shelf of its own, and so one game's table does not wait for another's records.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use ludex_env::Games;
 use ludex_referee::Verifier;
-use ludex_referee::read::read_lines;
+use ludex_referee::read::Source;
+use ludex_referee::result::GameResult;
 use ludex_referee::scale::{RatingOptions, rate};
+use parking_lot::Mutex as Quick;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::compute::Compute;
-use crate::store::{MatchFilter, Store};
+use crate::store::{MatchFilter, RecordRow, Store};
 
-/// Records read from the store at a time.
-const PAGE: u32 = 1_000;
+/// Records read from the store at a time: the work of one turn on the thread of the ratings.
+const PAGE: u32 = 500;
 
-/// The tables that were asked for, each kept until another record of its game is released.
-#[derive(Default)]
+/// A table of this many records is kept for [`AWHILE`], also when there are newer records.
+const MANY: usize = 1_000;
+
+/// How old the table of many records may be.
+const AWHILE: Duration = Duration::from_secs(60);
+
+/// The ratings of one server.
 pub(crate) struct Ratings {
-    /// By game filter (empty: all games): the place of the last record, and the table. The lock is held while a table
-    /// is made, so that those who ask for the same at once wait for one piece of work.
-    tables: Mutex<HashMap<String, (u64, Value)>>,
+    /// A thread of its own: matches and searches do not wait for ratings, one piece of work runs at a time, and games take
+    /// turns.
+    thread: Compute,
+    verifier: Arc<Verifier>,
+    /// By game id.
+    shelves: Quick<HashMap<String, Arc<Mutex<Shelf>>>>,
+    /// By what was asked for (empty: all games). The lock of a table is held while it is made, so that those who ask for the
+    /// same at once wait for one piece of work.
+    tables: Quick<HashMap<String, Arc<Mutex<Option<Table>>>>>,
 }
 
-impl Ratings {
-    /// `{ratings, records, refused}` over the rated, released episodes of the store; of one game or of all. Only what
-    /// verifies counts.
-    ///
-    /// # Errors
-    /// When records cannot be read or the work panicked.
-    pub(crate) async fn of(&self, store: &Store, compute: &Compute, game: Option<&str>) -> anyhow::Result<Value> {
-        let filter = MatchFilter { rated: Some(true), game: game.map(str::to_owned), ..MatchFilter::default() };
-        let mut tables = self.tables.lock().await;
-        let key = game.unwrap_or_default();
-        if let Some((last, table)) = tables.get(key)
-            && store.records(&filter, *last, 1).await?.is_empty()
-        {
-            return Ok(table.clone());
-        }
-        let (mut lines, mut after) = (String::new(), 0);
-        loop {
-            let page = store.records(&filter, after, PAGE).await?;
-            let Some(last) = page.last() else { break };
-            after = last.seq;
-            for row in &page {
-                lines.push_str(&row.record);
-                lines.push('\n');
-            }
-        }
-        let table =
-            compute.run(&"ratings".into(), move || table(&lines)).await.context("the ratings could not be made")?;
-        // A name without records is anybody's invention, and is not kept.
-        if after > 0 {
-            tables.insert(key.to_owned(), (after, table.clone()));
-        }
-        Ok(table)
+/// The verified records of one game, in the order of their release.
+#[derive(Default)]
+struct Shelf {
+    games: Vec<Arc<GameResult>>,
+    refused: usize,
+    /// All records until this place have been seen.
+    last: u64,
+}
+
+/// A finished table.
+struct Table {
+    page: Arc<Value>,
+    /// The number of records, verified or refused, that it is made of.
+    records: usize,
+    made: Instant,
+}
+
+impl Table {
+    /// Whether it may still be shown when there are this many records.
+    fn serves(&self, records: usize) -> bool {
+        self.records == records || self.records >= MANY && self.made.elapsed() < AWHILE
     }
 }
 
-/// The scales over records, one per line.
-fn table(lines: &str) -> Value {
-    let found = read_lines("store", lines.as_bytes()).found;
-    let (games, refused) = Verifier::new().verify_all(&found);
-    // A report is made once, this page again and again.
-    let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
-    json!({ "ratings": rate(&games, &options), "records": games.len(), "refused": refused.len() })
+impl Ratings {
+    /// None yet; records of `games` will count.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub(crate) fn new(games: Games) -> anyhow::Result<Self> {
+        Ok(Ratings {
+            thread: Compute::new(1)?,
+            verifier: Arc::new(Verifier::of(games)),
+            shelves: Quick::default(),
+            tables: Quick::default(),
+        })
+    }
+
+    /// `{ratings, records, refused}` over the rated, released episodes of the store; of one game (an id, or a canonical
+    /// string) or of all. Only what verifies counts.
+    ///
+    /// # Errors
+    /// When records cannot be read or the work panicked.
+    pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<Value>> {
+        let id = game.map(|game| game.split('(').next().unwrap_or(game));
+        let exact = game.filter(|game| id != Some(*game)).map(str::to_owned);
+        let last = store.last_release().await?;
+        let mut ids = store.games().await?;
+        ids.retain(|known| id.is_none_or(|id| id == known));
+        let mut shelves = Vec::with_capacity(ids.len());
+        let mut records = 0;
+        for id in ids {
+            let shelf = self.shelves.lock().entry(id.clone()).or_default().clone();
+            records += self.fill(store, &id, &mut *shelf.lock().await, last).await?;
+            shelves.push(shelf);
+        }
+        // A name that no game has is kept nowhere.
+        let slot = match game {
+            Some(_) if shelves.is_empty() => Arc::default(),
+            _ => self.tables.lock().entry(game.unwrap_or_default().to_owned()).or_default().clone(),
+        };
+        let mut table = slot.lock().await;
+        if let Some(made) = table.as_ref().filter(|made| made.serves(records)) {
+            return Ok(made.page.clone());
+        }
+        let (mut games, mut refused) = (Vec::with_capacity(records), 0);
+        for shelf in shelves {
+            let shelf = shelf.lock().await;
+            let fits = |game: &&Arc<GameResult>| exact.as_ref().is_none_or(|exact| game.spec().string == *exact);
+            games.extend(shelf.games.iter().filter(fits).cloned());
+            refused += shelf.refused;
+        }
+        let owner = Arc::from(game.unwrap_or_default());
+        let made = self.thread.run(&owner, move || {
+            // A report is made once, this page again and again.
+            let options = RatingOptions { resamples: 1000, ..RatingOptions::default() };
+            json!({ "ratings": rate(&games, &options), "records": games.len(), "refused": refused })
+        });
+        let page = Arc::new(made.await.context("the ratings could not be made")?);
+        *table = Some(Table { page: page.clone(), records, made: Instant::now() });
+        Ok(page)
+    }
+
+    /// Adds to a shelf what was released until place `last`, and returns how many records it has seen.
+    async fn fill(&self, store: &Store, id: &str, shelf: &mut Shelf, last: u64) -> anyhow::Result<usize> {
+        let filter = MatchFilter { rated: Some(true), game: Some(id.to_owned()), ..MatchFilter::default() };
+        let owner = Arc::from(id);
+        while shelf.last < last {
+            let page = store.records(&filter, shelf.last, PAGE).await?;
+            let (count, end) = (page.len(), page.last().map(|row| row.seq));
+            let verifier = self.verifier.clone();
+            let work = self.thread.run(&owner, move || verified(&verifier, &page));
+            let verified = work.await.context("records could not be verified")?;
+            shelf.refused += count - verified.len();
+            shelf.games.extend(verified);
+            // A page that is not full was the last one: then nothing of this game lies before `last`.
+            shelf.last = match end {
+                Some(end) if count == PAGE as usize => end,
+                end => last.max(end.unwrap_or(last)),
+            };
+        }
+        Ok(shelf.games.len() + shelf.refused)
+    }
+}
+
+/// What the records that are true give.
+fn verified(verifier: &Verifier, page: &[RecordRow]) -> Vec<Arc<GameResult>> {
+    let source = Source { file: "store".to_owned(), line: 0 };
+    let one = |row: &RecordRow| verifier.verify_line(&row.record, source.clone()).ok();
+    page.iter().filter_map(one).map(|verified| Arc::new(verified.into_result())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{EndRow, MatchRow, Write};
+
+    /// Rated matches of a game whose records are worth nothing.
+    fn matches(game: &str, numbers: std::ops::Range<usize>) -> Vec<Write> {
+        let one = |n: usize| {
+            let id = format!("{game}_{n}");
+            let row = MatchRow {
+                id: id.clone(),
+                game: game.to_owned(),
+                string: game.to_owned(),
+                rated: true,
+                run: None,
+                seats: Vec::new(),
+                header: "{}".to_owned(),
+                secret: "{}".to_owned(),
+                started_ms: 0,
+            };
+            let (footer, record) = ("{}".to_owned(), "{}".to_owned());
+            let end = EndRow { reason: "finished".to_owned(), ended_ms: 0, footer, record };
+            let ids = vec![id.clone()];
+            [Write::MatchStart(row), Write::MatchEnd { id, acts: Vec::new(), end }, Write::Released { ids }]
+        };
+        numbers.flat_map(one).collect()
+    }
+
+    #[tokio::test]
+    async fn records_are_read_by_pages_and_none_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let ratings = Ratings::new(Games::builtin()).unwrap();
+        let refused = async |game: Option<&str>| ratings.of(&store, game).await.unwrap()["refused"].as_u64().unwrap();
+        let page = PAGE as usize;
+        for (from, to) in [(0, page), (page, page + 1), (page + 1, 3 * page + 7)] {
+            store.write(matches("nim", from..to)).await.unwrap();
+            assert_eq!(refused(Some("nim")).await as usize, to);
+        }
+        store.write(matches("pig", 0..3)).await.unwrap();
+        assert_eq!((refused(Some("pig")).await, refused(Some("chess")).await), (3, 0));
+        assert_eq!(refused(None).await as usize, 3 * page + 10);
+        assert_eq!(ratings.tables.lock().len(), 3, "a game without records is not remembered");
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_game_does_not_wait_for_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let ratings = Ratings::new(Games::builtin()).unwrap();
+        store.write([matches("nim", 0..2), matches("pig", 0..3)].concat()).await.unwrap();
+        let shelf = ratings.shelves.lock().entry("nim".to_owned()).or_default().clone();
+        let busy = shelf.lock().await;
+        assert_eq!(ratings.of(&store, Some("pig")).await.unwrap()["refused"], 3);
+        let nim = ratings.of(&store, Some("nim"));
+        assert!(tokio::time::timeout(Duration::from_millis(20), nim).await.is_err(), "its shelf is being filled");
+        drop(busy);
+        assert_eq!(ratings.of(&store, Some("nim")).await.unwrap()["refused"], 2);
+        store.close().await.unwrap();
+    }
+
+    #[test]
+    fn the_table_of_many_records_is_kept_for_a_while() {
+        let of = |records: usize, age: Duration| {
+            let made = Instant::now().checked_sub(age).unwrap();
+            Table { page: Arc::default(), records, made }
+        };
+        let soon = AWHILE / 2;
+        assert!(of(MANY, soon).serves(MANY + 1) && of(5, 2 * AWHILE).serves(5));
+        assert!(!of(MANY, AWHILE).serves(MANY + 1) && !of(MANY - 1, Duration::ZERO).serves(MANY));
+    }
 }

@@ -27,7 +27,7 @@ use replies::Replies;
 use running::{Cmd, Handle};
 
 /// Matches that are over and that a session can still be told about. Older ones are forgotten before their time.
-const ENDED: usize = 128;
+pub(crate) const ENDED: usize = 128;
 
 /// What the task of a connection is told.
 pub(crate) enum Control {

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub gym: gym::Context,
     pub hub: Arc<Hub>,
     pub store: Store,
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
     pub ratings: Ratings,
 }
 
@@ -42,7 +42,8 @@ impl Shared {
             catalogue: catalogue.clone(),
             opponents: config.opponents.clone(),
         };
-        let hub = Hub::new(store.clone(), hub, compute.clone()).await?;
+        let metrics = Arc::new(metrics);
+        let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;
         Ok(Shared {
             rates: Rates::new(limits.requests_per_s),
             doors: Doors::new(&limits),
@@ -50,7 +51,7 @@ impl Shared {
             catalogue,
             hub,
             metrics,
-            ratings: Ratings::default(),
+            ratings: Ratings::new(config.games.clone())?,
             limits,
             store,
             config,

@@ -73,6 +73,7 @@ async fn a_match_comes_back_as_it_was_written() {
     first.run = Some("r".to_owned());
     first.seats = vec!["ann".into(), "ann".into(), "bob \"x\"".into()];
     first.seats[1].join = Some("j_1".to_owned());
+    first.seats[2].session = Some("s_1".to_owned());
     store.write(vec![Write::MatchStart(first.clone()), act("m_1", 0)]).await.unwrap();
     store.write(vec![start("m_2"), Write::Restarted { id: "m_1".to_owned(), restarts: 2 }]).await.unwrap();
     store.write(vec![act("m_1", 1)]).await.unwrap();
@@ -94,8 +95,8 @@ async fn a_match_comes_back_as_it_was_written() {
     let ended = store.episode("m_1").await.unwrap().unwrap();
     assert_eq!((ended.acts.len(), ended.end, ended.released), (4, Some(result(5_000)), false));
     check_log("m_1", &ended.acts);
-    assert_eq!(store.ended_since(5_000).await.unwrap().len(), 1);
-    assert_eq!(store.ended_since(5_001).await.unwrap().len(), 0);
+    assert_eq!(store.ended_since(5_000).await.unwrap(), [("m_1".to_owned(), "s_1".to_owned())]);
+    assert_eq!(store.ended_since(5_001).await.unwrap(), []);
     assert_eq!(store.episode("m_3").await.unwrap(), None);
 
     // A running match is neither released nor forgotten.
@@ -467,17 +468,36 @@ async fn a_damaged_file_is_named() {
     writes.extend((0..2_000).map(|n| act("m_1", n)));
     store.write(writes).await.unwrap();
     store.close().await.unwrap();
-    // Everything but the first page is overwritten, as by a bad disk.
-    let mut bytes = fs::read(&path).unwrap();
-    bytes[4_096..].fill(0x5a);
-    fs::write(&path, bytes).unwrap();
-    let outcome = match Store::open(folder.path()).await {
-        Err(error) => Err(error),
-        Ok(store) => store.running().await.map(|_| ()),
-    };
-    let error = outcome.unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
-    assert!(error.to_string().contains("ludex.db is damaged"), "{error}");
+    // Everything but the first page is overwritten, as by a bad disk; then a few bytes of every page only.
+    let whole = fs::read(&path).unwrap();
+    let mut gone = whole.clone();
+    gone[4_096..].fill(0x5a);
+    let mut spoilt = whole.clone();
+    spoilt[4_096..].chunks_mut(4_096).for_each(|page| page[1_000..1_064].fill(0x5a));
+    for bytes in [gone, spoilt] {
+        fs::write(&path, bytes).unwrap();
+        let error = Store::open(folder.path()).await.err().expect("a damaged store was opened");
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{error:?}");
+        assert!(error.to_string().contains("ludex.db is damaged"), "{error}");
+    }
+    fs::write(&path, whole).unwrap();
+    open(folder.path()).await.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_lost_everything_is_not_a_new_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ludex.db");
+    open(folder.path()).await.close().await.unwrap();
+    fs::write(&path, "").unwrap();
+    for opened in [Store::open(folder.path()).await, Store::beside(folder.path()).await] {
+        let error = opened.err().expect("an empty file was opened");
+        assert!(matches!(error, StoreError::Empty { .. }), "{error:?}");
+        assert!(error.to_string().contains("restore it from a backup, or remove it"), "{error}");
+    }
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
+    fs::remove_file(&path).unwrap();
+    open(folder.path()).await.close().await.unwrap();
 }
 
 /// How much of the long tests to do; CI asks for all of it.

@@ -85,7 +85,7 @@ async fn the_upgrade_chooses_an_encoding_and_keeps_pages_out() {
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: {offer}\r\n"
         );
         let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
-        socket.write_all(format!("GET / HTTP/1.1\r\nHost: x\r\n{upgrade}\r\n").as_bytes()).await.unwrap();
+        socket.write_all(format!("GET / HTTP/1.1\r\nHost: localhost\r\n{upgrade}\r\n").as_bytes()).await.unwrap();
         let mut head = vec![0; 1024];
         let n = socket.read(&mut head).await.unwrap();
         let head = String::from_utf8_lossy(&head[..n]).to_lowercase();
@@ -99,6 +99,71 @@ async fn the_upgrade_chooses_an_encoding_and_keeps_pages_out() {
     assert_eq!(status, 400);
     assert_eq!(server.get("/ws").await.0, 426);
     assert_eq!(server.get("/nothing").await.0, 404);
+    server.stop().stopped().await;
+}
+
+/// The first line and the body of the answer to a request as it stands.
+async fn answer_to(server: &Server, request: &str) -> (String, String) {
+    let mut socket = tokio::net::TcpStream::connect(server.address).await.unwrap();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let n = socket.read(&mut answer).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer[..n]).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+}
+
+#[tokio::test]
+async fn names_of_other_machines_are_not_answered() {
+    let server = Server::start(|c| c.hosts = vec!["play.example".into()]).await;
+    let health = |host: &str| format!("GET /health HTTP/1.1\r\nConnection: close\r\n{host}\r\n");
+    for host in ["localhost", "127.0.0.1:7878", "[::1]", "play.example", "PLAY.example:80"] {
+        let (line, _) = answer_to(&server, &health(&format!("Host: {host}\r\n"))).await;
+        assert!(line.contains("200"), "{host}: {line}");
+    }
+    for host in ["evil.example", "evil.example:7878", "localhost.evil.example", ""] {
+        let (line, body) = answer_to(&server, &health(&format!("Host: {host}\r\n"))).await;
+        assert!(line.contains("421") && body.contains("--host"), "{host}: {line} {body}");
+    }
+    for hosts in ["", "Host: localhost\r\nHost: evil.example\r\n"] {
+        let (line, body) = answer_to(&server, &health(hosts)).await;
+        assert!(line.contains("400") && body.contains("one Host header"), "{line} {body}");
+    }
+    let (line, _) = answer_to(&server, "GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert!(line.contains("421"), "{line}");
+    let (_, metrics) = server.get("/metrics").await;
+    assert!(metrics.contains("ludex_refused_total{what=\"request\",why=\"host\"} 7"), "{metrics}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_must_be_whole() {
+    let server = Server::start(|c| c.origins = vec!["https://good.example".into()]).await;
+    let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let upgrade = |version: &str, more: &str| {
+        let asks = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n";
+        format!("GET /ws HTTP/{version}\r\nHost: localhost\r\n{asks}{more}\r\n")
+    };
+    let (good, evil) = ("Origin: https://good.example\r\n", "Origin: https://evil.example\r\n");
+    let (line, _) = answer_to(&server, &upgrade("1.1", &format!("{key}{good}{good}"))).await;
+    assert!(line.contains("101"), "{line}");
+    for (version, more, status) in [
+        ("1.0", key.to_owned(), "400"),
+        ("1.1", String::new(), "400"),
+        ("1.1", "Sec-WebSocket-Key: c2hvcnQ=\r\n".to_owned(), "400"),
+        ("1.1", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZSE=\r\n".to_owned(), "400"),
+        ("1.1", "Sec-WebSocket-Key: not base64 at all!!!!\r\n".to_owned(), "400"),
+        ("1.1", format!("{key}{key}"), "400"),
+        ("1.1", format!("{key}Content-Length: 3\r\n"), "400"),
+        ("1.1", format!("{key}Transfer-Encoding: chunked\r\n"), "400"),
+        ("1.1", format!("{key}{good}{evil}"), "403"),
+        ("1.1", format!("{key}{evil}{good}"), "403"),
+    ] {
+        let (line, body) = answer_to(&server, &upgrade(version, &more)).await;
+        assert!(line.contains(status), "{version} {more}: {line}");
+        let error: Value = serde_json::from_str(&body).unwrap_or_else(|e| panic!("{more}: {e}: {body}"));
+        assert!(error["message"].is_string(), "{error}");
+    }
     server.stop().stopped().await;
 }
 
@@ -496,7 +561,11 @@ async fn the_pages_are_read_only_json() {
         assert!(status == 200 && !page[field].is_null(), "{path}: {body}");
     }
     assert_eq!(server.get("/matches?limit=many").await.0, 400);
-    assert_eq!(server.get("/episodes/m_none").await.0, 404);
+    for id in ["m_none", "%ff", "m_%00", ""] {
+        let (status, body) = server.get(&format!("/episodes/{id}")).await;
+        let error: Value = serde_json::from_str(&body).unwrap_or_else(|e| panic!("{id}: {e}: {body}"));
+        assert!(status == 404 && error["message"].is_string(), "{id}: {status} {body}");
+    }
     let (_, metrics) = server.get("/metrics").await;
     for line in [
         "ludex_requests_total{type=\"ping\"} 1",

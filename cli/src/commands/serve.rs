@@ -1,7 +1,9 @@
 //! `ludex serve`.
 
+mod log;
+
 use std::collections::BTreeMap;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,6 +34,9 @@ pub(super) struct Args {
     /// Stop when the standard input ends, for programs that start a server and may be killed
     #[arg(long)]
     until_stdin_closes: bool,
+    /// How the log on standard error is written
+    #[arg(long, value_enum, default_value_t, value_name = "FORM")]
+    log: log::Form,
     /// Threads that serve connections [default: one for each core]
     #[arg(long)]
     workers: Option<usize>,
@@ -47,6 +52,9 @@ pub(super) struct Args {
     /// Origin of web pages that may connect, e.g. https://example.org, or * for all; pages of this machine may always connect
     #[arg(long = "origin", value_name = "ORIGIN")]
     origins: Vec<String>,
+    /// Name by which clients reach a server that listens on loopback, e.g. behind a proxy; localhost is always known
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
     /// A limit for clients, e.g. window=64; may be repeated
     #[arg(long = "limit", value_name = "NAME=VALUE")]
     limits: Vec<String>,
@@ -68,9 +76,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("LUDEX_LOG").unwrap_or_else(|_| "info".into());
-    let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    log::start(args.log);
     let config = config(&args)?;
     if args.temporary {
         let used = std::fs::read_dir(&args.data).is_ok_and(|mut entries| entries.next().is_some());
@@ -124,6 +130,7 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     let search = SearchLimits { sims: args.max_sims, depth: args.max_depth, nodes: args.max_nodes, ms: args.max_ms };
     config.opponents = Opponents { named: named(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
+    config.hosts = args.hosts.clone();
     config.drain = Duration::from_secs(args.drain);
     Ok(config)
 }

@@ -195,7 +195,11 @@ impl Actor {
     async fn take(&mut self, cmd: Cmd) {
         match cmd {
             Cmd::Input(input) => self.input(input).await,
-            Cmd::Heard(at, input) => self.input_at(at, input).await,
+            Cmd::Heard(at, input) => {
+                let (since, late) = (Instant::now(), self.hub.now().saturating_sub(at));
+                self.input_at(at, input).await;
+                self.hub.metrics.turns.record(since.elapsed() + Duration::from_millis(late));
+            }
             Cmd::Attach { seat, mailbox, generation, seen, resync } => {
                 let Some(line) = self.lines.get_mut(seat) else { return };
                 if generation < line.generation {

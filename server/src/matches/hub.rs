@@ -22,14 +22,16 @@ use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEntry, SeatInfo};
-use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, RecordSeat};
+use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, RecordSeat};
 use ludex_referee::digest;
 use tokio::sync::{mpsc, oneshot};
 
+use self::restore::Late;
 use super::actor::Actor;
 use super::lobby::Lobby;
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
+use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
 use crate::sessions::running::{Cmd, Handle};
@@ -55,6 +57,7 @@ pub struct Hub {
     pub store: Store,
     /// Where agents think.
     pub compute: Compute,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) sessions: Sessions,
     started: tokio::time::Instant,
     secret: [u8; 32],
@@ -63,6 +66,7 @@ pub struct Hub {
     /// How many matches run or are about to begin.
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
+    late: Mutex<Late>,
     draining: AtomicBool,
 }
 
@@ -150,18 +154,25 @@ impl Hub {
     ///
     /// # Errors
     /// The store's.
-    pub async fn new(store: Store, config: HubConfig, compute: Compute) -> Result<Arc<Hub>, StoreError> {
+    pub(crate) async fn new(
+        store: Store,
+        config: HubConfig,
+        compute: Compute,
+        metrics: Arc<Metrics>,
+    ) -> Result<Arc<Hub>, StoreError> {
         let secret = store.secret("rated").await?;
         Ok(Arc::new(Hub {
             config,
             store,
             compute,
+            metrics,
             sessions: Sessions::default(),
             started: tokio::time::Instant::now(),
             secret,
             live: Mutex::default(),
             running: AtomicIsize::new(0),
             lobby: Mutex::default(),
+            late: Mutex::default(),
             draining: AtomicBool::new(false),
         }))
     }
@@ -207,17 +218,19 @@ impl Hub {
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(hub.config.limits.grace_ms)).await;
             if hub.sessions.expire(&session, number) {
-                hub.session_over(&session).await;
+                hub.session_over(&session, "away").await;
             }
         });
     }
 
-    /// A session is over for good. While the server stops, sessions stay in the store for its return.
-    pub(crate) async fn session_over(&self, session: &Session) {
+    /// A session is over for good, and `why`. While the server stops, sessions stay in the store for its return.
+    pub(crate) async fn session_over(&self, session: &Session, why: &str) {
         if self.draining() {
             return;
         }
+        tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
         self.drop_joins(&session.id);
+        self.late.lock().forget(&session.id);
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
             tracing::debug!(%error, "the end of a session could not be kept");
         }
@@ -313,6 +326,9 @@ impl Hub {
         if let Some(pair) = &plan.pair {
             self.lobby.lock().pairs.begun(pair, &id);
         }
+        let seats: Vec<_> = plan.seats.iter().map(|s| s.name.as_str()).collect();
+        tracing::info!(match_id = %id, game = spec.string, seats = seats.join(", "), rated = plan.rated, "a match begins");
+        self.metrics.begun.increment(1);
         let setup = Setup {
             game: plan.game.clone(),
             header,
@@ -395,6 +411,10 @@ impl Hub {
 
     /// Called by a match that ended: joins may have another one.
     pub(super) async fn match_over(self: Arc<Self>, machine: &Match) {
+        let reason = machine.record().and_then(|record| record.footer.reason).unwrap_or(Reason::Aborted);
+        let events = machine.record().map_or(0, |record| record.events.len());
+        tracing::info!(match_id = machine.id(), reason = word(reason), events, "a match ends");
+        self.metrics.ended(reason);
         self.end(machine.id());
         let mut gone = Vec::new();
         {
@@ -427,6 +447,8 @@ impl Hub {
 
     /// Ends a stored match that cannot continue.
     async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
+        tracing::info!(match_id = id, reason = "infra_error", "a match ends");
+        self.metrics.ended(Reason::InfraError);
         let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });
         let end = EndRow {
             reason: "infra_error".into(),
@@ -435,6 +457,11 @@ impl Hub {
             record: json!({ "note": why }).to_string(),
         };
         self.store.write(vec![Write::MatchEnd { id: id.to_owned(), acts: Vec::new(), end }]).await
+    }
+
+    /// How many joins wait for a match.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lobby.lock().waiting()
     }
 
     // ---- the end of the server ------------------------------------------------------------------------------------

@@ -198,6 +198,11 @@ impl Lobby {
         }
     }
 
+    /// How many joins a match could begin for.
+    pub(super) fn waiting(&self) -> usize {
+        self.joins.values().filter(|w| w.room() > 0).count()
+    }
+
     /// Removes the joins that have no match to come and none that runs, and returns their ids.
     pub(super) fn remove_done(&mut self) -> Vec<String> {
         let done: Vec<String> = self.joins.values().filter(|w| w.done()).map(|w| w.kept.id.clone()).collect();

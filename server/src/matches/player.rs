@@ -78,6 +78,7 @@ impl Player {
             if other.id == session.id {
                 continue;
             }
+            self.hub.recall_for(&other.id).await;
             let seats = other.give_seats(session);
             if seats.is_empty() && !self.hub.has_joins(&other.id) {
                 continue;
@@ -130,7 +131,7 @@ impl Player {
                 Some((handle, seat)) => self.tell(re, &handle, Cmd::Heard(at, Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
-            ClientMessage::ListMatches(list) => self.list(re, &list),
+            ClientMessage::ListMatches(list) => self.list(re, &list).await,
             ClientMessage::Spectate(watch) => self.spectate(re, watch),
             ClientMessage::Unspectate(un) => {
                 self.watching.retain(|id| *id != un.match_id);
@@ -166,8 +167,14 @@ impl Player {
         }
     }
 
-    fn list(&self, re: Id, list: &ListMatches) {
-        self.reply(re, ServerMessage::Matches(self.hub.matches(list)));
+    async fn list(&self, re: Id, list: &ListMatches) {
+        match self.hub.matches(list).await {
+            Ok(matches) => self.reply(re, ServerMessage::Matches(matches)),
+            Err(error) => {
+                tracing::error!(%error, "matches could not be listed");
+                self.reply(re, Refusal::new(ErrorCode::Internal, "the matches could not be listed; try again later"));
+            }
+        }
     }
 
     fn spectate(&mut self, re: Id, watch: Spectate) {

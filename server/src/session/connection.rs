@@ -268,7 +268,7 @@ impl<S: Io> Connection<S> {
         let mut sent = Ok(());
         for Reply { id, env, frame, encoding, error, records } in written.drain(..) {
             if let Some(code) = error {
-                self.shared.metrics.error(code);
+                self.told(code, "a request of the gym plane");
             }
             if !records.is_empty()
                 && let Err(e) = self.shared.store.write_behind(records).await
@@ -291,6 +291,9 @@ impl<S: Io> Connection<S> {
     async fn out(&mut self, out: Option<Out>) -> Result<(), End> {
         match out {
             Some(Out::Message(Some(id), message)) => {
+                if let ServerMessage::Error(error) = &*message {
+                    self.told(error.code, &error.message);
+                }
                 let frame = self.encode(Some(id), &message);
                 self.work.replies.answer(id, None, None, frame.clone());
                 self.send(frame).await
@@ -304,7 +307,7 @@ impl<S: Io> Connection<S> {
 
     async fn answer(&mut self, id: Id, asked: Asked, message: ServerMessage) -> Result<(), End> {
         if let ServerMessage::Error(error) = &message {
-            self.shared.metrics.error(error.code);
+            self.told(error.code, &error.message);
         }
         let frame = self.encode(Some(id), &message);
         self.work.replies.answer(id, Some(asked), None, frame.clone());
@@ -313,9 +316,18 @@ impl<S: Io> Connection<S> {
 
     /// An error that is not kept: the request was not carried out.
     async fn refuse(&mut self, id: Option<Id>, error: Refusal) -> Result<(), End> {
-        self.shared.metrics.error(error.code);
+        self.told(error.code, &error.message);
         let frame = self.encode(id, &error.into());
         self.send(frame).await
+    }
+
+    /// Counts an error; an operator hears of clients at their limits.
+    fn told(&self, code: ErrorCode, message: &str) {
+        self.shared.metrics.error(code);
+        if matches!(code, ErrorCode::Limit | ErrorCode::RateLimited | ErrorCode::TooLarge) {
+            let (session, agent) = (&*self.session.id, self.session.name());
+            tracing::info!(session, agent, code = code.as_str(), why = message, "a client is at a limit");
+        }
     }
 
     async fn event(&mut self, message: ServerMessage) -> Result<(), End> {
@@ -405,7 +417,7 @@ impl<S: Io> Connection<S> {
             }
             End::Broken(Broken::Close(with)) if with.resume == Resume::No => {
                 shared.hub.sessions.remove(&session);
-                shared.hub.session_over(&session).await;
+                shared.hub.session_over(&session, with.name).await;
                 drop(work);
                 Some(with)
             }

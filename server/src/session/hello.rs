@@ -63,7 +63,10 @@ pub(super) async fn greet<S: Io>(wire: &mut Wire<S>, peer: &Peer, shared: &Arc<S
         Err((id, refused)) => (id, refused),
     };
     let Refused(error, close) = refused;
+    let code = error.code.as_str();
+    tracing::info!(ip = %peer.ip, code, why = error.message, "a hello was refused");
     shared.metrics.error(error.code);
+    shared.metrics.refused("hello", code);
     if let Ok(bytes) = wire.encoding.encode_server(id, &error.into()) {
         // A client that does not read the answer gets no more than the time for a hello.
         let told = async {
@@ -120,8 +123,16 @@ async fn welcome<S: Io>(
     peer.entry.welcome();
     wire.welcome();
     let (session, work) = match found {
-        Some(Taken { session, work }) => (session, work),
-        None => (shared.hub.sessions.create(random("s_")?, about), None),
+        Some(Taken { session, work }) => {
+            shared.hub.recall_for(&session.id).await;
+            (session, work)
+        }
+        None => {
+            let session = shared.hub.sessions.create(random("s_")?, about);
+            let owner = session.about.owner.as_deref();
+            tracing::info!(session = %session.id, agent = session.name(), owner, ip = %peer.ip, "a session begins");
+            (session, None)
+        }
     };
     // Environments and replies do not outlive the server.
     let work = work.unwrap_or_else(|| new_work(&session, shared));

@@ -47,6 +47,14 @@ pub enum StoreError {
         /// What SQLite said.
         message: String,
     },
+    /// The file holds nothing, not even a beginning: what was in it is lost.
+    #[error(
+        "{path} is empty (0 bytes); restore it from a backup, or remove it to start afresh, without tokens and records"
+    )]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no room left; nothing of the refused write was kept.
     #[error("no room left for {path}; free some disk space")]
     Full {

@@ -3,8 +3,13 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+<<<<<<< HEAD
+=======
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+>>>>>>> ops
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
 use super::connection::connect;
@@ -19,6 +24,18 @@ const APPLICATION: i64 = 0x4c55_4458;
 /// The steps from an empty file to the present schema; the file's `user_version` counts those done.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql")];
 
+<<<<<<< HEAD
+=======
+/// How long to wait for another process's transaction.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// How long the check of a whole file may take. A file that takes longer is used unchecked.
+const CHECK: Duration = Duration::from_secs(10);
+
+/// Statements that are kept prepared.
+const STATEMENTS: usize = 64;
+
+>>>>>>> ops
 /// The log file is folded into the database when it has this many pages: seldom, since that costs three times what a
 /// commit costs.
 const LOG_PAGES: i64 = 4_096;
@@ -41,11 +58,12 @@ pub(super) struct Opened {
 
 pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> {
     let path = folder.join(FILE);
+    let mut fresh = false;
     let lock = match access {
         Access::Owner => {
             make_folder(folder)?;
             let lock = lock(folder)?;
-            make_file(&path)?;
+            fresh = make_file(&path)?;
             Some(lock)
         }
         Access::Beside if !path.try_exists().map_err(|e| StoreError::io(&path, e))? => {
@@ -58,7 +76,15 @@ pub(super) fn open(folder: &Path, access: Access) -> Result<Opened, StoreError> 
             Err(other) => return Err(other),
         },
     };
-    let writer = prepared(&path, lock.is_some())?;
+    if !fresh && fs::metadata(&path).map_err(|e| StoreError::io(&path, e))?.len() == 0 {
+        return Err(StoreError::Empty { path });
+    }
+    let writer = prepared(&path, lock.is_some(), access).inspect_err(|_| {
+        if fresh {
+            // An empty file would be taken for one that was lost.
+            let _ = fs::remove_file(&path);
+        }
+    })?;
     let lock = lock.filter(|_| access == Access::Owner);
     Ok(Opened { readers: Readers::new(path.clone()), path, writer, lock })
 }
@@ -72,13 +98,18 @@ fn make_folder(folder: &Path) -> Result<(), StoreError> {
     builder.create(folder).map_err(|e| StoreError::io(folder, e))
 }
 
-/// The file, likewise, in a folder that others may look into; SQLite gives its log files the same mode.
-fn make_file(path: &Path) -> Result<(), StoreError> {
+/// The file, likewise, in a folder that others may look into; SQLite gives its log files the same mode. Returns whether
+/// it was made.
+fn make_file(path: &Path) -> Result<bool, StoreError> {
     let mut options = File::options();
-    options.append(true).create(true);
+    options.append(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|e| StoreError::io(path, e))
+    match options.open(path) {
+        Ok(_) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(StoreError::io(path, e)),
+    }
 }
 
 /// The lock on the folder. The system lets go of it when the process ends, however it ends.
@@ -103,7 +134,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 
 /// Checks whose file it is before anything in it is changed, then brings it up to date (`may_migrate`). Returns the
 /// connection that writes.
-fn prepared(path: &Path, may_migrate: bool) -> Result<Connection, StoreError> {
+fn prepared(path: &Path, may_migrate: bool, access: Access) -> Result<Connection, StoreError> {
     let sql = |e| StoreError::sql(path, e);
     let writer = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(sql)?;
     let number = |text: &str| writer.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(sql);
@@ -114,6 +145,9 @@ fn prepared(path: &Path, may_migrate: bool) -> Result<Connection, StoreError> {
     let (found, known) = (number("PRAGMA user_version")?, MIGRATIONS.len() as i64);
     if found > known || found < known && !may_migrate {
         return Err(StoreError::Version { path: path.to_owned(), found: found as u32, known: known as u32 });
+    }
+    if access == Access::Owner && found > 0 {
+        check(&writer, path)?;
     }
     if found < known {
         let mut script =
@@ -128,4 +162,29 @@ fn prepared(path: &Path, may_migrate: bool) -> Result<Connection, StoreError> {
     );
     writer.execute_batch(&settings).map_err(sql)?;
     Ok(writer)
+}
+
+/// Looks for damage in the whole file. A server that began to work on a damaged one would make it worse.
+fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let handle = connection.get_interrupt_handle();
+    let (done, finished) = channel::<()>();
+    let said = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if finished.recv_timeout(CHECK) == Err(RecvTimeoutError::Timeout) {
+                handle.interrupt();
+            }
+        });
+        let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        drop(done);
+        said
+    });
+    match said {
+        Ok(text) if text == "ok" => Ok(()),
+        Ok(message) => Err(StoreError::Corrupt { path: path.to_owned(), message: message.trim().replace('\n', " ") }),
+        Err(e) if e.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            tracing::warn!("{} is too large to be checked for damage within {} s", path.display(), CHECK.as_secs());
+            Ok(())
+        }
+        Err(e) => Err(StoreError::sql(path, e)),
+    }
 }

@@ -30,13 +30,15 @@ impl Store {
         self.with_logs("m.ended_ms IS NULL", None).await
     }
 
-    /// The matches that ended at or after a time, with their logs as far as they were not forgotten: what clients that
-    /// come back after a crash may not have seen the end of.
+    /// The matches that ended at or after a time, each with a session that has a seat in it, oldest first: what clients
+    /// that come back after a crash may not have seen the end of.
     ///
     /// # Errors
     /// As [`running`](Self::running).
-    pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<KeptMatch>, StoreError> {
-        self.with_logs("m.ended_ms >= ?1", Some(ended_ms.into())).await
+    pub async fn ended_since(&self, ended_ms: i64) -> Result<Vec<(String, String)>, StoreError> {
+        let mut query = Query::new("SELECT m.id, s.session FROM matches m JOIN seats s ON s.match = m.seq");
+        query.and(" WHERE m.ended_ms >= ? AND s.session IS NOT NULL ORDER BY m.ended_ms, m.seq", ended_ms);
+        self.all(query, |row| Ok((row.get(0)?, row.get(1)?))).await
     }
 
     /// The matches that ended and are not released: ids and secrets, oldest first.
@@ -80,7 +82,7 @@ impl Store {
     pub async fn matches(&self, filter: &MatchFilter, limit: u32) -> Result<Vec<MatchLine>, StoreError> {
         let mut query = Query::new(
             "SELECT m.seq, m.id, m.game, m.string, m.rated, m.run, m.header, m.started_ms, m.ended_ms, m.reason, \
-             m.released FROM matches m WHERE TRUE",
+             m.released, r.footer FROM matches m LEFT JOIN records r ON r.match = m.seq WHERE TRUE",
         );
         query.narrow(filter);
         if let Some(live) = filter.live {
@@ -100,13 +102,34 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn records(&self, filter: &MatchFilter, after: u64, limit: u32) -> Result<Vec<RecordRow>, StoreError> {
-        let mut query =
-            Query::new("SELECT m.released, m.id, r.record FROM matches m JOIN records r ON r.match = m.seq WHERE TRUE");
+        // By any other index SQLite would read and sort all records of a game for each page.
+        let mut query = Query::new(
+            "SELECT m.released, m.id, r.record FROM matches m INDEXED BY matches_released \
+             JOIN records r ON r.match = m.seq WHERE TRUE",
+        );
         query.and(" AND m.released > ?", signed(after));
         query.narrow(filter);
         query.and(" ORDER BY m.released LIMIT ?", limit);
         let row = |row: &Row<'_>| Ok(RecordRow { seq: unsigned(row.get(0)?), id: row.get(1)?, record: row.get(2)? });
         self.all(query, row).await
+    }
+
+    /// The place of the record that was released last; 0 when there is none.
+    ///
+    /// # Errors
+    /// As [`running`](Self::running).
+    pub async fn last_release(&self) -> Result<u64, StoreError> {
+        self.settle().await?;
+        let text = "SELECT coalesce(max(released), 0) FROM matches WHERE released IS NOT NULL";
+        self.read(move |from| from.query_row(text, [], |row| Ok(unsigned(row.get(0)?)))).await
+    }
+
+    /// The ids of the games that matches were played of, ascending.
+    ///
+    /// # Errors
+    /// As [`running`](Self::running).
+    pub async fn games(&self) -> Result<Vec<String>, StoreError> {
+        self.all(Query::new("SELECT DISTINCT game FROM matches ORDER BY game"), |row| row.get(0)).await
     }
 
     /// A session by its id.
@@ -268,6 +291,9 @@ impl Query {
         if let Some(rated) = filter.rated {
             self.and(" AND m.rated = ?", rated);
         }
+        if filter.released {
+            self.text.push_str(" AND m.released IS NOT NULL");
+        }
     }
 }
 
@@ -351,6 +377,7 @@ fn match_line(row: &Row<'_>) -> rusqlite::Result<MatchLine> {
         header: row.get("header")?,
         started_ms: row.get("started_ms")?,
         ended: ended_ms.map(|at| Ok::<_, rusqlite::Error>((at, row.get("reason")?))).transpose()?,
+        footer: row.get("footer")?,
         released: row.get::<_, Option<i64>>("released")?.is_some(),
     })
 }

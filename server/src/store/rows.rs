@@ -103,6 +103,8 @@ pub struct MatchLine {
     pub started_ms: i64,
     /// When and why it ended.
     pub ended: Option<(i64, String)>,
+    /// The public part of the result, when it ended.
+    pub footer: Option<String>,
     /// Whether the full record may be shown.
     pub released: bool,
 }
@@ -118,6 +120,8 @@ pub struct MatchFilter {
     pub run: Option<String>,
     /// Rated or unrated only.
     pub rated: Option<bool>,
+    /// Only those whose full record may be shown.
+    pub released: bool,
     /// Running (`true`) or ended (`false`) only. Records are of ended matches whatever this says.
     pub live: Option<bool>,
     /// For lists: only matches with a smaller [`MatchLine::seq`].

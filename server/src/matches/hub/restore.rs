@@ -1,5 +1,6 @@
 //! Matches and sessions come back after a restart.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ludex_agents::Agent;
@@ -9,8 +10,40 @@ use ludex_play::machine::terms::{Kept, KeptAct, Setup};
 use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
 
 use super::{Hub, Occupant, Secret};
-use crate::sessions::{About, Session};
+use crate::sessions::{About, ENDED, Session};
 use crate::store::{KeptMatch, SessionRow, StoreError, Write};
+
+/// Matches that ended shortly before a restart. There may be very many of them, and few clients come back to hear of
+/// theirs: each is read again when the first of its sessions comes.
+#[derive(Default)]
+pub(super) struct Late {
+    by_session: HashMap<String, Vec<String>>,
+    unread: HashSet<String>,
+}
+
+impl Late {
+    /// Takes the matches and sessions of seats, oldest first, as far as the session is `known` and can still be told.
+    fn fill(&mut self, ended: Vec<(String, String)>, known: impl Fn(&str) -> bool) {
+        for (id, session) in ended.into_iter().rev().filter(|(_, session)| known(session)) {
+            let of = self.by_session.entry(session).or_default();
+            if of.len() < ENDED {
+                self.unread.insert(id.clone());
+                of.push(id);
+            }
+        }
+    }
+
+    /// The matches of a session that nobody has read again, oldest first.
+    fn take(&mut self, session: &str) -> Vec<String> {
+        let ids = self.by_session.remove(session).unwrap_or_default();
+        ids.into_iter().rev().filter(|id| self.unread.remove(id)).collect()
+    }
+
+    /// The session is over.
+    pub(super) fn forget(&mut self, session: &str) {
+        self.by_session.remove(session);
+    }
+}
 
 impl Hub {
     /// Brings running matches and sessions back. To be called once, before connections are taken.
@@ -47,12 +80,8 @@ impl Hub {
             }
         }
         let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
-        for kept in self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await? {
-            let id = kept.row.id.clone();
-            if let Err(why) = self.recall(kept) {
-                tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
-            }
-        }
+        let ended = self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await?;
+        self.late.lock().fill(ended, |session| self.sessions.get(session).is_some());
         let done = self.lobby.lock().remove_done();
         self.joins_gone(done).await;
         Ok(back)
@@ -92,11 +121,23 @@ impl Hub {
         Ok(())
     }
 
-    /// A match that ended shortly before the restart: its end is told to the sessions that come back.
+    /// Brings the matches of a session back that ended shortly before the restart, so that it is told their ends.
+    pub(crate) async fn recall_for(self: &Arc<Self>, session: &str) {
+        let ids = self.late.lock().take(session);
+        for id in ids {
+            let recalled = match self.store.episode(&id).await {
+                Ok(Some(kept)) => self.recall(kept),
+                Ok(None) => Err("the store has lost it".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(why) = recalled {
+                tracing::warn!(match_id = %id, %why, "the end of a match cannot be told again");
+            }
+        }
+    }
+
     fn recall(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
-        let known =
-            kept.row.seats.iter().filter_map(|s| s.session.as_deref()).any(|id| self.sessions.get(id).is_some());
-        let Some(end) = kept.end.as_ref().filter(|_| known) else { return Ok(()) };
+        let Some(end) = &kept.end else { return Ok(()) };
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
         let record = serde_json::from_str(&end.record).map_err(|e| e.to_string())?;
@@ -202,4 +243,23 @@ fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<Kept> {
         })
     };
     made.map(act).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_very_many_ends_a_session_is_told_the_last_ones_and_each_once() {
+        let seat = |m: usize, session: &str| (format!("m_{m}"), session.to_owned());
+        let mut ended: Vec<_> = (0..100_000).map(|m| seat(m, "busy")).collect();
+        ended.extend([seat(100_000, "busy"), seat(100_000, "other"), seat(100_001, "gone")]);
+        let mut late = Late::default();
+        late.fill(ended, |session| session != "gone");
+        assert_eq!(late.unread.len(), ENDED);
+        assert_eq!(late.take("other"), ["m_100000"]);
+        let told = late.take("busy");
+        assert_eq!((told.len(), told.last().map(String::as_str)), (ENDED - 1, Some("m_99999")));
+        assert!(late.take("busy").is_empty() && late.unread.is_empty());
+    }
 }

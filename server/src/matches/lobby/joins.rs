@@ -1,10 +1,11 @@
 //! Joins come and go; what the lobby decides is done.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal, shortened};
-use ludex_protocol::message::{HeldJoin, Join, Joined, MatchView, ServerMessage};
+use ludex_protocol::message::{HeldJoin, Join, Joined, MatchView, Queued, ServerMessage};
 use ludex_protocol::spec::Params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,6 +18,9 @@ use crate::opponents::Opponent;
 use crate::owners::Goods;
 use crate::sessions::Session;
 use crate::store::{JoinRow, TicketRow, Unkept, Write, text};
+
+/// When a match that could not begin is tried again.
+const LATER: Duration = Duration::from_secs(1);
 
 /// A join as it is kept. What is left of it follows from the matches that it had, which the store knows too.
 #[derive(Clone, Serialize, Deserialize)]
@@ -262,12 +266,31 @@ impl Hub {
                         if let Err(error) = hub.begin(*plan).await {
                             tracing::error!(%error, "a match could not begin");
                             hub.counts(-1);
+                            let joins = begun.joins.clone();
                             hub.lobby.lock().take_back(begun);
+                            hub.try_later(joins);
                         }
                     });
                 }
             }
         }
+    }
+
+    /// Tells the clients of these joins that they wait, and tries again after a while: what failed, such as a full disk, may
+    /// be mended then.
+    fn try_later(self: &Arc<Self>, joins: Vec<String>) {
+        for id in &joins {
+            let session = self.lobby.lock().joins.get(id).map(|w| w.session.clone());
+            let Some(mailbox) = session.and_then(|session| session.mailbox()) else { continue };
+            let eta_ms = u64::try_from(LATER.as_millis()).ok();
+            let _ = mailbox.event(ServerMessage::Queued(Queued { join: id.clone(), waiting: 1, eta_ms }));
+        }
+        let hub = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(LATER).await;
+            joins.iter().for_each(|id| hub.lobby.lock().call(id));
+            hub.seat();
+        });
     }
 
     /// Adds matches to play as soon as the holders of their tickets have joined.

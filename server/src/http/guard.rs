@@ -1,0 +1,130 @@
+//! Which requests are let in before anybody looks at what they ask for.
+//!
+//! A web page that somebody visits can make that person's browser send requests to a server on the same machine. A page
+//! may also give its own name the address 127.0.0.1 ("DNS rebinding"): then the browser takes the server for a part of the page,
+//! and only the header `Host` still tells the two apart.
+
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Request, StatusCode, Version};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// Why a request is refused: the status, a word for `/metrics`, and a sentence for people.
+pub(super) type Refused = (StatusCode, &'static str, &'static str);
+
+/// Whether a request may be answered at all. On a port that `loopback` alone can reach, only names of this machine and
+/// those in `hosts` are answered.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn request<B>(request: &Request<B>, loopback: bool, hosts: &[String]) -> Result<(), Refused> {
+    let headers = request.headers();
+    let empty = headers.get_all(header::CONTENT_LENGTH).iter().all(|length| length == "0");
+    if !empty || headers.contains_key(header::TRANSFER_ENCODING) {
+        return Err((StatusCode::BAD_REQUEST, "body", "a request to this server has no body"));
+    }
+    let named: Vec<_> = headers.get_all(header::HOST).iter().collect();
+    // Every browser names the host; some health checks speak HTTP/1.0 and do not.
+    if named.len() > 1 || named.is_empty() && request.version() != Version::HTTP_10 {
+        return Err((StatusCode::BAD_REQUEST, "host", "a request has one Host header"));
+    }
+    let named = named.iter().map(|host| host.to_str().unwrap_or_default());
+    let mut named = named.chain(request.uri().authority().map(|authority| authority.as_str()));
+    if loopback && !named.all(|host| host_allowed(host, hosts)) {
+        return Err((
+            StatusCode::MISDIRECTED_REQUEST,
+            "host",
+            "this server is not known by that name; the operator can allow it (serve --host NAME)",
+        ));
+    }
+    Ok(())
+}
+
+/// The key of a request that asks for a WebSocket, if it has what RFC 6455, section 4.2.1 asks for.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn upgrade<'a, B>(request: &'a Request<B>, origins: &[String]) -> Result<&'a HeaderValue, Refused> {
+    let headers = request.headers();
+    if request.version() < Version::HTTP_11 {
+        return Err((StatusCode::BAD_REQUEST, "version", "a WebSocket is opened by HTTP/1.1"));
+    }
+    let keys: Vec<_> = headers.get_all(header::SEC_WEBSOCKET_KEY).iter().collect();
+    let [key] = keys[..] else {
+        return Err((StatusCode::BAD_REQUEST, "key", "a WebSocket is opened with one Sec-WebSocket-Key"));
+    };
+    if STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == 16) {
+        return origin_allowed(headers, origins).map(|()| key);
+    }
+    Err((StatusCode::BAD_REQUEST, "key", "Sec-WebSocket-Key is 16 bytes in base64"))
+}
+
+/// Programs send no origin; browsers always do. Only pages of this machine may connect, and those that the operator names.
+fn origin_allowed(headers: &HeaderMap, allowed: &[String]) -> Result<(), Refused> {
+    let fits = |origin: &HeaderValue| {
+        let Ok(origin) = origin.to_str() else { return false };
+        let host = origin.split_once("://").map_or("", |(_, host)| host);
+        is_home(host) || allowed.iter().any(|a| a == "*" || a.trim_end_matches('/').eq_ignore_ascii_case(origin))
+    };
+    if headers.get_all(header::ORIGIN).iter().all(fits) {
+        return Ok(());
+    }
+    let why = "this web page may not connect; the operator can allow it (serve --origin)";
+    Err((StatusCode::FORBIDDEN, "origin", why))
+}
+
+fn host_allowed(host: &str, allowed: &[String]) -> bool {
+    let named = |a: &String| a == "*" || a.eq_ignore_ascii_case(host) || a.eq_ignore_ascii_case(name_of(host));
+    is_home(host) || allowed.iter().any(named)
+}
+
+/// Whether a host, with or without a port, is this machine.
+fn is_home(host: &str) -> bool {
+    let name = name_of(host);
+    name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]")
+}
+
+/// A host without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(origins: &[&'static str]) -> HeaderMap {
+        origins.iter().map(|origin| (header::ORIGIN, HeaderValue::from_static(origin))).collect()
+    }
+
+    #[test]
+    fn foreign_pages_are_kept_out() {
+        assert!(origin_allowed(&HeaderMap::new(), &[]).is_ok());
+        for home in ["http://localhost:3000", "http://127.0.0.1:7878", "http://[::1]:80", "https://localhost"] {
+            assert!(origin_allowed(&from(&[home]), &[]).is_ok(), "{home}");
+        }
+        for away in
+            ["https://evil.example", "null", "http://localhost.evil.example", "file://", "http://127.0.0.1.evil"]
+        {
+            assert!(origin_allowed(&from(&[away]), &[]).is_err(), "{away}");
+        }
+        assert!(origin_allowed(&from(&["https://good.example"]), &["https://good.example/".into()]).is_ok());
+        assert!(origin_allowed(&from(&["https://any.example"]), &["*".into()]).is_ok());
+    }
+
+    #[test]
+    fn hosts_are_this_machine_or_named() {
+        for home in ["localhost", "LOCALHOST:7878", "127.0.0.1", "127.0.0.1:80", "[::1]", "[::1]:7878"] {
+            assert!(host_allowed(home, &[]), "{home}");
+        }
+        for away in ["", "evil.example", "localhost.evil.example:7878", "127.0.0.1.evil", "10.0.0.7", ":7878"] {
+            assert!(!host_allowed(away, &[]), "{away}");
+        }
+        let named = ["play.example".to_owned(), "only.example:443".to_owned()];
+        assert!(host_allowed("play.example:7878", &named) && host_allowed("Only.example:443", &named));
+        assert!(!host_allowed("only.example", &named) && host_allowed("any.example", &["*".to_owned()]));
+    }
+}

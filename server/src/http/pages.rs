@@ -1,0 +1,194 @@
+//! The read-only pages.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderMap};
+use axum::response::{IntoResponse, Json};
+use axum::routing::get;
+use ludex_protocol::message::ListMatches;
+use ludex_protocol::{ErrorCode, Refusal};
+use serde::Deserialize;
+
+use super::{Answer, bearer, failed};
+use crate::auth::{self, Scopes};
+use crate::owners::Goods;
+use crate::peer::Peer;
+use crate::shared::Shared;
+use crate::store::MatchFilter;
+
+type App = State<(Arc<Shared>, Peer)>;
+
+/// The read-only routes. Where tokens are required, `/metrics`, `/matches` and `/ratings` want one too. `/health` and
+/// `/games` tell nothing of anybody, and `/episodes` shows only what the public may see.
+pub(super) fn routes(shared: Arc<Shared>, peer: Peer) -> Router {
+    Router::new()
+        .route(
+            "/",
+            get(|| async { plain(StatusCode::OK, "ludex: the protocol is spoken over a WebSocket here and at /ws\n") }),
+        )
+        .route(
+            "/ws",
+            get(|| async { plain(StatusCode::UPGRADE_REQUIRED, "the protocol is spoken over a WebSocket here\n") }),
+        )
+        .route("/health", get(health))
+        .route("/metrics", get(metrics))
+        .route("/games", get(games))
+        .route("/matches", get(matches))
+        .route("/ratings", get(ratings))
+        .route("/episodes/{id}", get(episode))
+        .fallback(|| async {
+            failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
+        })
+        .with_state((shared, peer))
+}
+
+/// What the asker may do, or the answer that says why nothing.
+async fn granted((shared, peer): &(Arc<Shared>, Peer), headers: &HeaderMap) -> Result<Scopes, Box<Answer>> {
+    let token = bearer(headers);
+    match auth::admit(&shared.store, token.as_deref(), peer.guests_welcome(), shared.epoch_ms()).await {
+        Ok(grant) => Ok(grant.scopes),
+        Err(e) => {
+            let error = Refusal::new(ErrorCode::Unauthorized, e.to_string());
+            Err(Box::new(failed(StatusCode::UNAUTHORIZED, error)))
+        }
+    }
+}
+
+async fn health(State((shared, _)): App) -> Answer {
+    let (live, parked) = shared.hub.sessions.count();
+    let status = if shared.is_draining() { "draining" } else { "ok" };
+    let body = serde_json::json!({
+        "status": status, "server": ludex_play::PROGRAM, "protocol": ludex_protocol::VERSION,
+        "up_ms": shared.now_ms(), "sessions": live, "parked": parked,
+    });
+    Json(body).into_response()
+}
+
+async fn metrics(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let (live, parked) = app.0.hub.sessions.count();
+    app.0.metrics.live.set(live as f64);
+    app.0.metrics.parked.set(parked as f64);
+    app.0.metrics.matches.set(app.0.hub.live_matches() as f64);
+    app.0.metrics.waiting.set(app.0.hub.waiting() as f64);
+    app.0.metrics.envs.set(f64::from(app.0.hub.sessions.owners.held(Goods::Envs)));
+    app.0.metrics.queued.set(app.0.hub.compute.queued() as f64);
+    for account in app.0.hub.sessions.owners.all() {
+        Goods::ALL.iter().for_each(|&goods| app.0.metrics.owner(&account.name, goods.name(), account.held(goods)));
+    }
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    (kind, app.0.metrics.render()).into_response()
+}
+
+async fn games(State((shared, _)): App) -> Answer {
+    Json(serde_json::json!({ "games": shared.catalogue.entries() })).into_response()
+}
+
+#[derive(Deserialize)]
+struct MatchQuery {
+    game: Option<String>,
+    agent: Option<String>,
+    run: Option<String>,
+    rated: Option<bool>,
+    #[serde(default)]
+    live: Live,
+    before: Option<u64>,
+    limit: Option<u32>,
+}
+
+/// Running matches, those that ended, or both.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Live {
+    #[default]
+    True,
+    False,
+    All,
+}
+
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+fn misunderstood(e: &QueryRejection) -> Answer {
+    failed(StatusCode::BAD_REQUEST, Refusal::new(ErrorCode::BadField, e.body_text()))
+}
+
+async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) -> Answer {
+    let scopes = match granted(&app, &headers).await {
+        Ok(scopes) => scopes,
+        Err(refusal) => return *refusal,
+    };
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    let filter = MatchFilter {
+        game: query.game,
+        agent: query.agent,
+        // Who knows which matches belong together knows more of a seed than its players do.
+        released: query.run.is_some() && !scopes.contains(Scopes::ADMIN),
+        run: query.run,
+        rated: query.rated,
+        live: match query.live {
+            Live::True => Some(true),
+            Live::False => Some(false),
+            Live::All => None,
+        },
+        before: query.before,
+    };
+    match app.0.hub.page_of_matches(&filter, query.limit.unwrap_or(ListMatches::default().limit)).await {
+        Ok(page) => Json(page).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "matches could not be listed");
+            let error = Refusal::new(ErrorCode::Internal, "the matches could not be listed; the log says why");
+            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct RatingQuery {
+    game: Option<String>,
+}
+
+async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
+        Ok(table) => Json(&*table).into_response(),
+        Err(error) => {
+            tracing::error!("ratings: {error:#}");
+            let error = Refusal::new(ErrorCode::Internal, "the ratings could not be made; the log says why");
+            failed(StatusCode::INTERNAL_SERVER_ERROR, error)
+        }
+    }
+}
+
+async fn episode(State(app): App, id: Result<Path<String>, PathRejection>) -> Answer {
+    // Everybody sees what a public spectator sees, and the whole record once it is released.
+    let found = match id {
+        Ok(Path(id)) => app.0.hub.episode(&id).await,
+        Err(_) => None,
+    };
+    match found {
+        Some(record) => Json(record).into_response(),
+        None => {
+            let error = Refusal::new(ErrorCode::UnknownMatch, "there is no such episode");
+            failed(StatusCode::NOT_FOUND, error)
+        }
+    }
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Answer {
+    (status, text).into_response()
+}

@@ -1,0 +1,203 @@
+//! What an operator sees of a server: its log, its metrics, its pages; and what it does when the disk is full.
+
+use std::time::Duration;
+
+use ludex_tests::bot::first;
+use ludex_tests::process::Process;
+use ludex_tests::{Bot, Client, Server};
+use serde_json::{Value, json};
+
+async fn page(server: &Server, path: &str) -> Value {
+    let (status, body) = server.get(path).await;
+    assert_eq!(status, 200, "{path}: {body}");
+    serde_json::from_str(&body).unwrap_or_else(|e| panic!("{path}: {e}: {body}"))
+}
+
+/// The value of a line of `/metrics`.
+async fn metric(server: &Server, name: &str) -> Option<f64> {
+    let (_, page) = server.get("/metrics").await;
+    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+}
+
+/// Plays a match against `random` to its end and returns its id.
+async fn play(server: &Server, name: &str, join: Value) -> String {
+    let mut bot = Bot::new(server.address, name).await;
+    bot.join(join).await;
+    bot.play(1, first).await;
+    bot.only().0.to_owned()
+}
+
+fn against_random(game: &str, rated: bool) -> Value {
+    json!({"game": game, "against": ["random"], "rated": rated, "count": 1})
+}
+
+#[tokio::test]
+async fn the_log_has_one_line_for_each_beginning_and_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let more = ["--log", "json", "--limit", "grace_ms=100"];
+    let server = Process::start(env!("CARGO_BIN_EXE_ludex-tests"), &data, &log, None, &more);
+    let mut stranger = Client::mute(server.address).await;
+    stranger.say(&json!({"type": "hello", "id": 1, "protocol": [1], "client": "raw/0", "token": "lx_wrong"})).await;
+    stranger.ended().await;
+    let mut bot = Bot::new(server.address, "mybot").await;
+    let too_many = bot.call("join", json!({"game": "tic_tac_toe", "slots": 100_000})).await;
+    assert_eq!(too_many["code"], "limit");
+    bot.join(against_random("tic_tac_toe", true)).await;
+    bot.play(1, first).await;
+    let (session, id) = (bot.client.welcome["session"].clone(), bot.only().0.to_owned());
+    bot.client.cut();
+    let lines = loop {
+        let text = std::fs::read_to_string(&log).unwrap();
+        // The last line may be half written.
+        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        if lines.iter().any(|line| line["message"] == "a session ends") {
+            break lines;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    let only = |message: &str| -> &Value {
+        let found: Vec<&Value> = lines.iter().filter(|line| line["message"] == message).collect();
+        assert_eq!(found.len(), 1, "{message}: {lines:?}");
+        found[0]
+    };
+    assert_eq!(only("a hello was refused")["code"], "unauthorized");
+    let begins = only("a session begins");
+    assert_eq!((&begins["session"], &begins["agent"], &begins["ip"]), (&session, &json!("mybot"), &json!("127.0.0.1")));
+    assert_eq!(only("a client is at a limit")["session"], session);
+    let begins = only("a match begins");
+    assert_eq!(
+        (&begins["match_id"], &begins["seats"], &begins["rated"]),
+        (&json!(id), &json!("mybot, random"), &json!(true))
+    );
+    let ends = only("a match ends");
+    assert_eq!((&ends["match_id"], &ends["reason"]), (&json!(id), &json!("finished")));
+    assert_eq!((&only("a session ends")["session"], &only("a session ends")["why"]), (&session, &json!("away")));
+    server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn metrics_tell_of_matches_joins_and_environments() {
+    let server = Server::start(|_| {}).await;
+    let (mut waiting, mut gym) = (Bot::new(server.address, "w").await, Client::hello(server.address).await);
+    waiting.join(json!({"game": "chess"})).await;
+    waiting.wait("queued").await;
+    assert_eq!(gym.call("open", json!({"game": "tic_tac_toe", "count": 12})).await["type"], "opened");
+    play(&server, "a", against_random("tic_tac_toe", false)).await;
+    let mut running = Bot::new(server.address, "r").await;
+    running.join(against_random("tic_tac_toe", false)).await;
+    running.wait("turn").await;
+    for (name, value) in [
+        ("ludex_matches_live", 1.0),
+        ("ludex_matches_begun_total", 2.0),
+        ("ludex_matches_ended_total{reason=\"finished\"}", 1.0),
+        ("ludex_joins_waiting", 1.0),
+        ("ludex_environments", 12.0),
+        ("ludex_compute_queued", 0.0),
+    ] {
+        assert_eq!(metric(&server, name).await, Some(value), "{name}");
+    }
+    assert!(metric(&server, "ludex_turn_seconds_count").await >= Some(3.0));
+    gym.call("close", json!({"env": 1})).await;
+    assert_eq!(metric(&server, "ludex_environments").await, Some(0.0));
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn matches_are_listed_from_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start_in(folder.path(), |_| {}).await;
+    let one = play(&server, "ann", against_random("tic_tac_toe", true)).await;
+    let two = play(&server, "ann", against_random("connect_four", false)).await;
+    let three = play(&server, "bob", against_random("tic_tac_toe", false)).await;
+    server.stop().stopped().await;
+
+    let server = Server::start_in(folder.path(), |_| {}).await;
+    let mut running = Bot::new(server.address, "carl").await;
+    running.join(against_random("tic_tac_toe", false)).await;
+    let four = running.wait("match_start").await["match"].as_str().unwrap().to_owned();
+    let ids = async |query: &str| -> Vec<String> {
+        let page = page(&server, &format!("/matches{query}")).await;
+        page["matches"].as_array().unwrap().iter().map(|m| m["match"].as_str().unwrap().to_owned()).collect()
+    };
+    let of = |all: &[&String]| all.iter().map(|id| (*id).clone()).collect::<Vec<_>>();
+    assert_eq!(ids("").await, of(&[&four]));
+    assert_eq!(ids("?live=all").await, of(&[&four, &three, &two, &one]));
+    assert_eq!(ids("?live=false").await, of(&[&three, &two, &one]));
+    assert_eq!(ids("?live=all&game=tic_tac_toe").await, of(&[&four, &three, &one]));
+    assert_eq!(ids("?live=false&agent=ann&rated=false").await, of(&[&two]));
+    assert_eq!(ids("?live=false&run=none").await, of(&[]));
+    assert_eq!(server.get("/matches?live=perhaps").await.0, 400);
+
+    let (mut found, mut query) = (Vec::new(), "?live=all&limit=3".to_owned());
+    loop {
+        let page = page(&server, &format!("/matches{query}")).await;
+        found.extend(page["matches"].as_array().unwrap().iter().map(|m| m["match"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_u64() else { break };
+        query = format!("?live=all&limit=3&before={next}");
+    }
+    assert_eq!(found, of(&[&four, &three, &two, &one]));
+
+    let entry = &page(&server, "/matches?live=false&rated=true").await["matches"][0];
+    let record = page(&server, entry["record"].as_str().unwrap()).await;
+    for key in ["returns", "outcome", "reason", "seats", "rated"] {
+        assert_eq!((&entry[key], entry[key].is_null()), (&record[key], false), "{key}: {entry}");
+    }
+    assert!(entry["ended_ms"].as_i64() >= entry["started_ms"].as_i64(), "{entry}");
+    // On the wire, too.
+    let listed = running.call("list_matches", json!({"live": false, "limit": 2})).await;
+    let listed: Vec<_> = listed["matches"].as_array().unwrap().iter().map(|m| m["match"].clone()).collect();
+    assert_eq!(listed, [json!(three), json!(two)]);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_record_is_verified_once_for_the_ratings() {
+    let server = Server::start(|_| {}).await;
+    let table = async |query: &str| {
+        let table = page(&server, &format!("/ratings{query}")).await;
+        (table["records"].as_u64().unwrap(), table["refused"].as_u64().unwrap())
+    };
+    assert_eq!(table("").await, (0, 0));
+    let one = play(&server, "ann", against_random("tic_tac_toe", true)).await;
+    play(&server, "ann", against_random("connect_four", true)).await;
+    play(&server, "ann", against_random("tic_tac_toe", false)).await;
+    assert_eq!((table("").await, table("?game=tic_tac_toe").await), ((2, 0), (1, 0)));
+    assert_eq!((table("?game=chess").await, table("?game=nothing").await), ((0, 0), (0, 0)));
+    // What was verified is not read again: nobody notices that the first record is changed now.
+    let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
+    let change = "UPDATE records SET record = '{}' WHERE match = (SELECT seq FROM matches WHERE id = ?1)";
+    assert_eq!(file.execute(change, [&one]).unwrap(), 1);
+    play(&server, "ann", against_random("tic_tac_toe", true)).await;
+    assert_eq!((table("").await, table("?game=tic_tac_toe").await), ((3, 0), (2, 0)));
+    let four = "?game=connect_four(rows=6,columns=7,x_in_row=4,egocentric_obs_tensor=false)";
+    assert_eq!((table(four).await.0, table("?game=connect_four(rows=4)").await.0), (1, 0));
+    let ratings = page(&server, "/ratings?game=tic_tac_toe").await;
+    assert_eq!(ratings["ratings"][0]["agents"].as_array().unwrap().len(), 2, "{ratings}");
+    server.stop().stopped().await;
+}
+
+/// A trigger refuses matches as a full disk does; when it is gone there is room again.
+#[tokio::test]
+async fn who_waits_for_a_match_is_told_of_a_full_disk_and_gets_it_later() {
+    let server = Server::start(|_| {}).await;
+    let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
+    file.busy_timeout(Duration::from_secs(10)).unwrap();
+    let full = "CREATE TRIGGER full BEFORE INSERT ON matches BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    file.execute_batch(full).unwrap();
+    let mut bot = Bot::new(server.address, "mybot").await;
+    bot.join(against_random("tic_tac_toe", true)).await;
+    let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
+    a.join(json!({"game": "tic_tac_toe", "rated": true, "count": 1})).await;
+    a.wait("queued").await;
+    b.join(json!({"game": "tic_tac_toe", "rated": true, "count": 1})).await;
+    for waiting in [&mut bot, &mut a, &mut b] {
+        let told = waiting.wait("queued").await;
+        assert!(told["eta_ms"].as_u64().is_some(), "{told}");
+    }
+    assert_eq!(server.hub.live_matches(), 0);
+    file.execute_batch("DROP TRIGGER full").unwrap();
+    bot.play(1, first).await;
+    tokio::join!(a.play(1, first), b.play(1, first));
+    server.stop().stopped().await;
+}
