@@ -215,7 +215,8 @@ async fn a_session_that_reclaims_outlives_the_crash() {
     let server = Process::start(PROGRAM, &data, &log, None, &LIMITS);
     let address = server.address;
     let mut y = Bot::new(address, "y").await;
-    y.join(json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0, "rated": true, "clock": {}})).await;
+    y.join(json!({"game": "tic_tac_toe", "against": ["random"], "seat": 0, "rated": true, "clock": {"bank_ms": 0}}))
+        .await;
     y.wait("turn").await;
     let hello = json!({"agent": {"name": "y"}, "reclaim": true});
     let mut z = Bot::with(address, None, hello).await;

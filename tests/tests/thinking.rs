@@ -70,7 +70,7 @@ async fn batches_step_while_an_agent_waits_and_it_loses_by_its_clock() {
 async fn an_agent_without_a_clock_has_the_servers_limit() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = server(folder.path(), 800).await;
-    let mut bot = asked(&server, json!({})).await;
+    let mut bot = asked(&server, json!({"bank_ms": 0})).await;
     let end = tokio::time::timeout(Duration::from_secs(20), bot.wait("match_end")).await.expect("an end");
     assert_eq!((&end["reason"], &end["at_fault"]), (&json!("timeout"), &json!(0)), "{end}");
     server.stop().stopped().await;

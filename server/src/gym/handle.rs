@@ -252,7 +252,7 @@ impl Handle {
     fn restore(&mut self, r: message::Restore) -> Answer {
         let most = self.longest_item();
         let bad = |at: usize, why: String| {
-            let message = format!("snapshot {at} is not understood: {why}");
+            let message = format!("snapshot {at} cannot be read, give back what `snapshot` returned: {why}");
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {

@@ -73,7 +73,7 @@ impl Gate {
             (_, ClientMessage::Ack(ack)) if self.may(Scopes::PLAY) => Passed::Seen(ack),
             (_, ClientMessage::Pong(_) | ClientMessage::Ack(_)) | (None, _) => Passed::Nothing,
             (Some(id), message) => {
-                let asked = Asked::new(encoding, &message);
+                let asked = Asked::new(encoding, &message, bytes);
                 self.admit(id, asked, message, replies, shared)
             }
         }

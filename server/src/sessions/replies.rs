@@ -40,6 +40,9 @@ impl Frame {
     }
 }
 
+/// Bytes of a message that are not written anew for a digest.
+const BIG: usize = 64 << 10;
+
 /// What was asked under an `id`: enough to tell another request from the same one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
@@ -50,10 +53,11 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// The digest is taken over the message written anew, because a client that repeats a request may order its fields
-    /// in another way.
-    pub fn new(encoding: Encoding, message: &ClientMessage) -> Self {
-        let bytes = encoding.encode_client(None, message).unwrap_or_default();
-        Asked { kind: message.kind(), encoding, digest: foldhash::fast::FixedState::default().hash_one(bytes) }
+    /// in another way. A big message is taken as it is, which costs less.
+    pub fn new(encoding: Encoding, message: &ClientMessage, frame: &[u8]) -> Self {
+        let hash = |bytes: &[u8]| foldhash::fast::FixedState::default().hash_one(bytes);
+        let anew = if frame.len() > BIG { None } else { encoding.encode_client(None, message).ok() };
+        Asked { kind: message.kind(), encoding, digest: hash(anew.as_deref().unwrap_or(frame)) }
     }
 
     /// Whether this is the other request again. In another encoding the same request has other bytes.
@@ -220,7 +224,7 @@ mod tests {
     fn asked(request: &str) -> Asked {
         let text = format!(r#"{{"id":1,"type":{request}}}"#);
         let (_, message) = Encoding::Json.decode_client(text.as_bytes(), 16).unwrap();
-        Asked::new(Encoding::Json, &message)
+        Asked::new(Encoding::Json, &message, text.as_bytes())
     }
 
     #[test]

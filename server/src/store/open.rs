@@ -3,11 +3,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-<<<<<<< HEAD
-=======
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
->>>>>>> ops
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -24,18 +21,9 @@ const APPLICATION: i64 = 0x4c55_4458;
 /// The steps from an empty file to the present schema; the file's `user_version` counts those done.
 const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("seats.sql")];
 
-<<<<<<< HEAD
-=======
-/// How long to wait for another process's transaction.
-const BUSY: Duration = Duration::from_secs(10);
-
 /// How long the check of a whole file may take. A file that takes longer is used unchecked.
 const CHECK: Duration = Duration::from_secs(10);
 
-/// Statements that are kept prepared.
-const STATEMENTS: usize = 64;
-
->>>>>>> ops
 /// The log file is folded into the database when it has this many pages: seldom, since that costs three times what a
 /// commit costs.
 const LOG_PAGES: i64 = 4_096;
