@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn an_operator_is_warned_of_what_is_missing() {
         let told = |tls, tokens| warnings(tls, tokens).map(|w| w.contains("TLS")).collect::<Vec<_>>();
-        assert_eq!(told(true, true), []);
+        assert!(told(true, true).is_empty());
         assert_eq!(told(false, true), [true]);
         assert_eq!(told(true, false), [false]);
         assert_eq!(told(false, false), [true, false]);

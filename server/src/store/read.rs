@@ -119,7 +119,6 @@ impl Store {
     /// # Errors
     /// As [`running`](Self::running).
     pub async fn last_release(&self) -> Result<u64, StoreError> {
-        self.settle().await?;
         let text = "SELECT coalesce(max(released), 0) FROM matches WHERE released IS NOT NULL";
         self.read(move |from| from.query_row(text, [], |row| Ok(unsigned(row.get(0)?)))).await
     }
