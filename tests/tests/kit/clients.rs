@@ -51,7 +51,7 @@ const MISTAKES: [(&str, u32, &str, &str); 19] = [
         "packed_field",
         1,
         "plays a match",
-        r#"sent {"match":5,"note":"café","type":"act"}, which is answered with `bad_field"#,
+        r#"sent {"type":"act","match":5,"note":"café"}, which is answered with `bad_field"#,
     ),
     ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
