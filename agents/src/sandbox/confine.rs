@@ -77,6 +77,7 @@ fn confine(orders: &Orders) -> Result<(), String> {
 
 /// Leaves the files that a program needs.
 fn files(orders: &Orders) -> Result<(), RulesetError> {
+    let newest = orders.landlock.map_or(MOST, ABI::from);
     let read = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
     let write: BitFlags<AccessFs> = AccessFs::ReadFile
         | AccessFs::ReadDir
@@ -88,8 +89,8 @@ fn files(orders: &Orders) -> Result<(), RulesetError> {
         | AccessFs::MakeDir
         | AccessFs::MakeSym
         | AccessFs::Refer;
+    let write = write & AccessFs::from_all(newest);
     let sink = AccessFs::ReadFile | AccessFs::WriteFile;
-    let newest = orders.landlock.map_or(MOST, ABI::from);
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(LEAST))?

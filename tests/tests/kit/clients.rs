@@ -47,7 +47,12 @@ const MISTAKES: [(&str, u32, &str, &str); 19] = [
     ("stubborn", 5, "acts again when refused", "sent the refused move 1 again for turn 1, try 1"),
     ("no_mask", 1, "plays a match", "sent a frame without a mask"),
     ("packed_text", 1, "plays a match", "sent a text frame that is not UTF-8 under ludex.v1.msgpack"),
-    ("packed_field", 1, "plays a match", "sent {"),
+    (
+        "packed_field",
+        1,
+        "plays a match",
+        r#"sent {"type":"act","match":5,"note":"café"}, which is answered with `bad_field"#,
+    ),
     ("ignores_try", 5, "acts again when refused", "acted twice for turn 1, try 0"),
     ("stops_when_refused", 5, "acts again when refused", "was silent"),
     ("acts_twice", 5, "plays a match", "acted twice for turn 0, try 0: in request"),
