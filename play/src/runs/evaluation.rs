@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use ludex_agents::{AgentClass, AgentSpec, llm};
-use ludex_env::{Draw, DynState, GameRef, Games, Outcomes, Turn};
+use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
+use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Plan};
@@ -18,6 +19,7 @@ use super::settings::{RunSeeds, RunSettings};
 use super::summary::{GroupScore, PartResult, counting, groups, ids, rows, verified, widths};
 use super::walk::Walk;
 use super::{RunTable, tables};
+use crate::local::{self, Seated};
 use crate::named;
 
 /// Rounds of blocks that are played before the intervals are computed again.
@@ -210,29 +212,27 @@ fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
         let own = table.players.iter().filter(|(who, _)| table.blameless.contains(who));
         for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
         {
-            let state = first_turn(&table.game);
-            let Some(seat) = state.turn().seats().iter().next() else { continue };
-            player.agent.enter();
-            let answer = ludex_agents::ask(&*player.agent, &*state, seat, plan.suite.seed);
-            player.agent.leave();
+            let answer = first_answer(player, table, plan.suite.seed)?;
             answer.with_context(|| format!("{}, an opponent in part {}, does not play", player.name, table.id))?;
         }
     }
     Ok(())
 }
 
-/// A position in which a seat is to move: the first one after chance.
-fn first_turn(game: &GameRef) -> Box<dyn DynState> {
-    let (mut state, mut draw, mut outcomes) = (game.start(), Draw::new(game.id(), 0, 0), Outcomes::new());
-    while state.turn() == Turn::Chance {
-        outcomes.clear();
-        state.chance(&mut outcomes);
-        let played = draw.pick(&outcomes).map(|outcome| state.play_chance(outcome));
-        if !matches!(played, Some(Ok(()))) {
-            break;
-        }
-    }
-    state
+/// Whether an agent answers the first question of a match against itself, in which it gives up then.
+fn first_answer(player: &Seated, table: &RunTable, seed: u64) -> anyhow::Result<Result<(), AgentError>> {
+    let failure = Arc::new(Mutex::new(None));
+    let told = failure.clone();
+    let once: Arc<dyn Agent> =
+        Arc::new(wrap(player.agent.clone(), move |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+            let error = agent.act(ask, deadline).err();
+            told.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            Ok(Answer::resign())
+        }));
+    let seats = table.game.spec().players as usize;
+    local::play(&table.game, (0..seats).map(|_| once.clone()), seed)?;
+    let first = failure.lock().unwrap_or_else(PoisonError::into_inner).take().flatten();
+    Ok(first.map_or(Ok(()), Err))
 }
 
 /// The specs of the candidates that are language models.

@@ -95,6 +95,8 @@ fn without_pairs_it_says_so() {
 fn what_does_not_count_is_not_compared() {
     let at = one();
     change(at.path(), "episodes.jsonl", |text| text.lines().map(failed).collect());
+    // They are due again, so the run is not done.
+    change(at.path(), "log.jsonl", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
     assert_eq!(ludex(at.path(), &["verify", "one", "--json"]).json()["verified"], 12);
     let err = ludex(at.path(), &["compare", "one", "one"]).fails();
     assert!(err.contains("model-a has played no match that counts"), "{err}");

@@ -233,6 +233,12 @@ fn a_run_is_played_by_one_at_a_time() {
     assert_eq!(place.ludex(&["status", "r", "--json"]).json()["state"], "playing");
     lock.unlock().unwrap();
     assert!(place.evaluate("random", "r", &[]).ok);
+    // Without a name, all runs are listed.
+    let all = place.ludex(&["status", "--json"]).json();
+    assert!(all["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["run"] == "r")), "{all}");
+    let listed = place.ludex(&["status"]);
+    let list = listed.well();
+    assert!(list.starts_with("run ") && list.lines().skip(1).any(|line| line.starts_with("r ")), "{list}");
 }
 
 #[test]
@@ -251,12 +257,6 @@ fn what_cannot_be_played_is_said_before_anything_is() {
     let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
     assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
     assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));
-    // Without a name, all runs are listed.
-    let all = place.ludex(&["status", "--json"]).json();
-    assert!(all["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["run"] == "r")), "{all}");
-    let listed = place.ludex(&["status"]);
-    let list = listed.well();
-    assert!(list.starts_with("run ") && list.lines().skip(1).any(|line| line.starts_with("r ")), "{list}");
 }
 
 /// The built-in suites can be played as they are written: every opponent plays its game.

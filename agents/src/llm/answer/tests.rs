@@ -6,9 +6,10 @@ use super::*;
 fn first(game: &str, answer: &str) -> (&'static str, Option<String>) {
     let game = load(game).unwrap();
     let state = game.start();
-    let legal = state.legal_list(0);
-    let view = state.view(Viewer::Seat(0));
-    let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+    let seat = state.turn().seat().unwrap();
+    let legal = state.legal_list(seat);
+    let view = state.view(Viewer::Seat(seat));
+    let ask = Ask::on_view(&*view, seat, 0, &legal, AgentKey::Own(&[0; 32]));
     let reading = read(&ask, &*view, answer, None);
     (reading.verdict, reading.read)
 }
