@@ -69,7 +69,7 @@ mod tests {
         let started = "2999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("2999-01-01T00:00:0"));
         assert!(Since::later_than(started).now_text().starts_with("2999-01-01T00:00:0"));
-        // Years behind: the same process goes on from there, another one reads its own clock.
+        // Years behind: the same process continues from there, another one reads its own clock.
         let started = "1999-01-01T00:00:00.000Z";
         assert!(Since::just(started).now_text().starts_with("1999-01-01T00:00:0"));
         assert!(Since::later_than(started).now_text().as_str() > "2020");

@@ -213,7 +213,8 @@ async fn tls_with_a_certificate_of_ones_own() {
     assert!(!client.list_games(None).await.unwrap().is_empty());
 
     let why = async |url: String, options: Options| Client::connect(&url, options).await.err().unwrap().to_string();
-    assert!(why(at("wss"), forever()).await.contains("name its file (PEM) with --ca or in SSL_CERT_FILE"));
+    let unknown = why(at("wss"), forever()).await;
+    assert!(unknown.contains("name its file (PEM) with --ca or in SSL_CERT_FILE"), "{unknown}");
     assert!(why(at("ws"), forever()).await.contains("use wss:// instead of ws://"));
     let plain = Server::start(|_| {}).await;
     let url = format!("wss://localhost:{}", plain.address.port());

@@ -102,7 +102,7 @@ fn delegated(own: &Path) -> Option<PathBuf> {
     Some(base.to_owned())
 }
 
-/// Whether systemd, or whoever else manages groups here, gave this one away.
+/// Whether systemd, or what else manages groups here, gave this one away.
 fn is_marked(group: &Path) -> bool {
     let mut value = [0; 8];
     ["user.delegate", "trusted.delegate"].iter().any(|name| {

@@ -89,7 +89,7 @@ pub(super) fn deny() -> Result<(), Box<dyn std::error::Error>> {
     for call in [SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo] {
         when(call, vec![(0, Dword, Ne, me)])?;
     }
-    // Signals that a file sends when something happens to it; and leases, which hold up whoever opens the file.
+    // Signals that a file sends when something happens to it; and leases, which hold up others who open the file.
     for order in [F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE] {
         when(SYS_fcntl, vec![(1, Dword, Eq, order as u64)])?;
     }

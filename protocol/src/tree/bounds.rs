@@ -6,32 +6,56 @@ use super::Node;
 use crate::error::{ErrorCode, Refusal};
 use crate::limits::Limits;
 
+/// Something that is too long.
+struct Beyond {
+    what: &'static str,
+    length: usize,
+    most: usize,
+}
+
 impl Node<'_> {
     /// The answer about the first list, map or text of a message that is too long. In `bulk` messages lists have an entry
     /// for each environment, and texts stand for packed columns and snapshots, which other limits bound.
     pub fn beyond(&self, limits: &Limits, bulk: bool) -> Option<Refusal> {
         let (list, text) = if bulk { (limits.batch, u32::MAX) } else { (limits.list, limits.text_bytes) };
-        let (path, what, length, most) = self.longest_beyond(list as usize, text as usize, "")?;
-        let message = format!("{path} has {length} {what}, {most} are allowed");
-        let refusal = Refusal::new(ErrorCode::TooLarge, message).path(&path);
-        Some(refusal.got(Value::from(length)).allowed(most))
+        let (list, text) = (list as usize, text as usize);
+        let Node::Map(fields) = self else { return None };
+        if fields.len() > list {
+            return Some(refusal("the message", Beyond { what: "fields", length: fields.len(), most: list }));
+        }
+        fields.iter().find_map(|(name, value)| {
+            let path = name.as_str().unwrap_or_default();
+            if let Some(found) = name.longest(list, text) {
+                return Some(refusal("a field's name", found));
+            }
+            match value {
+                Node::List(nodes) if nodes.len() <= list => nodes.iter().enumerate().find_map(|(at, node)| {
+                    let found = node.longest(list, text)?;
+                    Some(refusal(path, found).path(path).at(at))
+                }),
+                other => other.longest(list, text).map(|found| refusal(path, found).path(path)),
+            }
+        })
     }
 
-    fn longest_beyond(&self, list: usize, text: usize, path: &str) -> Option<(String, &'static str, usize, usize)> {
-        let beyond = |what, length, most| (length > most).then(|| (path.to_owned(), what, length, most));
+    fn longest(&self, list: usize, text: usize) -> Option<Beyond> {
+        let beyond = |what, length, most| (length > most).then_some(Beyond { what, length, most });
         match self {
             Node::Text(t) => beyond("bytes", t.len(), text),
             Node::Bytes(b) => beyond("bytes", b.len(), text),
-            Node::List(nodes) => beyond("entries", nodes.len(), list)
-                .or_else(|| nodes.iter().find_map(|node| node.longest_beyond(list, text, path))),
+            Node::List(nodes) => {
+                beyond("entries", nodes.len(), list).or_else(|| nodes.iter().find_map(|node| node.longest(list, text)))
+            }
             Node::Map(entries) => beyond("entries", entries.len(), list).or_else(|| {
-                entries.iter().find_map(|(key, node)| {
-                    // The path of an answer names fields of the message, and not what is inside.
-                    let name = if path.is_empty() { key.as_str().unwrap_or_default() } else { path };
-                    key.longest_beyond(list, text, path).or_else(|| node.longest_beyond(list, text, name))
-                })
+                entries.iter().find_map(|(key, node)| key.longest(list, text).or_else(|| node.longest(list, text)))
             }),
             _ => None,
         }
     }
+}
+
+fn refusal(what: &str, found: Beyond) -> Refusal {
+    let Beyond { what: parts, length, most } = found;
+    let message = format!("{what} has {length} {parts}, {most} are allowed");
+    Refusal::new(ErrorCode::TooLarge, message).got(Value::from(length)).allowed(most)
 }

@@ -1,4 +1,4 @@
-//! A stream of bytes of which only so many may be read before its client is welcome.
+//! A stream of bytes with a bound on how many may be read before its client is welcome.
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;

@@ -206,7 +206,7 @@ fn what_a_person_understands_is_read() {
     let elsewhere: &[(&str, &str, &str)] = &[
         ("connect_four", "I drop my disc into column x3.", "x3"),
         ("connect_four", "Answer: X3", "x3"),
-        ("chess", "Answer: nf3", "-"),
+        ("chess", "Answer: nf3", "Nf3"),
         ("chess", "I play Nf3.", "Nf3"),
         ("chess", "\\boxed{\\text{e4}}", "e4"),
         ("chess", "Mein Zug: e4", "e4"),

@@ -45,7 +45,7 @@ pub(super) fn start(form: Form) {
     });
 }
 
-/// Lets only so many lines of one kind through, and counts the others. Two lines are of one kind if the same place in the
+/// Lets a bounded number of lines of one kind through, and counts the others. Two lines are of one kind if the same place in the
 /// program writes them.
 #[derive(Clone, Default)]
 struct Floods(Arc<Mutex<HashMap<Identifier, Kind>>>);
