@@ -43,7 +43,10 @@ fn of_rustls(e: &rustls::Error) -> Option<String> {
     match e {
         rustls::Error::InvalidMessage(_) => Some("the server does not speak TLS: use ws:// instead of wss://".into()),
         rustls::Error::InvalidCertificate(why) => Some(match why {
-            CertificateError::UnknownIssuer => {
+            // An issuer may have the name of one that is trusted, and another key.
+            CertificateError::UnknownIssuer
+            | CertificateError::BadSignature
+            | CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
                 "its certificate is not trusted; if it is your own, name its file (PEM) \
                  with --ca or in SSL_CERT_FILE"
                     .into()

@@ -96,13 +96,15 @@ fn files_are_not_emptied() {
         std::fs::write(file, "as it was").unwrap();
     }
     let script = format!(
-        "for path in {:?}:
+        "os.chdir({:?})
+for path in {:?}:
     attempt(lambda: os.truncate(path, 0))
     attempt(lambda: os.open(path, os.O_RDONLY | os.O_TRUNC))
     attempt(lambda: os.open(path, 3 | os.O_TRUNC))
 attempt(lambda: open('own', 'w').write('x'))
 attempt(lambda: open('own', 'w').truncate(3))
 ",
+        own.path(),
         [&readable, &secret]
     );
     if let Some(said) = said(&script, own.path(), &[&readable]) {
