@@ -58,12 +58,11 @@ pub fn prompt(spec: &AgentSpec, game: &GameRef, question: &Question) -> Result<P
     Ok(Prompt { seat, messages, legal, names })
 }
 
+/// A position, what led to it, and a number of turns.
+type Played = (Box<dyn DynState>, Vec<Past>, u32);
+
 /// The position after the moves, what `seat` saw of them, and how many turns it had.
-fn played(
-    game: &GameRef,
-    moves: &[(i32, Value)],
-    seat: Option<Seat>,
-) -> Result<(Box<dyn DynState>, Vec<Past>, u32), Refusal> {
+fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<Played, Refusal> {
     let mut state = game.start();
     let (mut past, mut turns) = (Vec::new(), 0);
     for (at, (who, what)) in moves.iter().enumerate() {

@@ -96,10 +96,10 @@ fn what_a_killed_host_left_is_swept() {
     assert!(left.join("a/b/c").exists());
     // The next host removes it, and leaves alone what a living host uses.
     let mut second = host(temporary.path(), &bot);
-    let used = filled(temporary.path(), &[left.clone()]);
+    let used = filled(temporary.path(), std::slice::from_ref(&left));
     assert!(!left.exists());
     let mut third = host(temporary.path(), &bot);
-    filled(temporary.path(), &[used.clone()]);
+    filled(temporary.path(), std::slice::from_ref(&used));
     assert!(used.join("a/b/c").exists());
     for host in [&mut second, &mut third] {
         host.kill().unwrap();
