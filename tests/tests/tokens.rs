@@ -53,6 +53,7 @@ async fn a_revoked_token_ends_what_its_connections_may_do() {
     let mut back = Bot::with(server.address, None, hello).await;
     let welcome = &back.client.welcome;
     assert_eq!((&welcome["matches"][0]["match"], &welcome["joins"]), (&id, &Value::Null), "no joins");
+    back.wait("resync").await;
     assert_eq!(back.act(&turn, json!({"action": 4})).await["type"], "accepted");
     store.close().await.unwrap();
     server.stop().stopped().await;

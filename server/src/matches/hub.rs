@@ -67,6 +67,8 @@ pub struct Hub {
     running: AtomicIsize,
     pub(super) lobby: Mutex<Lobby>,
     late: Mutex<Late>,
+    /// Held while matches are brought back for a session.
+    recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
 }
 
@@ -173,6 +175,7 @@ impl Hub {
             running: AtomicIsize::new(0),
             lobby: Mutex::default(),
             late: Mutex::default(),
+            recalls: tokio::sync::Mutex::default(),
             draining: AtomicBool::new(false),
         }))
     }

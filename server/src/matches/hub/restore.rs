@@ -123,6 +123,8 @@ impl Hub {
 
     /// Brings the matches of a session back that ended shortly before the restart, so that it is told their ends.
     pub(crate) async fn recall_for(self: &Arc<Self>, session: &str) {
+        // The clients of one match come back together. None is welcome before the match is there for all of them.
+        let _one_by_one = self.recalls.lock().await;
         let ids = self.late.lock().take(session);
         for id in ids {
             let recalled = match self.store.episode(&id).await {
