@@ -9,8 +9,8 @@
             state = await env.step(await choose(state))
 
 A client has one connection and one thread, which makes its calls one after another. While it waits
-for a reply, the event loop continues. Open several clients for environments that should not wait for
-each other's opponents; a program may have hundreds.
+for a reply, the event loop continues. Open several clients for environments that should not wait
+for each other's opponents; a program may have hundreds.
 """
 
 from __future__ import annotations
