@@ -15,7 +15,7 @@ use super::episode::key_of;
 /// A match that the plan asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedMatch {
-    /// Its [key](ludex_referee::suite::plan::key).
+    /// Its [key].
     pub key: String,
     /// The part.
     pub part: usize,
