@@ -7,7 +7,7 @@
 //! ```
 //!
 //! It holds, for every information set with a choice, in ascending order of their keys: the key (the low 32 bits of the
-//! [digest] of the seat's view, little-endian), the number of actions, and one byte of weight for each of them in the order
+//! digest of the seat's view, little-endian), the number of actions, and one byte of weight for each of them in the order
 //! of the legal actions. Whatever changes a game's view changes the keys: the tests then fail, and the command makes the
 //! tables anew.
 

@@ -264,7 +264,7 @@ impl Tree {
         self.known.get(&(seat, digest(view))).map(|&set| set as usize)
     }
 
-    /// Every information set with the [digest] of its view.
+    /// Every information set with the digest of its view.
     pub fn digests(&self) -> impl Iterator<Item = (usize, u128)> + '_ {
         self.known.iter().map(|(&(_, digest), &set)| (set as usize, digest))
     }
