@@ -10,18 +10,20 @@ use crate::result::{GameResult, SeatResult};
 
 mod illegal;
 mod length;
+mod mirror;
 mod returns;
 mod score;
 mod time;
 
 pub use self::illegal::ILLEGAL_RATE;
 pub use self::length::LENGTH;
+pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;
 pub use self::score::SCORE_RATE;
 pub use self::time::TIME_PER_MOVE;
 
 /// All metrics, in the order in which reports show them.
-pub const METRICS: &[Metric] = &[SCORE_RATE, MEAN_RETURN, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
+pub const METRICS: &[Metric] = &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
 /// A way to measure an agent.
 #[derive(Clone, Copy)]

@@ -41,6 +41,8 @@ pub struct GameResult {
     pub digest: String,
     /// The team of each seat; empty if there are no teams.
     pub teams: Vec<usize>,
+    /// The returns of its mirror by seat; empty without one.
+    pub mirror: Vec<f64>,
     /// The result of each seat.
     pub seats: Vec<SeatResult>,
 }
@@ -110,6 +112,7 @@ impl GameResult {
             moves,
             digest,
             teams: teams.unwrap_or_default(),
+            mirror: footer.mirror.clone(),
             seats,
         }
     }

@@ -30,8 +30,29 @@ pub struct Config {
     /// Names by which a server that listens on loopback is reached, beside `localhost`, `127.0.0.1` and `[::1]`:
     /// `play.example`, `play.example:7878`, or `*` for all.
     pub hosts: Vec<String>,
+    /// Which matches come in pairs, where the client does not say it.
+    pub pairs: PairMode,
     /// How long matches may continue after the server was told to stop.
     pub drain: Duration,
+}
+
+/// Which matches come in pairs (one seed, seats swapped) where the client does not say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PairMode {
+    /// None.
+    Off,
+    /// Those that count.
+    #[default]
+    Rated,
+    /// All.
+    All,
+}
+
+impl PairMode {
+    /// Whether matches come in pairs that count, or do not.
+    pub(crate) fn default_of(self, rated: bool) -> bool {
+        self == PairMode::All || self == PairMode::Rated && rated
+    }
 }
 
 /// PEM files for TLS.
@@ -56,6 +77,7 @@ impl Config {
             tls: None,
             origins: Vec::new(),
             hosts: Vec::new(),
+            pairs: PairMode::default(),
             drain: Duration::from_secs(30),
         }
     }

@@ -41,6 +41,7 @@ impl Shared {
             limits: config.limits.clone(),
             catalogue: catalogue.clone(),
             opponents: config.opponents.clone(),
+            pairs: config.pairs,
         };
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;

@@ -42,11 +42,19 @@ impl Server {
     /// # Panics
     /// If it does not start.
     pub async fn start_in(data: &std::path::Path, change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_at(data, ([127, 0, 0, 1], 0).into(), change).await
+    }
+
+    /// The same at an address that another one had.
+    ///
+    /// # Panics
+    /// If it does not start.
+    pub async fn start_at(data: &std::path::Path, at: SocketAddr, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::new(data);
         config.workers = 1;
         config.drain = Duration::from_secs(1);
         change(&mut config);
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let listener = TcpListener::bind(at).await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let shutdown = async {

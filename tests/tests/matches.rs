@@ -291,6 +291,8 @@ async fn what_join_refuses() {
         (json!({"ticket": "t_unknown"}), "forbidden", "ticket"),
         (json!({"views": ["smell"]}), "bad_field", "views"),
         (json!({"clock": {"move_ms": -1}}), "bad_field", "clock.move_ms"),
+        (json!({"clock": {"move": 5}}), "bad_field", "clock"),
+        (json!({"clock": {}}), "bad_field", "clock"),
     ];
     for (more, code, path) in cases {
         let mut join = json!({"game": "tic_tac_toe"});

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The name that it plays under [default: made from the agent]
     #[arg(long)]
     name: Option<String>,
-    /// The seat, from 0 [default: each seat in turn; in a queue, a random one]
+    /// The seat, from 0 [default: each seat in turn]
     #[arg(long)]
     seat: Option<u32>,
     /// An agent of the server for the other seats: one for all, or one per seat, in order [default: other clients in the queue]
@@ -46,6 +46,9 @@ pub(super) struct Args {
     /// Play rated matches
     #[arg(long)]
     rated: bool,
+    /// Whether matches come in pairs on one seed with the seats swapped [default: as the server does it]
+    #[arg(long, value_name = "true|false")]
+    pairs: Option<bool>,
     /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
@@ -129,6 +132,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         slots: args.slots,
         count: args.count.unwrap_or(u32::from(args.ticket.is_none())),
         rated: args.rated,
+        pairs: args.pairs,
         ticket: args.ticket.clone(),
         ..Join::new(game)
     };

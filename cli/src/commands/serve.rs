@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use ludex_server::config::{Config, TlsFiles};
+use ludex_server::config::{Config, PairMode, TlsFiles};
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
 
@@ -70,9 +70,20 @@ pub(super) struct Args {
     /// Most milliseconds per move for an agent that a client seats
     #[arg(long, default_value_t = SearchLimits::default().ms)]
     max_ms: u64,
+    /// Which matches come in pairs (one seed, seats swapped) where the client does not say it
+    #[arg(long, value_enum, default_value = "rated")]
+    pairs: Pairs,
     /// Seconds that running matches have to finish when the server is told to stop
     #[arg(long, default_value_t = 30)]
     drain: u64,
+}
+
+/// Which matches come in pairs.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Pairs {
+    Off,
+    Rated,
+    All,
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
@@ -131,6 +142,11 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     config.opponents = Opponents { named: named(&args.agents)?, search, ..Opponents::default() };
     config.origins = args.origins.clone();
     config.hosts = args.hosts.clone();
+    config.pairs = match args.pairs {
+        Pairs::Off => PairMode::Off,
+        Pairs::Rated => PairMode::Rated,
+        Pairs::All => PairMode::All,
+    };
     config.drain = Duration::from_secs(args.drain);
     Ok(config)
 }

@@ -176,6 +176,8 @@ export interface Join {
   layout?: string;
   rated?: boolean;
   clock?: Clock;
+  /** Whether matches come in pairs on one seed with the seats swapped; absent: as the server does it. */
+  pairs?: boolean;
   ticket?: string;
 }
 

@@ -159,6 +159,11 @@ impl Join {
             ticket: None,
         }
     }
+
+    /// Whether it waits in the queue that everybody has when they name none.
+    pub fn is_open(&self) -> bool {
+        is_open_queue(&self.queue)
+    }
 }
 
 impl Message for Join {

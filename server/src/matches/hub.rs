@@ -8,15 +8,15 @@ use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use ludex_agents::Agent;
-use ludex_env::GameRef;
+use ludex_agents::{Agent, wrap};
+use ludex_env::{Ask, GameRef};
 use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::error::{ErrorCode, Refusal};
@@ -28,9 +28,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::restore::Late;
 use super::actor::Actor;
-use super::lobby::Lobby;
+use super::lobby::{Drawn, Lobby};
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
+use crate::config::PairMode;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
@@ -47,6 +48,8 @@ pub struct HubConfig {
     pub catalogue: Arc<Catalogue>,
     /// Agents that clients may seat.
     pub opponents: Opponents,
+    /// Which matches come in pairs.
+    pub pairs: PairMode,
 }
 
 /// The match plane of one server.
@@ -108,6 +111,12 @@ pub(super) struct MatchPlan {
     pub(super) seed: Option<u64>,
     pub(super) run: Option<String>,
     pub(super) pair: Option<String>,
+    /// Its place among the matches of the pair that come from the same joins.
+    pub(super) turn: u32,
+    /// Whether the server plays a mirror of it: its agent on every seat, on the same seed.
+    pub(super) mirror: bool,
+    /// Whether its clients may have agreed to meet.
+    pub(super) arranged: bool,
 }
 
 /// What a running match keeps beside its public head; never shown before the release.
@@ -122,6 +131,16 @@ struct Secret {
     pair: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     run: Option<String>,
+    /// The place among the matches of the pair.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    turn: u32,
+    /// The returns of the mirror.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mirror: Vec<f64>,
+}
+
+fn is_zero(turn: &u32) -> bool {
+    *turn == 0
 }
 
 #[derive(Serialize, Deserialize)]
@@ -227,12 +246,12 @@ impl Hub {
     }
 
     /// A session is over for good, and `why`. While the server stops, sessions stay in the store for its return.
-    pub(crate) async fn session_over(&self, session: &Session, why: &str) {
+    pub(crate) async fn session_over(self: &Arc<Self>, session: &Session, why: &str) {
         if self.draining() {
             return;
         }
         tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
-        self.drop_joins(&session.id);
+        self.dismiss(session).await;
         self.late.lock().forget(&session.id);
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
             tracing::debug!(%error, "the end of a session could not be kept");
@@ -240,9 +259,10 @@ impl Hub {
     }
 
     /// A session has no matches to come any more; those that run are played on.
-    pub(crate) async fn dismiss(&self, session: &Session) {
+    pub(crate) async fn dismiss(self: &Arc<Self>, session: &Session) {
         let joins = self.drop_joins(&session.id);
         self.joins_gone(joins).await;
+        self.seat();
     }
 
     /// Keeps who the client of a session is and which key resumes it: behind, unless something is `at_stake`. Then it
@@ -266,22 +286,17 @@ impl Hub {
         let id = fresh_id('m')?;
         let salt = random::<16>()?;
         let mut writes = Vec::with_capacity(2);
-        let seed = match plan.seed {
-            Some(seed) => seed,
-            None if plan.rated => {
-                let (index, kept) = self.store.number("rated").map_err(|e| unkept(&e))?;
-                writes.push(kept);
-                digest::rated_seed(&self.secret, index)
-            }
-            None => u64::from_be_bytes(random::<8>()?),
-        };
+        let (seed, kept) = self.seed(&plan)?;
+        writes.extend(kept);
+        let mirror = self.mirror(&plan, seed).await;
         let spec = plan.game.spec();
-        let flags = plan.seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.peeks()));
+        let peeks = plan.seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.peeks()));
+        let flags = [(peeks, "peek"), (plan.arranged, "arranged")];
         let header = Header {
             ludex: 1,
             episode: id.clone(),
             number: 0,
-            flags: if flags { vec!["peek".into()] } else { Vec::new() },
+            flags: flags.iter().filter(|(has, _)| *has).map(|(_, flag)| (*flag).to_owned()).collect(),
             game: spec.game.clone(),
             params: spec.params.clone(),
             rules: spec.rules,
@@ -311,6 +326,8 @@ impl Hub {
             seats: plan.seats.iter().map(secret_seat).collect(),
             pair: plan.pair.clone(),
             run: plan.run.clone(),
+            turn: plan.turn,
+            mirror: mirror.clone(),
         };
         let row = MatchRow {
             id: id.clone(),
@@ -343,7 +360,7 @@ impl Hub {
             grace_ms: self.config.limits.grace_ms,
             run: plan.run,
             pair: plan.pair,
-            mirror: Vec::new(),
+            mirror,
             restarts: 0,
         };
         let occupants = plan.seats.into_iter().map(|s| s.occupant).collect();
@@ -351,6 +368,46 @@ impl Hub {
         let handle = self.launch(machine, occupants, 0, Vec::new());
         handle.send(Cmd::Input(Input::Start));
         Ok(id)
+    }
+
+    /// The seed of a match: what the plan says, that of its pair, or a new one.
+    fn seed(&self, plan: &MatchPlan) -> Result<Drawn, Box<Refusal>> {
+        if let Some(seed) = plan.seed {
+            return Ok((seed, None));
+        }
+        let draw = || -> Result<Drawn, Box<Refusal>> {
+            if !plan.rated {
+                return Ok((u64::from_be_bytes(random::<8>()?), None));
+            }
+            let (index, kept) = self.store.number("rated").map_err(|e| unkept(&e))?;
+            Ok((digest::rated_seed(&self.secret, index), Some(kept)))
+        };
+        match &plan.pair {
+            Some(pair) => self.lobby.lock().pairs.seed(pair, draw),
+            None => draw(),
+        }
+    }
+
+    /// Plays the mirror of a match, if it is to have one: the returns of the seats. It is played before the match, so that
+    /// nothing that happens there decides whether there is one.
+    async fn mirror(&self, plan: &MatchPlan, seed: u64) -> Vec<f64> {
+        let agent = plan.seats.iter().find_map(|s| match &s.occupant {
+            Occupant::Agent { agent, .. } => Some(agent.clone()),
+            Occupant::Client(_) => None,
+        });
+        let owner = plan.seats.iter().find_map(|s| s.occupant.session()).map(|s| s.account.name.clone());
+        let Some((agent, owner)) = agent.zip(owner).filter(|_| plan.mirror) else { return Vec::new() };
+        let (game, compute) = (plan.game.clone(), self.compute.clone());
+        // Each move waits for the owner's turn, as the agent's moves in the match itself do.
+        let agent: Arc<dyn Agent> = Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, by: Option<Instant>| {
+            compute.piece(&owner, || agent.act(ask, by))
+        }));
+        let play = move || {
+            let seats = game.spec().players as usize;
+            ludex_play::play(&game, vec![agent; seats], seed).ok().filter(|played| played.failure.is_none())
+        };
+        let played = self.compute.wait(play).await.ok().flatten();
+        played.map_or_else(Vec::new, |played| played.record.footer.returns)
     }
 
     /// Starts the task of a match and connects those who are there. `first` are outputs that wait already.

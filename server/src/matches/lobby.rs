@@ -4,6 +4,7 @@
 //! back. `Lobby::next` looks at those that are due, and at no others.
 
 mod joins;
+mod pairs;
 mod plan;
 mod queue;
 
@@ -17,7 +18,9 @@ use ludex_protocol::record::{AgentKind, Illegal};
 use ludex_protocol::spec::Params;
 
 use self::joins::KeptJoin;
-use self::plan::{Pairs, Plan};
+use self::pairs::{Block, Pairs, may_share_seed};
+pub(super) use self::pairs::{BlockMatch, Drawn};
+use self::plan::Plan;
 pub use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
 use super::hub::{HubConfig, MatchPlan, Occupant, SeatPlan};
@@ -42,6 +45,12 @@ struct Waiting {
     left: Option<u32>,
     played: u32,
     running: u32,
+    /// Whether its matches come in pairs, or each has a mirror.
+    paired: bool,
+    /// The block that it plays in.
+    block: Option<String>,
+    /// How often it has met others in the queue, by their joins, where it was the first to arrive.
+    met: HashMap<String, usize>,
     /// Whether `queued` was sent since the last match.
     told: bool,
     /// Whether it is kept and its client was told.
@@ -69,6 +78,14 @@ impl Waiting {
     /// Whether it waits in a queue.
     fn queues(&self) -> bool {
         self.against.is_empty() && self.request().ticket.is_none()
+    }
+
+    /// Whether the server plays a mirror of each of its matches: where a seed cannot be used twice, and the same agent has
+    /// all the other seats.
+    fn has_mirrors(&self) -> bool {
+        let Some((first, others)) = self.against.split_first() else { return false };
+        let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
+        self.paired && same && !may_share_seed(&self.game) && !first.agent.waits()
     }
 
     fn done(&self) -> bool {
@@ -103,6 +120,7 @@ pub(super) struct Lobby {
     due: VecDeque<String>,
     arrivals: u64,
     plan: Plan,
+    blocks: HashMap<String, Block>,
     pub(super) pairs: Pairs,
 }
 
@@ -118,6 +136,8 @@ pub(super) enum Next {
 pub(super) struct Begun {
     joins: Vec<String>,
     planned: Option<(u64, PlannedMatch)>,
+    /// The block that it is part of.
+    block: Option<String>,
 }
 
 impl Lobby {
@@ -136,6 +156,7 @@ impl Lobby {
 
     fn remove(&mut self, id: &str) {
         self.unqueue(id);
+        self.cut_of(id);
         let Some(w) = self.joins.remove(id) else { return };
         if let Some(of) = self.by_session.get_mut(&w.session.id) {
             of.retain(|join| join != id);
@@ -154,6 +175,8 @@ impl Lobby {
 
     /// Gives a join to another session.
     fn give(&mut self, id: &str, to: &Arc<Session>) {
+        // It waits again, with its new owner, when the session is there.
+        self.unqueue(id);
         let Some(w) = self.joins.get_mut(id) else { return };
         let from = std::mem::replace(&mut w.session, to.clone());
         if let Some(of) = self.by_session.get_mut(&from.id) {
@@ -226,7 +249,7 @@ impl Lobby {
             self.due.pop_front();
             let Some(w) = self.joins.get_mut(&id) else { continue };
             w.due = false;
-            if w.queues() && w.room() > 0 && !std::mem::replace(&mut w.told, true) {
+            if w.queues() && w.room() > 0 && w.block.is_none() && !std::mem::replace(&mut w.told, true) {
                 let session = w.session.clone();
                 let queue = self.queues.get(&w.kind);
                 let waiting = queue.map_or(0, |q| q.len() as u32);
@@ -243,13 +266,25 @@ impl Lobby {
             return self.next_planned(Some(&ticket), config);
         }
         if w.queues() {
-            return self.next_queued(id, now);
+            return match w.block.clone() {
+                Some(pair) => self.next_of_block(&pair),
+                None => self.next_queued(id, now),
+            };
         }
         let seat = w.request().seat.unwrap_or(w.played % w.game.spec().players) as usize;
         let mut seats: Vec<SeatPlan> = w.against.iter().map(server_seat).collect();
         seats.insert(seat.min(seats.len()), w.seat_plan());
-        let plan = match_plan(w, seats);
-        Some(self.begins(plan, vec![id.to_owned()], None))
+        let mut plan = match_plan(w, seats);
+        plan.mirror = w.has_mirrors();
+        let ids = vec![id.to_owned()];
+        match w.block.clone() {
+            Some(pair) => {
+                plan.turn = self.block_turn(&pair);
+                plan.pair = Some(pair);
+            }
+            None => plan.pair = self.begin_block(&ids),
+        }
+        Some(self.begins(plan, ids, None))
     }
 
     /// Joins meet when they are of one kind and their seats differ.
@@ -258,20 +293,24 @@ impl Lobby {
             self.queues.retain(|_, queue| queue.len() > 0);
         }
         let w = self.joins.get(id)?;
-        let queue = self.queues.entry(w.kind.clone()).or_insert_with(|| Queue::new(w.game.spec().players));
+        let queue =
+            self.queues.entry(w.kind.clone()).or_insert_with(|| Queue::new(w.game.spec().players, w.request().rated));
         if w.played == 0 && !w.told {
             queue.arrived(now);
         }
-        queue.insert(w.request().seat, w.arrival, id);
-        let table = queue.table()?;
-        let ids = self.place(&table, w.game.spec().players as usize);
+        queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
+        let table = queue.table(w.request().seat, w.arrival)?;
+        let players = w.game.spec().players as usize;
+        let ids = self.place(&table, players);
         let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(Waiting::seat_plan).collect();
-        let plan = match_plan(self.joins.get(&ids[0])?, seats);
+        let mut plan = match_plan(self.joins.get(&ids[0])?, seats);
+        plan.pair = self.begin_block(&ids);
         Some(self.begins(plan, ids, None))
     }
 
-    /// Join ids in seat order: those that named a seat get it, the others draw.
-    fn place(&self, table: &[String], players: usize) -> Vec<String> {
+    /// Join ids in seat order: those that named a seat get it, the others draw, and move on by one seat each time that
+    /// they meet again.
+    fn place(&mut self, table: &[String], players: usize) -> Vec<String> {
         let mut seats: Vec<Option<String>> = vec![None; players];
         let mut rest = Vec::new();
         for id in table {
@@ -282,7 +321,13 @@ impl Lobby {
             }
         }
         // Join ids are random, so the draw is fair, and nobody can choose it.
-        Stream::named(&rest.concat()).shuffle(&mut rest);
+        let all = rest.concat();
+        if let Some(first) = rest.first().and_then(|id| self.joins.get_mut(id)).filter(|_| rest.len() > 1) {
+            Stream::named(&all).shuffle(&mut rest);
+            let met = first.met.entry(all).or_default();
+            rest.rotate_left(*met);
+            *met = (*met + 1) % rest.len();
+        }
         let mut rest = rest.into_iter();
         seats.into_iter().filter_map(|s| s.or_else(|| rest.next())).collect()
     }
@@ -330,6 +375,9 @@ impl Lobby {
             seed: m.seed,
             run: m.run.clone(),
             pair: m.pair.clone(),
+            turn: 0,
+            mirror: false,
+            arranged: false,
         };
         Ok((plan, joins))
     }
@@ -348,11 +396,15 @@ impl Lobby {
                 self.unqueue(id);
             }
         }
-        Next::Begins(Box::new(plan), Begun { joins, planned })
+        let block = plan.pair.clone().filter(|_| planned.is_none());
+        Next::Begins(Box::new(plan), Begun { joins, planned, block })
     }
 
     /// A match could not begin: its joins wait as before, for the next thing that happens to them.
     pub(super) fn take_back(&mut self, begun: Begun) {
+        if let Some(pair) = &begun.block {
+            self.cut(pair);
+        }
         for id in &begun.joins {
             let Some(w) = self.joins.get_mut(id) else { continue };
             w.running = w.running.saturating_sub(1);
@@ -364,7 +416,7 @@ impl Lobby {
                 && w.room() > 0
                 && let Some(queue) = self.queues.get_mut(&w.kind)
             {
-                queue.insert(w.request().seat, w.arrival, id);
+                queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
             }
         }
         if let Some((n, planned)) = begun.planned {
@@ -402,6 +454,9 @@ fn match_plan(w: &Waiting, seats: Vec<SeatPlan>) -> MatchPlan {
         seed: None,
         run: None,
         pair: None,
+        turn: 0,
+        mirror: false,
+        arranged: w.queues() && w.request().rated && !w.request().is_open(),
     }
 }
 

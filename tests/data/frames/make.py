@@ -175,7 +175,7 @@ CLIENT = [
     ("join_all", 2, "join", {
         "game": "tic_tac_toe", "params": {"rows": 3}, "queue": "night", "seat": 1, "slots": 4, "count": 0,
         "views": ["struct", "text", "tensor", "info", "texts"], "layout": "openspiel", "rated": True,
-        "clock": {"move_ms": 0, "bank_ms": 60000, "inc_ms": 1000}}),
+        "clock": {"move_ms": 0, "bank_ms": 60000, "inc_ms": 1000}, "pairs": True}),
     ("join_ticket", 2, "join", {"ticket": "T-1_a"}),
     ("leave", 5, "leave", {"join": "j_1"}),
     ("act", 3, "act", {"match": "m_7c", "turn": 0, "action": 4}),

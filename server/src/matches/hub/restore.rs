@@ -1,6 +1,7 @@
 //! Matches and sessions come back after a restart.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use ludex_agents::Agent;
@@ -10,6 +11,7 @@ use ludex_play::machine::terms::{Kept, KeptAct, Setup};
 use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
 
 use super::{Hub, Occupant, Secret};
+use crate::matches::lobby::BlockMatch;
 use crate::sessions::{About, ENDED, Session};
 use crate::store::{KeptMatch, SessionRow, StoreError, Write};
 
@@ -63,13 +65,10 @@ impl Hub {
                 tracing::warn!(session = %session.id, %error, "a join could not be brought back");
             }
         }
-        for (id, secret) in self.store.unreleased().await? {
-            if let Some(pair) = serde_json::from_str::<Secret>(&secret).ok().and_then(|s| s.pair) {
-                self.lobby.lock().pairs.was_over(&pair, &id);
-            }
-        }
+        let running = self.store.running().await?;
+        self.restore_pairs(self.store.unreleased().await?, &running);
         let mut back = 0;
-        for kept in self.store.running().await? {
+        for kept in running {
             let id = kept.row.id.clone();
             match self.revive(kept).await {
                 Ok(()) => back += 1,
@@ -82,9 +81,36 @@ impl Hub {
         let grace = i64::try_from(self.config.limits.grace_ms).unwrap_or(i64::MAX);
         let ended = self.store.ended_since(ludex_play::time::epoch_ms().saturating_sub(grace)).await?;
         self.late.lock().fill(ended, |session| self.sessions.get(session).is_some());
-        let done = self.lobby.lock().remove_done();
+        let done = {
+            let mut lobby = self.lobby.lock();
+            lobby.pairs.settle();
+            lobby.remove_done()
+        };
         self.joins_gone(done).await;
         Ok(back)
+    }
+
+    /// Pairs of which something is not released: their seeds, and which of their matches are still to come.
+    fn restore_pairs(&self, over: Vec<(String, String)>, running: &[KeptMatch]) {
+        let mut lobby = self.lobby.lock();
+        let mut blocks: BTreeMap<String, Vec<BlockMatch>> = BTreeMap::new();
+        let over = over.iter().map(|(id, secret)| (Some(id), secret));
+        for (over, secret) in over.chain(running.iter().map(|kept| (None, &kept.row.secret))) {
+            let Ok(secret) = serde_json::from_str::<Secret>(secret) else { continue };
+            let Some(pair) = secret.pair else { continue };
+            if let Some(id) = over {
+                lobby.pairs.was_over(&pair, id);
+            }
+            let Ok(seed) = secret.seed.parse() else { continue };
+            let _ = lobby.pairs.seed(&pair, || Ok::<_, Infallible>((seed, None)));
+            if secret.run.is_none() {
+                let joins = secret.seats.into_iter().map(|seat| seat.setup.join).collect();
+                blocks.entry(pair).or_default().push(BlockMatch { turn: secret.turn, joins });
+            }
+        }
+        for (pair, begun) in blocks {
+            lobby.resume_block(&pair, &begun);
+        }
     }
 
     fn restore_session(self: &Arc<Self>, row: SessionRow) -> serde_json::Result<()> {
@@ -110,7 +136,7 @@ impl Hub {
         let count = rows.len() as u64;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
         if let Some(pair) = &setup.pair {
-            self.lobby.lock().pairs.begun(pair, &kept.row.id);
+            self.lobby.lock().pairs.goes_on(pair, &kept.row.id);
         }
         setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().continues(join));
         let restarts = setup.restarts;
@@ -203,7 +229,7 @@ impl Hub {
             grace_ms: self.config.limits.grace_ms,
             run: secret.run.clone(),
             pair: secret.pair.clone(),
-            mirror: Vec::new(),
+            mirror: secret.mirror.clone(),
             restarts,
             header,
         };

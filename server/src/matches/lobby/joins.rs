@@ -1,5 +1,6 @@
 //! Joins come and go; what the lobby decides is done.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -135,9 +136,13 @@ impl Hub {
         within(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
         let share = |goods, count| session.account.take(goods, count, limits);
         let shares = [share(Goods::Joins, 1)?, share(Goods::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
+        let paired = r.pairs.unwrap_or_else(|| self.config.pairs.default_of(r.rated));
         let waiting = Waiting {
             session: session.clone(),
-            kind: Kind::of(&game.spec().string, r),
+            kind: Kind::of(&game.spec().string, r, paired),
+            paired,
+            block: None,
+            met: HashMap::new(),
             arrival: 0,
             against,
             _shares: shares,
@@ -198,25 +203,37 @@ impl Hub {
     }
 
     /// No new matches for a join; false if the session has no such join.
-    pub(in crate::matches) async fn leave(&self, session: &Session, join: &str) -> bool {
+    pub(in crate::matches) async fn leave(self: &Arc<Self>, session: &Session, join: &str) -> bool {
         {
             let mut lobby = self.lobby.lock();
             let Some(w) = lobby.joins.get_mut(join).filter(|w| w.session.id == session.id) else { return false };
             w.left = Some(0);
-            if w.running == 0 { lobby.remove(join) } else { lobby.unqueue(join) }
+            if w.running == 0 {
+                lobby.remove(join)
+            } else {
+                lobby.unqueue(join);
+                lobby.cut_of(join);
+            }
         }
         self.joins_gone(vec![join.to_owned()]).await;
+        // Others may have waited for this one.
+        self.seat();
         true
     }
 
     /// These joins are over. Behind: a crash may bring one back that has no match to come.
     pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
-        if ids.is_empty() {
+        let released = self.lobby.lock().pairs.take_due();
+        let mut writes: Vec<Write> = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
+        if !released.is_empty() {
+            writes.push(Write::Released { ids: released.clone() });
+        }
+        if writes.is_empty() {
             return;
         }
-        let writes = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
-        if let Err(error) = self.store.write_behind(writes).await {
-            tracing::error!(%error, "the end of a join could not be kept");
+        match self.store.write_behind(writes).await {
+            Ok(()) => self.mark_released(&released),
+            Err(error) => tracing::error!(%error, "the end of a join could not be kept"),
         }
     }
 
@@ -324,7 +341,7 @@ impl Hub {
             let mut lobby = self.lobby.lock();
             for m in matches {
                 if let Some(pair) = &m.pair {
-                    lobby.pairs.planned(pair);
+                    lobby.pairs.planned(pair, 1);
                 }
                 lobby.plan.add(m);
             }

@@ -1,6 +1,6 @@
-//! Matches that a tournament wants, and pairs of matches that share a seed.
+//! Matches that a tournament wants.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ludex_protocol::record::{Clock, Illegal};
 use serde::{Deserialize, Serialize};
@@ -111,48 +111,5 @@ impl Plan {
             }
         }
         Some(planned)
-    }
-}
-
-/// Matches that share a seed: what they hide is released when the last one is over.
-#[derive(Default)]
-pub(in crate::matches) struct Pairs(HashMap<String, Pair>);
-
-#[derive(Default)]
-struct Pair {
-    /// Matches planned and not begun.
-    to_come: usize,
-    running: HashSet<String>,
-    /// Those that are over and wait to be released with the others.
-    over: Vec<String>,
-}
-
-impl Pairs {
-    /// A match of the pair is planned.
-    pub(in crate::matches) fn planned(&mut self, pair: &str) {
-        self.0.entry(pair.to_owned()).or_default().to_come += 1;
-    }
-
-    /// A match of the pair begins, or continues after a restart.
-    pub(in crate::matches) fn begun(&mut self, pair: &str, id: &str) {
-        let p = self.0.entry(pair.to_owned()).or_default();
-        p.to_come = p.to_come.saturating_sub(1);
-        p.running.insert(id.to_owned());
-    }
-
-    /// A match of the pair was over before a restart, and is not released.
-    pub(in crate::matches) fn was_over(&mut self, pair: &str, id: &str) {
-        self.0.entry(pair.to_owned()).or_default().over.push(id.to_owned());
-    }
-
-    /// A match of the pair is over. Returns all its matches if this was the last.
-    pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
-        let p = self.0.entry(pair.to_owned()).or_default();
-        p.running.remove(id);
-        p.over.push(id.to_owned());
-        if p.to_come > 0 || !p.running.is_empty() {
-            return Vec::new();
-        }
-        self.0.remove(pair).map_or_else(Vec::new, |p| p.over)
     }
 }

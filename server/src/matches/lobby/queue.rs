@@ -1,48 +1,60 @@
 //! Joins that wait for others of the same kind.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ludex_protocol::message::Join;
 
-/// What joins must have in common to meet: canonical game string, queue, whether they are rated, and clock.
+/// What joins must have in common to meet: canonical game string, queue, whether they are rated and paired, and clock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     game: String,
     queue: String,
     rated: bool,
+    paired: bool,
     clock: String,
 }
 
 impl Kind {
     /// Of a join for the game of this canonical string.
-    pub(super) fn of(game: &str, join: &Join) -> Self {
+    pub(super) fn of(game: &str, join: &Join, paired: bool) -> Self {
         let clock = format!("{:?}", join.clock);
-        Kind { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, clock }
+        Kind { game: game.to_owned(), queue: join.queue.clone(), rated: join.rated, paired, clock }
     }
 }
 
 /// How much the newest interval between arrivals counts in their mean.
 const NEWEST: f64 = 0.25;
 
+/// A join that waits, and its owner.
+struct Entry {
+    id: String,
+    owner: Arc<str>,
+}
+
 /// The joins of one kind that wait.
 pub(super) struct Queue {
     players: usize,
+    /// Whether the joins of one owner never meet.
+    apart: bool,
     /// By the seat that was asked for, then in order of arrival.
-    waiting: BTreeMap<Option<u32>, BTreeMap<u64, String>>,
+    waiting: BTreeMap<Option<u32>, BTreeMap<u64, Entry>>,
     /// When the last one arrived, and the mean interval between arrivals, in milliseconds.
     last: Option<u64>,
     interval: Option<f64>,
 }
 
 impl Queue {
-    /// For a game with this number of players.
-    pub(super) fn new(players: u32) -> Self {
-        Queue { players: players as usize, waiting: BTreeMap::new(), last: None, interval: None }
+    /// For a game with this number of players. In rated matches nobody meets the own sessions.
+    pub(super) fn new(players: u32, rated: bool) -> Self {
+        let players = players as usize;
+        Queue { players, apart: rated, waiting: BTreeMap::new(), last: None, interval: None }
     }
 
     /// A join waits; `arrival` is its number. It may wait already.
-    pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str) {
-        self.waiting.entry(seat).or_default().insert(arrival, id.to_owned());
+    pub(super) fn insert(&mut self, seat: Option<u32>, arrival: u64, id: &str, owner: &Arc<str>) {
+        let entry = Entry { id: id.to_owned(), owner: owner.clone() };
+        self.waiting.entry(seat).or_default().insert(arrival, entry);
     }
 
     /// A new join came, at `now`.
@@ -74,20 +86,28 @@ impl Queue {
         self.interval.map(|mean| (mean * missing as f64) as u64)
     }
 
-    /// The joins of the next match, if enough wait: the first to arrive whose seats differ.
-    pub(super) fn table(&self) -> Option<Vec<String>> {
-        let mut heads: Vec<_> = self.waiting.iter().map(|(seat, list)| (*seat, list.iter().peekable())).collect();
-        let mut table = Vec::with_capacity(self.players);
+    /// The joins of a match with the one that asked for `seat` and arrived as `new`, if enough wait: the first to arrive
+    /// that may sit with it, in order of arrival. Those that wait already cannot make a match without it.
+    pub(super) fn table(&self, seat: Option<u32>, new: u64) -> Option<Vec<String>> {
+        let mut table = vec![(new, self.waiting.get(&seat)?.get(&new)?)];
+        // One join for each seat; those that named none may take any.
+        let free = self.waiting.iter().filter(|(of, _)| of.is_none() || **of != seat);
+        let mut lists: Vec<_> = free.map(|(of, list)| (of, list.iter().peekable())).collect();
         while table.len() < self.players {
-            let first = heads.iter_mut().filter_map(|(_, list)| list.peek().map(|(at, _)| **at)).min()?;
-            let at = heads.iter_mut().position(|(_, list)| list.peek().is_some_and(|(at, _)| **at == first))?;
-            table.push(heads[at].1.next()?.1.clone());
-            // One join for each seat; those that named none may take any.
-            if heads[at].0.is_some() {
-                drop(heads.swap_remove(at));
+            let firsts = lists.iter_mut().enumerate().filter_map(|(k, (_, list))| Some((*list.peek()?.0, k)));
+            let (_, k) = firsts.min()?;
+            let (&arrival, entry) = lists[k].1.next()?;
+            let barred = |(at, seated): &(u64, &Entry)| *at == arrival || self.apart && seated.owner == entry.owner;
+            if table.iter().any(barred) {
+                continue;
+            }
+            table.push((arrival, entry));
+            if lists[k].0.is_some() {
+                drop(lists.swap_remove(k));
             }
         }
-        Some(table)
+        table.sort_unstable_by_key(|(arrival, _)| *arrival);
+        Some(table.into_iter().map(|(_, entry)| entry.id.clone()).collect())
     }
 }
 
@@ -95,34 +115,55 @@ impl Queue {
 mod tests {
     use super::*;
 
+    fn owner(name: &str) -> Arc<str> {
+        Arc::from(name)
+    }
+
     #[test]
     fn the_first_whose_seats_differ_meet() {
-        let mut queue = Queue::new(2);
+        let mut queue = Queue::new(2, false);
+        let me = owner("me");
         for (arrival, seat) in [(0, Some(1)), (1, Some(1)), (2, Some(1))] {
-            queue.insert(seat, arrival, &arrival.to_string());
-            assert_eq!(queue.table(), None);
+            queue.insert(seat, arrival, &arrival.to_string(), &me);
+            assert_eq!(queue.table(seat, arrival), None);
         }
-        queue.insert(None, 3, "3");
-        queue.insert(None, 4, "4");
-        queue.insert(Some(0), 5, "5");
-        assert_eq!(queue.table(), Some(vec!["0".to_owned(), "3".to_owned()]));
+        queue.insert(None, 3, "3", &me);
+        assert_eq!(queue.table(None, 3), Some(vec!["0".to_owned(), "3".to_owned()]));
         queue.remove(Some(1), 0);
+        queue.insert(Some(0), 5, "5", &me);
+        assert_eq!(queue.table(Some(0), 5), Some(vec!["1".to_owned(), "5".to_owned()]));
         queue.remove(None, 3);
-        assert_eq!(queue.table(), Some(vec!["1".to_owned(), "4".to_owned()]));
-        queue.remove(None, 4);
-        assert_eq!(queue.table(), Some(vec!["1".to_owned(), "5".to_owned()]));
-        assert_eq!(queue.len(), 3);
+        assert_eq!(queue.table(Some(0), 5), Some(vec!["1".to_owned(), "5".to_owned()]));
+        assert_eq!((queue.table(Some(0), 9), queue.len()), (None, 3));
+    }
+
+    #[test]
+    fn rated_joins_of_one_owner_do_not_meet() {
+        let mut queue = Queue::new(2, true);
+        queue.insert(None, 0, "a", &owner("ann"));
+        queue.insert(Some(1), 1, "b", &owner("ann"));
+        assert_eq!((queue.table(None, 0), queue.table(Some(1), 1)), (None, None));
+        queue.insert(None, 2, "c", &owner("bob"));
+        assert_eq!(queue.table(None, 2), Some(vec!["a".to_owned(), "c".to_owned()]));
+        assert_eq!(queue.table(Some(1), 1), Some(vec!["b".to_owned(), "c".to_owned()]));
+        let mut three = Queue::new(3, true);
+        for (arrival, name) in ["ann", "ann", "bob", "bob"].into_iter().enumerate() {
+            three.insert(None, arrival as u64, &arrival.to_string(), &owner(name));
+        }
+        assert_eq!(three.table(None, 3), None, "two owners for three seats");
+        three.insert(None, 4, "4", &owner("eve"));
+        assert_eq!(three.table(None, 4), Some(vec!["0".to_owned(), "2".to_owned(), "4".to_owned()]));
     }
 
     #[test]
     fn the_time_to_wait_is_that_between_arrivals() {
-        let mut queue = Queue::new(3);
+        let mut queue = Queue::new(3, false);
         queue.arrived(1_000);
-        queue.insert(None, 0, "0");
+        queue.insert(None, 0, "0", &owner("me"));
         assert_eq!(queue.eta_ms(), None);
         queue.arrived(1_400);
         assert_eq!(queue.eta_ms(), Some(800), "two are missing");
-        queue.insert(None, 1, "1");
+        queue.insert(None, 1, "1", &owner("me"));
         assert_eq!(queue.eta_ms(), Some(400));
     }
 }

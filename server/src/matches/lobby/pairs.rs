@@ -1,0 +1,274 @@
+//! Matches that share a seed. In a *block* the same joins meet until each of them has had every seat; with two seats that is
+//! a pair. What its matches hide is released when the last one is over.
+
+use std::collections::{HashMap, HashSet};
+
+use ludex_env::GameRef;
+use ludex_protocol::spec::{ChanceMode, Information};
+
+use super::{Lobby, Next, Waiting, match_plan};
+use crate::store::Write;
+
+/// A seed, and the write that keeps its number from being given again.
+pub(in crate::matches) type Drawn = (u64, Option<Write>);
+
+/// Whether two matches on one seed tell an agent nothing: it could remember the cards and the dice of the first.
+pub(super) fn may_share_seed(game: &GameRef) -> bool {
+    let spec = game.spec();
+    spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
+}
+
+/// All matches that share a seed with others, by the name of their pair.
+#[derive(Default)]
+pub(in crate::matches) struct Pairs {
+    all: HashMap<String, Pair>,
+    /// Matches to be released: the rest of their pair will not be played.
+    due: Vec<String>,
+}
+
+#[derive(Default)]
+struct Pair {
+    seed: Option<Drawn>,
+    /// Matches that have not begun.
+    to_come: usize,
+    running: HashSet<String>,
+    /// Those that are over and wait to be released with the others.
+    over: Vec<String>,
+}
+
+impl Pair {
+    fn is_over(&self) -> bool {
+        self.to_come == 0 && self.running.is_empty()
+    }
+}
+
+impl Pairs {
+    fn of(&mut self, pair: &str) -> &mut Pair {
+        self.all.entry(pair.to_owned()).or_default()
+    }
+
+    /// So many more matches of the pair are to come.
+    pub(in crate::matches) fn planned(&mut self, pair: &str, matches: usize) {
+        self.of(pair).to_come += matches;
+    }
+
+    /// The seed of the pair: that of its first match.
+    ///
+    /// # Errors
+    /// As `draw`.
+    pub(in crate::matches) fn seed<E>(
+        &mut self,
+        pair: &str,
+        draw: impl FnOnce() -> Result<Drawn, E>,
+    ) -> Result<Drawn, E> {
+        let p = self.of(pair);
+        Ok(match &p.seed {
+            Some(drawn) => drawn.clone(),
+            None => p.seed.insert(draw()?).clone(),
+        })
+    }
+
+    /// A match of the pair begins.
+    pub(in crate::matches) fn begun(&mut self, pair: &str, id: &str) {
+        let p = self.of(pair);
+        p.to_come = p.to_come.saturating_sub(1);
+        p.running.insert(id.to_owned());
+    }
+
+    /// A match of the pair continues after a restart.
+    pub(in crate::matches) fn goes_on(&mut self, pair: &str, id: &str) {
+        self.of(pair).running.insert(id.to_owned());
+    }
+
+    /// A match of the pair was over before a restart, and is not released.
+    pub(in crate::matches) fn was_over(&mut self, pair: &str, id: &str) {
+        self.of(pair).over.push(id.to_owned());
+    }
+
+    /// A match of the pair is over. Returns all its matches if this was the last.
+    pub(in crate::matches) fn ended(&mut self, pair: &str, id: &str) -> Vec<String> {
+        let p = self.of(pair);
+        p.running.remove(id);
+        p.over.push(id.to_owned());
+        if !p.is_over() {
+            return Vec::new();
+        }
+        self.all.remove(pair).map_or_else(Vec::new, |p| p.over)
+    }
+
+    /// No more matches of the pair will begin.
+    fn cut(&mut self, pair: &str) {
+        self.of(pair).to_come = 0;
+        self.settle();
+    }
+
+    /// Pairs whose last match is over are released.
+    pub(in crate::matches) fn settle(&mut self) {
+        let due = &mut self.due;
+        self.all.retain(|_, p| {
+            let over = p.is_over();
+            if over {
+                due.append(&mut p.over);
+            }
+            !over
+        });
+    }
+
+    /// The matches to be released for what happened to others of their pair.
+    pub(in crate::matches) fn take_due(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.due)
+    }
+}
+
+/// The joins of a block.
+pub(super) struct Block {
+    /// In seat order of the first match; a join against the server's agents is alone.
+    joins: Vec<String>,
+    /// The matches that have begun, and those in all.
+    turn: u32,
+    turns: u32,
+}
+
+/// What the store knows of a match of a block.
+pub(in crate::matches) struct BlockMatch {
+    /// Its place in the block.
+    pub(in crate::matches) turn: u32,
+    /// The join of each seat that a client has.
+    pub(in crate::matches) joins: Vec<Option<String>>,
+}
+
+impl Lobby {
+    /// The name of the block that these joins begin with the match at hand, if they play in blocks and all of it can come.
+    pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
+        let all: Vec<&Waiting> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
+        let first = *all.first()?;
+        let turns = first.game.spec().players;
+        let whole = |w: &&Waiting| {
+            w.paired && w.request().seat.is_none() && w.left.is_none_or(|left| left >= turns) && w.block.is_none()
+        };
+        let aligned = first.queues() || first.played.is_multiple_of(turns);
+        if turns < 2 || !aligned || !may_share_seed(&first.game) || !all.iter().all(whole) {
+            return None;
+        }
+        // No join plays its match of this number twice.
+        let pair = format!("{}-{}", first.kept.id, first.played);
+        for id in ids {
+            self.unqueue(id);
+            if let Some(w) = self.joins.get_mut(id) {
+                w.block = Some(pair.clone());
+            }
+        }
+        self.blocks.insert(pair.clone(), Block { joins: ids.to_vec(), turn: 1, turns });
+        self.pairs.planned(&pair, turns as usize);
+        Some(pair)
+    }
+
+    /// The next match of joins from queues that are in a block, when all of them have room.
+    pub(super) fn next_of_block(&mut self, pair: &str) -> Option<Next> {
+        let block = self.blocks.get(pair)?;
+        let (n, turn) = (block.joins.len(), block.turn);
+        let ids: Vec<String> = (0..n).map(|k| block.joins[(k + turn as usize) % n].clone()).collect();
+        let all: Vec<&Waiting> = ids.iter().filter_map(|id| self.joins.get(id)).filter(|w| w.room() > 0).collect();
+        if all.len() < n {
+            return None;
+        }
+        let mut plan = match_plan(all[0], all.iter().map(|w| w.seat_plan()).collect());
+        (plan.pair, plan.turn) = (Some(pair.to_owned()), turn);
+        self.block_turn(pair);
+        Some(self.begins(plan, ids, None))
+    }
+
+    /// A match of a block begins: its place in the block. After the last one the joins are free.
+    pub(super) fn block_turn(&mut self, pair: &str) -> u32 {
+        let Some(block) = self.blocks.get_mut(pair) else { return 0 };
+        let turn = block.turn;
+        block.turn += 1;
+        if block.turn == block.turns {
+            self.free(pair);
+        }
+        turn
+    }
+
+    /// The rest of a block will not be played: its joins are free.
+    pub(super) fn cut(&mut self, pair: &str) {
+        self.free(pair);
+        self.pairs.cut(pair);
+    }
+
+    /// The rest of the block of this join, if it is in one, will not be played.
+    pub(super) fn cut_of(&mut self, id: &str) {
+        if let Some(pair) = self.joins.get(id).and_then(|w| w.block.clone()) {
+            self.cut(&pair);
+        }
+    }
+
+    fn free(&mut self, pair: &str) {
+        for id in self.blocks.remove(pair).map(|block| block.joins).unwrap_or_default() {
+            if let Some(w) = self.joins.get_mut(&id) {
+                w.block = None;
+            }
+            self.call(&id);
+        }
+    }
+
+    /// A block from before a restart, of which these matches had begun: the rest is played if its joins are still there.
+    pub(in crate::matches) fn resume_block(&mut self, pair: &str, begun: &[BlockMatch]) {
+        let Some(any) = begun.first() else { return };
+        let (n, turn) = (any.joins.len(), any.turn as usize);
+        let next = begun.iter().map(|m| m.turn + 1).max().unwrap_or_default();
+        let seated: Vec<&String> = any.joins.iter().flatten().collect();
+        let joins: Vec<String> = match seated.len() {
+            1 => vec![seated[0].clone()],
+            len if len == n => (0..n).map(|k| seated[(k + n - turn % n) % n].clone()).collect(),
+            _ => return,
+        };
+        if next as usize >= n || joins.iter().any(|id| self.joins.get(id).is_none_or(|w| w.left == Some(0))) {
+            return;
+        }
+        for id in &joins {
+            if let Some(w) = self.joins.get_mut(id) {
+                w.block = Some(pair.to_owned());
+            }
+        }
+        self.blocks.insert(pair.to_owned(), Block { joins, turn: next, turns: n as u32 });
+        self.pairs.planned(pair, n - next as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(drawn: u64) -> Pairs {
+        let mut pairs = Pairs::default();
+        pairs.planned("p", 2);
+        assert_eq!(pairs.seed("p", || Ok::<_, ()>((drawn, None))), Ok((drawn, None)));
+        pairs
+    }
+
+    #[test]
+    fn a_pair_has_one_seed_and_is_released_as_one() {
+        let mut pairs = pairs(7);
+        assert_eq!(pairs.seed("p", || Err("drawn a second time")), Ok((7, None)));
+        pairs.begun("p", "one");
+        assert_eq!(pairs.ended("p", "one"), [""; 0]);
+        pairs.begun("p", "two");
+        pairs.settle();
+        assert_eq!(pairs.take_due(), [""; 0]);
+        assert_eq!(pairs.ended("p", "two"), ["one", "two"]);
+    }
+
+    #[test]
+    fn half_a_pair_is_released_when_the_other_half_will_not_come() {
+        let mut over = pairs(7);
+        over.begun("p", "one");
+        over.ended("p", "one");
+        over.cut("p");
+        assert_eq!((over.take_due(), over.take_due()), (vec!["one".to_owned()], Vec::new()));
+        let mut running = pairs(8);
+        running.begun("p", "one");
+        running.cut("p");
+        assert_eq!(running.take_due(), [""; 0]);
+        assert_eq!(running.ended("p", "one"), ["one"]);
+    }
+}
