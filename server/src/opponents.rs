@@ -127,13 +127,13 @@ impl Opponents {
     }
 
     /// The most steps of search (simulations, positions) that an agent takes for one move; 0 for one that does not search.
-    /// A millisecond counts as a hundred, and a search that only its depth bounds as the most positions allowed.
+    /// A millisecond counts as a hundred, and a search that only its depth bounds as all lines of play of that depth.
     pub fn steps(&self, spec: &AgentSpec, game: &GameRef) -> u64 {
         let Ok(resolved) = self.agents.resolve(spec, game) else { return self.search.nodes };
         let budget = resolved.budget();
         let counted = [budget.sims, budget.nodes, budget.ms.map(|ms| ms.saturating_mul(100))];
         let steps = counted.into_iter().flatten().max();
-        steps.unwrap_or_else(|| budget.depth.map_or(0, |_| self.search.nodes))
+        steps.unwrap_or_else(|| budget.depth.map_or(0, |depth| lines(game, depth).min(self.search.nodes)))
     }
 
     fn within_limits(&self, spec: &AgentSpec) -> Result<(), Box<Refusal>> {
@@ -174,9 +174,28 @@ impl Opponents {
     }
 }
 
+/// A bound on the positions within `depth` moves of one. Shallower looks come first; together they double it at most.
+fn lines(game: &GameRef, depth: u64) -> u64 {
+    let spec = game.spec();
+    let moves = u64::from(spec.actions).saturating_mul(u64::from(spec.max_chance).max(1));
+    moves.max(2).saturating_pow(u32::try_from(depth).unwrap_or(u32::MAX)).saturating_mul(2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_search_by_depth_counts_what_it_can_reach() {
+        let opponents = Opponents::default();
+        let steps = |text: &str, game: &str| {
+            let game = ludex_env::load(game).unwrap();
+            opponents.steps(&Roster::builtin().parse(text).unwrap(), &game)
+        };
+        assert_eq!(steps("alphabeta depth=3", "connect_four"), 2 * 7 * 7 * 7);
+        assert_eq!(steps("alphabeta depth=3", "chess"), opponents.search.nodes);
+        assert_eq!(steps("random", "chess"), 0);
+    }
 
     #[test]
     fn a_slow_answer_counts_at_once_and_quick_ones_after_a_while() {
