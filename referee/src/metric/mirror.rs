@@ -7,11 +7,12 @@ use crate::rating::table::Z95;
 
 /// The mean return over the games that have a mirror, less what the mirrors say was luck.
 ///
-/// In the mirror of a game the server's agent has every seat, on the same seed. Let `r` be the agent's return and `c` the
-/// return of its seat in the mirror, less the mean that this seat has in all mirrors with the same agent. The expected
-/// value of `c` is 0 whoever plays, so the mean of `r - b c` has the expected value of the mean of `r`, and less variance
-/// if the two go together; `b` is the slope of the regression of `r` on `c`. The interval is that of the regression's
-/// value at `c = 0`.
+/// In the mirror of a game the server's agent has every seat, on the same seed. Let `r` be the player's return and `c` the
+/// return of its seat in the mirror, less the mean of all seats in this mirror, where a seat counts as often as the player
+/// had it. Mirrors are alike whichever seat the player has, so the mean of `c` has the expected value 0. So the mean of
+/// `r - b c` has the expected value of the mean of `r`, and less variance if the two go together; `b` is the slope of the
+/// regression of `r` on `c`. The interval is that of the regression's value at `c = 0`. A player that always has the same
+/// seat gets its plain mean.
 ///
 /// Unit: the game's own. Source: S. S. Lavenberg and P. D. Welch, "A perspective on the use of control variables to
 /// increase the efficiency of Monte Carlo simulations", *Management Science* 27, 1981. Needs at least 4 games.
@@ -21,7 +22,7 @@ pub const MIRRORED_RETURN: Metric = Metric {
     unit: "the game's points",
     digits: 3,
     formula: "mean of r - b c over the games with a mirror: r the seat's return, c its return in the mirror less the \
-              seat's mean over mirrors, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
+              mean of the mirror's seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
     of: mirrored_return,
 };
@@ -44,18 +45,19 @@ fn mirrored_return(samples: &[Sample]) -> Option<Measure> {
     if with.len() < LEAST {
         return None;
     }
-    // Mirrors with the same agent on every seat are alike, whichever seat the match was played from.
-    let mut sums: HashMap<Option<&str>, (f64, Vec<f64>)> = HashMap::new();
+    // How often the player had each seat against each agent.
+    let mut times: HashMap<Option<&str>, (f64, Vec<f64>)> = HashMap::new();
     for (s, _) in &with {
-        let (count, seats) = sums.entry(agent(s)).or_insert_with(|| (0.0, vec![0.0; s.game.mirror.len()]));
+        let (count, seats) = times.entry(agent(s)).or_insert_with(|| (0.0, vec![0.0; s.game.mirror.len()]));
         *count += 1.0;
-        seats.iter_mut().zip(&s.game.mirror).for_each(|(sum, r)| *sum += r);
+        seats[s.seat] += 1.0;
     }
     let pairs: Vec<(f64, f64)> = with
         .iter()
         .map(|(s, r)| {
-            let mean = sums.get(&agent(s)).map_or(0.0, |(count, seats)| seats[s.seat] / count);
-            (*r, s.game.mirror[s.seat] - mean)
+            let (count, seats) = &times[&agent(s)];
+            let usual: f64 = s.game.mirror.iter().zip(seats).map(|(m, times)| m * times / count).sum();
+            (*r, s.game.mirror[s.seat] - usual)
         })
         .collect();
     Some(controlled(&pairs))
