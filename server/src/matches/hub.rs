@@ -399,9 +399,10 @@ impl Hub {
         let Some((agent, owner)) = agent.zip(owner).filter(|_| plan.mirror) else { return Vec::new() };
         let (game, compute) = (plan.game.clone(), self.compute.clone());
         // Each move waits for the owner's turn, as the agent's moves in the match itself do.
-        let agent: Arc<dyn Agent> = Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, by: Option<Instant>| {
-            compute.piece(&owner, || agent.act(ask, by))
-        }));
+        let agent: Arc<dyn Agent> =
+            Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, by: Option<Instant>| {
+                compute.piece(&owner, || agent.act(ask, by))
+            }));
         let play = move || {
             let seats = game.spec().players as usize;
             ludex_play::play(&game, vec![agent; seats], seed).ok().filter(|played| played.failure.is_none())

@@ -47,7 +47,7 @@ impl Pairs {
         self.all.entry(pair.to_owned()).or_default()
     }
 
-    /// So many more matches of the pair are to come.
+    /// `matches` more of the pair are to come.
     pub(in crate::matches) fn planned(&mut self, pair: &str, matches: usize) {
         self.of(pair).to_come += matches;
     }
