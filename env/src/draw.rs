@@ -157,6 +157,11 @@ impl Draw {
         episode_key(purpose, self.game, self.seed, self.episode)
     }
 
+    /// What the policies for illegal moves draw from in a seat's own turn: the same for everybody who replays it.
+    pub fn policy(&self, seat: usize, turn: u32) -> Stream {
+        Stream::named(&format!("{}:{seat}:{turn}", hex::encode(self.other("policy"))))
+    }
+
     /// Continues under another seed. Draws that were made stay as they are, and so does their number.
     pub fn reseed(&mut self, seed: u64) {
         *self = Draw { next: self.next, ..Draw::new(self.game, seed, self.episode) };

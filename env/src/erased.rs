@@ -50,10 +50,17 @@ pub trait DynState: Send + Sync {
     fn play_unchecked(&mut self, a: Action);
     /// Plays a joint move without a check; seats that do not act hold any id.
     fn play_together_unchecked(&mut self, joint: &[Action]);
+    /// Plays a joint move of ids and canonical sayings: one entry per seat, `None` for seats that do not act.
+    ///
+    /// # Errors
+    /// An acting seat's move is missing or refused, or another seat's is given: the state is as it was.
+    fn play_joint(&mut self, joint: &[Option<Heard>]) -> Result<(), Refusal>;
+    /// Plays a joint move of ids and sayings that [`DynState::read`] gave, without a check.
+    fn play_joint_unchecked(&mut self, joint: &[Option<Heard>]);
     /// What a given move is for `seat`: an action id or a canonical saying. Nothing is played.
     ///
     /// # Errors
-    /// The seat does not act, or the move is illegal or not understood.
+    /// `illegal_action`: the seat does not act, or the move is not legal. `unparsed`: a text in which there is no move.
     fn read(&self, seat: Seat, given: &Move) -> Result<Heard, Refusal>;
     /// The chance outcome that `given` names, by id or by its text. Nothing is played.
     ///
@@ -91,8 +98,12 @@ pub trait DynState: Send + Sync {
     fn outcome_text(&self, a: Action) -> String;
     /// The phase, for games that have several.
     fn phase(&self) -> Option<&'static str>;
-    /// The move of the policy `default`.
-    fn default_action(&self, seat: Seat) -> Action;
+    /// Which of the spec's `proposals` a document of `seat` follows now; `None` where no documents are heard.
+    fn schema(&self, seat: Seat) -> Option<&str>;
+    /// A document that `seat`, which acts now, may play, where the game draws some.
+    fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value>;
+    /// The move of the policy `default`, as [`Game::default_move`](crate::Game::default_move) gives it.
+    fn default_move(&self, seat: Seat, rng: &mut Stream) -> Heard;
     /// A guess at `seat`'s return, where the game gives one.
     fn evaluate(&self, seat: Seat) -> Option<f64>;
     /// What search should look at, best first, added to `out`; how many in front are to be taken in this very order.

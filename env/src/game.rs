@@ -257,7 +257,8 @@ pub struct Facts {
     pub info: Option<(&'static str, TensorSpec)>,
     /// Whether [`Game::openspiel_tensor`] is given, and its shape.
     pub openspiel: Option<TensorSpec>,
-    /// JSON Schema per phase, for games of proposals.
+    /// JSON Schemas of documents, for games of proposals. The key of a turn is `phase/seat-name` if it is in the map, else
+    /// `phase`. Schemas say structure and size alone, and nothing that depends on what is hidden.
     pub proposals: Option<std::collections::BTreeMap<String, Value>>,
 }
 
@@ -376,6 +377,13 @@ pub trait Game: Sized + Send + Sync + 'static {
     }
     /// Plays a joint action: one id per seat, in seat order; seats that do not act hold any id.
     fn play_together_unchecked(&self, _s: &mut Self::State, _joint: &[Action]) {}
+    /// Plays a joint move of ids and sayings: one entry per seat, `None` for seats that do not act. The default knows ids
+    /// alone.
+    fn play_joint_unchecked(&self, s: &mut Self::State, joint: &[Option<Heard>]) {
+        let id = |heard: &Option<Heard>| if let Some(Heard::Action(a)) = heard { *a } else { 0 };
+        let ids: SmallVec<[Action; 16]> = joint.iter().map(id).collect();
+        self.play_together_unchecked(s, &ids);
+    }
     /// The legal actions of `seat` as a mask of ones and zeros (`out` has one byte per action id).
     fn mask(&self, s: &Self::State, seat: Seat, out: &mut [u8]) {
         out.fill(0);
@@ -423,17 +431,20 @@ pub trait Game: Sized + Send + Sync + 'static {
         let text = text.trim();
         legal.iter().copied().find(|&a| self.action_text(view, seat, a).eq_ignore_ascii_case(text))
     }
-    /// Reads a proposal or speech of `seat`.
+    /// Reads what `seat` says: a document that fits the turn's schema (see [`Facts::proposals`]), or a sentence, which is a
+    /// JSON string and no name of an action.
     ///
     /// # Errors
-    /// What is wrong with it, flaw by flaw. The default takes no documents.
+    /// All flaws, each with its place and a code that the game's page explains. [`Issue::unparsed`] says that a sentence
+    /// holds no move. The default takes no documents.
     fn hear(&self, _s: &Self::State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
-        Err(vec![Issue {
-            path: String::new(),
-            got: Some(said.clone()),
-            allowed: Some("an action id, or its text".into()),
-            message: format!("{} takes no proposals", Self::ID),
-        }])
+        let message = format!("{} takes no proposals", Self::ID);
+        Err(vec![Issue::new("", said, "an action id, or its text", message)])
+    }
+    /// A document that [`hear`](Game::hear) accepts from `seat`, which acts now. Over many draws every clause of the schema
+    /// occurs. The default has none.
+    fn sample(&self, _s: &Self::State, _seat: Seat, _rng: &mut Stream) -> Option<Value> {
+        None
     }
     /// Plays what [`hear`](Game::hear) gave as [`Heard::Said`].
     fn play_said(&self, _s: &mut Self::State, _seat: Seat, _said: &Value) {}
@@ -454,7 +465,12 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
         None
     }
-    /// The move that the policy `default` plays for a seat whose answers were all refused.
+    /// What the policy `default` plays for a seat whose answers were all refused: a legal move. The stream is the one that
+    /// the policy `random` draws from. The default is [`default_action`](Game::default_action).
+    fn default_move(&self, s: &Self::State, seat: Seat, _rng: &mut Stream) -> Heard {
+        Heard::Action(self.default_action(s, seat))
+    }
+    /// The default move of games that need no draw for it.
     fn default_action(&self, s: &Self::State, seat: Seat) -> Action {
         let mut first = Nth { left: 0, kept: None };
         self.legal(s, seat, &mut first);

@@ -36,6 +36,7 @@ pub mod batch;
 pub mod board;
 pub mod cards;
 pub mod check;
+pub mod documents;
 pub mod draw;
 pub mod erased;
 pub mod game;

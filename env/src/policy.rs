@@ -1,5 +1,7 @@
 //! Players as the rules see them: something that chooses a legal action when asked.
 
+use ludex_protocol::Move;
+use ludex_protocol::error::Issue;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -24,21 +26,37 @@ enum Sight<'a> {
 }
 
 /// One move or outcome of the episode so far, as the asked seat knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     /// Whose it was.
     pub by: Mover,
     /// The action or outcome; `None` where the seat may not know it, and for what was said.
     pub action: Option<Action>,
+    /// What the seat was told of it, in words.
+    pub text: String,
 }
 
 /// An answer to the open question that was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// What was answered, as text.
-    pub said: String,
+    /// What was answered, whole; `None` where nothing was.
+    pub given: Option<Move>,
     /// Why it was refused, in the game's words.
     pub why: String,
+    /// What is wrong with a document.
+    pub issues: Vec<Issue>,
+}
+
+impl Attempt {
+    /// What was answered, as text.
+    pub fn said(&self) -> String {
+        match &self.given {
+            None => String::new(),
+            Some(Move::Id(a)) => a.to_string(),
+            Some(Move::Text(text)) => text.clone(),
+            Some(Move::Document(document)) => document.to_string(),
+        }
+    }
 }
 
 /// What an agent did outside (asked an endpoint, paid for it) in one episode, kept so that it is not done again when the

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use ludex_protocol::spec::{Anchor, Params, Preset, Spec, Views};
 
+use crate::documents::Schemas;
 use crate::game::{Alias, Game, PresetText};
 use crate::games::GAMES;
 use crate::ladder;
@@ -197,7 +198,8 @@ fn load_typed<G: Game>(raw: &Params) -> Result<GameRef, ParamError> {
         e
     })?;
     let spec = spec_of(&game, schema);
-    Ok(Arc::new(Shared(Arc::new(Loaded { game, spec }))))
+    let schemas = Schemas::new(spec.proposals.as_ref()).map_err(|why| ParamError::syntax(G::ID, &why))?;
+    Ok(Arc::new(Shared(Arc::new(Loaded { game, spec, schemas }))))
 }
 
 fn load_either<S: Game, G: Game>(raw: &Params) -> Result<GameRef, ParamError> {

@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{Spec, TensorSpec};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde_json::Value;
 
+use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
 use crate::erased::{DynState, DynView};
 use crate::game::{Action, Game, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
@@ -15,6 +17,7 @@ use crate::game::{Action, Game, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer
 pub(crate) struct Loaded<G: Game> {
     pub(crate) game: G,
     pub(crate) spec: Spec,
+    pub(crate) schemas: Schemas,
 }
 
 struct Held<G: Game> {
@@ -42,6 +45,15 @@ fn refused(why: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::IllegalAction, why)
 }
 
+/// What is said of a move with these issues, at least one.
+fn flawed(issues: Vec<Issue>) -> Refusal {
+    let issues = capped(issues);
+    let first = issues.first();
+    let code = if first.is_some_and(Issue::is_unparsed) { ErrorCode::Unparsed } else { ErrorCode::IllegalAction };
+    let message = first.map_or("refused", |issue| issue.message.as_str());
+    Refusal::new(code, message).issues(issues)
+}
+
 impl<G: Game> Held<G> {
     fn game(&self) -> &G {
         &self.of.game
@@ -65,6 +77,30 @@ impl<G: Game> Held<G> {
             Turn::Seat(p) => format!("seat {p} is to move, not seat {seat}"),
             Turn::Together(_) => format!("seat {seat} does not act in this joint move"),
         }))
+    }
+
+    /// Whether a joint move is due and `joint` has the entries that it needs, each of them good.
+    fn check_joint<T>(
+        &self,
+        joint: &[Option<T>],
+        good: impl Fn(Seat, &T) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
+        let Turn::Together(acting) = self.turn() else {
+            return Err(refused("no joint move is due"));
+        };
+        let players = self.of.spec.players as usize;
+        if joint.len() != players {
+            return Err(refused(format!("a joint move has {players} entries, not {}", joint.len())));
+        }
+        for (seat, entry) in joint.iter().enumerate() {
+            match (acting.has(seat), entry) {
+                (true, Some(entry)) => good(seat, entry)?,
+                (true, None) => return Err(refused(format!("seat {seat}'s action is missing"))),
+                (false, Some(_)) => return Err(refused(format!("seat {seat} does not act"))),
+                (false, None) => {}
+            }
+        }
+        Ok(())
     }
 }
 
@@ -122,25 +158,30 @@ impl<G: Game> DynState for Held<G> {
     }
 
     fn play_together(&mut self, joint: &[Option<Action>]) -> Result<(), Refusal> {
-        let Turn::Together(acting) = self.turn() else {
-            return Err(refused("no joint move is due"));
-        };
-        let players = self.of.spec.players as usize;
-        if joint.len() != players {
-            return Err(refused(format!("a joint move has {players} entries, not {}", joint.len())));
-        }
         let mut ids = [0; 16];
-        for (seat, a) in joint.iter().enumerate() {
-            match (acting.has(seat), a) {
-                (true, Some(a)) if self.is_legal(seat, *a) => ids[seat] = *a,
-                (true, Some(a)) => return Err(self.illegal(seat, *a)),
-                (true, None) => return Err(refused(format!("seat {seat}'s action is missing"))),
-                (false, Some(_)) => return Err(refused(format!("seat {seat} does not act"))),
-                (false, None) => {}
-            }
+        for (id, a) in ids.iter_mut().zip(joint) {
+            *id = a.unwrap_or(0);
         }
-        self.play_together_unchecked(&ids[..players]);
+        self.check_joint(joint, |seat, a| if self.is_legal(seat, *a) { Ok(()) } else { Err(self.illegal(seat, *a)) })?;
+        self.play_together_unchecked(&ids[..joint.len()]);
         Ok(())
+    }
+
+    fn play_joint(&mut self, joint: &[Option<Heard>]) -> Result<(), Refusal> {
+        self.check_joint(joint, |seat, heard| match heard {
+            Heard::Action(a) if self.is_legal(seat, *a) => Ok(()),
+            Heard::Action(a) => Err(self.illegal(seat, *a)),
+            Heard::Said(said) => match self.read(seat, &Move::Document(said.clone()))? {
+                read if read == *heard => Ok(()),
+                _ => Err(refused(format!("what seat {seat} says is not in its canonical form"))),
+            },
+        })?;
+        self.play_joint_unchecked(joint);
+        Ok(())
+    }
+
+    fn play_joint_unchecked(&mut self, joint: &[Option<Heard>]) {
+        self.of.game.play_joint_unchecked(&mut self.state, joint);
     }
 
     fn play_unchecked(&mut self, a: Action) {
@@ -168,22 +209,25 @@ impl<G: Game> DynState for Held<G> {
                 if let Some(a) = self.game().parse(&view, seat, &legal, text) {
                     return Ok(Heard::Action(a));
                 }
-                if self.of.spec.proposals.is_none() {
+                if self.schema(seat).is_none() {
                     return Err(refused(self.game().why_not_text(&self.state, seat, text)));
                 }
-                Value::from(text.as_str())
+                let found = object_in(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
+                found.unwrap_or_else(|| Value::from(text.as_str()))
             }
             Move::Document(value) => value.clone(),
         };
-        let heard = self.game().hear(&self.state, seat, &said).map_err(|issues| {
-            let first = issues.first().map_or("refused", |issue| issue.message.as_str());
-            refused(first).issues(issues)
-        })?;
-        match heard {
-            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
-            Heard::Said(_) if matches!(self.turn(), Turn::Together(_)) => {
-                Err(refused("the seats move together here, by action ids"))
+        let flaws = match self.schema(seat) {
+            Some(key) if !said.is_string() => self.of.schemas.check(key, &said),
+            Some(_) => Vec::new(),
+            None if self.of.spec.proposals.is_none() => Vec::new(),
+            None => {
+                vec![Issue::new("", &said, "an action id, or its text", "no documents are heard now").code("not_now")]
             }
+        };
+        let heard = if flaws.is_empty() { self.game().hear(&self.state, seat, &said) } else { Err(flaws) };
+        match heard.map_err(flawed)? {
+            Heard::Action(a) if !self.is_legal(seat, a) => Err(self.illegal(seat, a)),
             heard => Ok(heard),
         }
     }
@@ -267,8 +311,19 @@ impl<G: Game> DynState for Held<G> {
         self.game().phase(&self.state)
     }
 
-    fn default_action(&self, seat: Seat) -> Action {
-        self.game().default_action(&self.state, seat)
+    fn schema(&self, seat: Seat) -> Option<&str> {
+        let (spec, phase) = (&self.of.spec, self.phase()?);
+        let (schemas, name) = (spec.proposals.as_ref()?, spec.seats.get(seat)?);
+        let found = schemas.get_key_value(&format!("{phase}/{name}")).or_else(|| schemas.get_key_value(phase));
+        found.map(|(key, _)| key.as_str())
+    }
+
+    fn sample(&self, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        self.game().sample(&self.state, seat, rng)
+    }
+
+    fn default_move(&self, seat: Seat, rng: &mut Stream) -> Heard {
+        self.game().default_move(&self.state, seat, rng)
     }
 
     fn evaluate(&self, seat: Seat) -> Option<f64> {

@@ -155,6 +155,7 @@ fn flaws_are_found() {
         ("order", "ascending"),
         ("names", "two actions are called"),
         ("hears_illegal", "was refused"),
+        ("said_leak", "could tell worlds apart"),
         ("not_canonical", "read again"),
         ("forgets_answer", "turn"),
         ("event_leak", "tell worlds apart"),

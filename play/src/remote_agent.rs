@@ -49,7 +49,7 @@ struct Tables {
 struct Open {
     turn: u32,
     /// The last answer.
-    said: String,
+    given: Option<Move>,
     refused: Vec<Attempt>,
 }
 
@@ -126,7 +126,8 @@ impl RemoteAgent {
             *open = Open { turn: ask.turn, ..Open::default() };
         }
         if let Some(refusal) = &ask.refusal {
-            open.refused.push(Attempt { said: open.said.clone(), why: refusal.message.clone() });
+            let (why, issues) = (refusal.message.clone(), refusal.issues.clone().unwrap_or_default());
+            open.refused.push(Attempt { given: open.given.take(), why, issues });
         }
         open.refused.clone()
     }
@@ -142,12 +143,7 @@ impl Handler for RemoteAgent {
         let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
         let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;
         if let Some(open) = self.tables().open.get_mut(&name) {
-            open.said = match &answer.mv {
-                Some(Move::Id(a)) => a.to_string(),
-                Some(Move::Text(text)) => text.clone(),
-                Some(Move::Document(document)) => document.to_string(),
-                None => String::new(),
-            };
+            open.given = answer.mv.clone();
         }
         Ok(act(answer))
     }

@@ -53,6 +53,8 @@ pub enum ErrorCode {
     BadShape,
     /// The action is not legal here.
     IllegalAction,
+    /// A text holds no move that can be read.
+    Unparsed,
     /// A snapshot does not lead to a reachable state of this game.
     BadSnapshot,
     /// A limit of the server is reached.
@@ -174,6 +176,33 @@ pub struct Issue {
     pub allowed: Option<Value>,
     /// One sentence for people.
     pub message: String,
+    /// What went wrong in one word of the game's page, for programs that count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<Box<str>>,
+}
+
+impl Issue {
+    /// What is wrong with the value at `path`, a JSON pointer.
+    pub fn new(path: impl Into<String>, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Self {
+        let (got, allowed) = (Some(got.clone()), Some(allowed.into()));
+        Issue { path: path.into(), got, allowed, message: message.into(), code: None }
+    }
+
+    /// The issue with a code.
+    pub fn code(mut self, code: &str) -> Self {
+        self.code = Some(code.into());
+        self
+    }
+
+    /// That a text holds no move: `allowed` says how one is written.
+    pub fn unparsed(got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Self {
+        Issue::new("", got, allowed, message).code(ErrorCode::Unparsed.as_str())
+    }
+
+    /// Whether it says that a text holds no move.
+    pub fn is_unparsed(&self) -> bool {
+        self.code.as_deref() == Some(ErrorCode::Unparsed.as_str())
+    }
 }
 
 impl Refusal {

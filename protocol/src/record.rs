@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::ErrorCode;
+use crate::error::{ErrorCode, Issue};
 use crate::fields::{is_default, numbers, or_default};
 use crate::spec::Params;
 
@@ -224,6 +224,9 @@ pub struct Try {
     pub proposal: Option<Value>,
     /// Why it was refused.
     pub code: ErrorCode,
+    /// What was wrong with a document.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<Issue>,
     /// Milliseconds that it took.
     pub ms: u64,
     /// What was said beside it.

@@ -1,6 +1,6 @@
 //! The prompt for a position that is given as the moves that lead to it.
 
-use ludex_env::{Action, AgentKey, Ask, DynState, GameRef, Heard, Mover, Past, Seat, Turn, Viewer};
+use ludex_env::{Action, AgentKey, Ask, DynState, GameRef, Heard, Mover, Past, Seat, Seen, Turn, Viewer};
 use ludex_protocol::{ErrorCode, Move, Refusal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,44 +70,49 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
         let id = |v: &Value| {
             v.as_u64().and_then(|a| Action::try_from(a).ok()).ok_or_else(|| refuse(format!("{v} is not an action")))
         };
-        let mut saw = |by: Mover, a: Action| {
-            let seen = seat.map(|seat| state.seen(Viewer::Seat(seat), by, a)).unwrap_or_default();
-            past.extend(seen.text.is_some().then_some(Past { by, action: seen.action }));
+        let heard = |by: Seat, what: &Value| {
+            let given = match what.get("said") {
+                Some(said) => Move::Document(said.clone()),
+                None => Move::Id(id(what)?.into()),
+            };
+            state.read(by, &given).map_err(|e| refuse(e.message))
+        };
+        let mut saw = |by: Mover, heard: &Heard| {
+            let seen = seat.map(|seat| match (by, heard) {
+                (_, Heard::Action(a)) => state.seen(Viewer::Seat(seat), by, *a),
+                (Mover::Seat(by), Heard::Said(said)) => state.seen_said(Viewer::Seat(seat), by, said),
+                (Mover::Chance, Heard::Said(_)) => Seen::default(),
+            });
+            let Seen { action, text } = seen.unwrap_or_default();
+            past.extend(text.map(|text| Past { by, action, text }));
         };
         match (*who, state.turn()) {
             (-1, Turn::Chance) => {
                 let a = id(what)?;
-                saw(Mover::Chance, a);
+                saw(Mover::Chance, &Heard::Action(a));
                 state.play_chance(a).map_err(|e| refuse(e.message))?;
             }
             (-2, Turn::Together(seats)) => {
                 let list = what.as_array().ok_or_else(|| refuse("a joint move is a list".into()))?;
                 let mut joint = vec![None; game.spec().players as usize];
                 for seat in seats.iter() {
-                    joint[seat] = Some(id(list.get(seat).unwrap_or(&Value::Null))?);
+                    joint[seat] = Some(heard(seat, list.get(seat).unwrap_or(&Value::Null))?);
                 }
-                for (by, a) in joint.iter().enumerate().filter_map(|(by, a)| a.map(|a| (by, a))) {
-                    saw(Mover::Seat(by), a);
+                for (by, heard) in joint.iter().enumerate() {
+                    heard.iter().for_each(|heard| saw(Mover::Seat(by), heard));
                 }
                 turns += u32::from(seat.is_some_and(|seat| seats.has(seat)));
-                state.play_together(&joint).map_err(|e| refuse(e.message))?;
+                state.play_joint(&joint).map_err(|e| refuse(e.message))?;
             }
             (who, Turn::Seat(by)) if who == by as i32 => {
                 turns += u32::from(seat == Some(by));
-                let given = match what.get("said") {
-                    Some(said) => Move::Document(said.clone()),
-                    None => Move::Id(id(what)?.into()),
+                let heard = heard(by, what)?;
+                saw(Mover::Seat(by), &heard);
+                let played = match &heard {
+                    Heard::Action(a) => state.play(by, *a),
+                    Heard::Said(said) => state.play_said(by, said),
                 };
-                match state.read(by, &given).map_err(|e| refuse(e.message))? {
-                    Heard::Action(a) => {
-                        saw(Mover::Seat(by), a);
-                        state.play(by, a).map_err(|e| refuse(e.message))?;
-                    }
-                    Heard::Said(said) => {
-                        past.push(Past { by: Mover::Seat(by), action: None });
-                        state.play_said(by, &said).map_err(|e| refuse(e.message))?;
-                    }
-                }
+                played.map_err(|e| refuse(e.message))?;
             }
             _ => return Err(refuse(format!("{who} does not act here"))),
         }

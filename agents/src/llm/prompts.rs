@@ -185,7 +185,7 @@ impl Prompts {
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
         let legal = if w.legal { position::legal(ask, view) } else { String::new() };
         let attempts: Vec<Value> =
-            ask.attempts().iter().map(|a| context! { said => a.said.as_str(), why => a.why.as_str() }).collect();
+            ask.attempts().iter().map(|a| context! { said => a.said(), why => a.why.as_str() }).collect();
         let all = context! {
             seat => position::seat_name(view, ask.seat),
             number => ask.seat,

@@ -301,7 +301,11 @@ fn an_answer_without_a_move_goes_to_the_rules() {
 fn the_next_attempt_is_told_why_the_last_was_refused() {
     let endpoint = Endpoint::saying(&["Answer: x(1,1)"]);
     let (game, journal) = (game("tic_tac_toe"), Notebook::default());
-    let attempts = [Attempt { said: "o(1,1)".into(), why: "\"o(1,1)\" names no legal action".into() }];
+    let attempts = [Attempt {
+        given: Some(Move::Text("o(1,1)".into())),
+        why: "\"o(1,1)\" names no legal action".into(),
+        issues: Vec::new(),
+    }];
     let with = With { attempts: &attempts, journal: Some(&journal), ..With::default() };
     ask(&endpoint.spec("format=text"), &game, &*game.start(), &with).unwrap();
     assert!(user(&endpoint.asked()[0]).contains("o(1,1): \"o(1,1)\" names no legal action"));
@@ -425,8 +429,10 @@ fn a_journal_that_keeps_nothing_stops_the_agent() {
 fn the_stand_in_is_told_the_view_and_nothing_else() {
     let endpoint = Endpoint::saying(&["Answer: Pass"]);
     let game = game("kuhn_poker");
-    let past =
-        [Past { by: ludex_env::Mover::Chance, action: Some(0) }, Past { by: ludex_env::Mover::Chance, action: None }];
+    let past = [
+        Past { by: ludex_env::Mover::Chance, action: Some(0), text: String::new() },
+        Past { by: ludex_env::Mover::Chance, action: None, text: String::new() },
+    ];
     // p0 holds 0; p1 holds 1 in one world and 2 in the other.
     for hidden in [1, 2] {
         let state = after(&game, &[0, hidden]);

@@ -5,6 +5,8 @@ use ludex_agents::AgentSpec;
 use ludex_agents::llm::{Message, Role, calls_per_move, prompt, prompt_digest, render, typical_out_tokens};
 use ludex_env::{AgentKey, Ask, Attempt, Draw, DynState, GameRef, Mover, Outcomes, Past, Stream, Turn, Viewer};
 
+use ludex_protocol::Move;
+
 use crate::common::game;
 
 const METHODS: [&str; 5] = ["prompt", "cot", "sc_cot", "tot", "self_refine"];
@@ -25,14 +27,18 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
             Turn::Chance => {
                 state.chance(&mut outcomes);
                 let a = draw.pick(&outcomes).unwrap();
-                past.push(Past { by: Mover::Chance, action: before.seen(Viewer::Seat(0), Mover::Chance, a).action });
+                past.push(Past {
+                    by: Mover::Chance,
+                    action: before.seen(Viewer::Seat(0), Mover::Chance, a).action,
+                    text: String::new(),
+                });
                 state.play_chance(a).unwrap();
             }
             _ if made == moves => return Some((state, past)),
             Turn::Seat(seat) => {
                 let a = state.random_action(seat, &mut rng);
                 let by = Mover::Seat(seat);
-                past.push(Past { by, action: before.seen(Viewer::Seat(0), by, a).action });
+                past.push(Past { by, action: before.seen(Viewer::Seat(0), by, a).action, text: String::new() });
                 state.play(seat, a).unwrap();
                 made += 1;
             }
@@ -41,7 +47,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
                 for seat in seats.iter() {
                     let a = state.random_action(seat, &mut rng);
                     joint[seat] = Some(a);
-                    past.push(Past { by: Mover::Seat(seat), action: Some(a) });
+                    past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
                 }
                 state.play_together(&joint).unwrap();
                 made += 1;
@@ -54,7 +60,8 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
 fn messages(spec: &str, game: &GameRef, state: &dyn DynState, past: &[Past]) -> Vec<Message> {
     let seat = state.turn().seats().iter().next().unwrap();
     let legal = state.legal_list(seat);
-    let attempts = [Attempt { said: "nonsense".into(), why: "it names nothing".into() }];
+    let attempts =
+        [Attempt { given: Some(Move::Text("nonsense".into())), why: "it names nothing".into(), issues: Vec::new() }];
     let key = [0; 32];
     let ask = Ask::on_state(state, seat, 1, &legal, AgentKey::Own(&key)).with_past(past).with_attempts(&attempts);
     render(&AgentSpec::parse(spec).unwrap(), game, &ask).unwrap()
@@ -222,9 +229,9 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
     state.play(0, 1).unwrap();
     let legal = state.legal_list(1);
     let past = [
-        Past { by: Mover::Chance, action: None },
-        Past { by: Mover::Chance, action: Some(0) },
-        Past { by: Mover::Seat(0), action: Some(1) },
+        Past { by: Mover::Chance, action: None, text: String::new() },
+        Past { by: Mover::Chance, action: Some(0), text: String::new() },
+        Past { by: Mover::Seat(0), action: Some(1), text: String::new() },
     ];
     let ask = Ask::on_state(&*state, 1, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());

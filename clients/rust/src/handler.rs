@@ -21,14 +21,16 @@ pub struct Ask {
     pub turn: u32,
     /// How many moves were refused in this turn.
     pub attempt: u32,
-    /// The legal actions; empty if a proposal is expected.
+    /// The legal actions.
     pub legal: Legal,
     /// The text of each legal action, in the same order (view `texts`).
     pub names: Option<Vec<String>>,
     /// What the seat sees.
     pub view: SeatView,
-    /// Which of the spec's `proposals` is expected.
+    /// The phase, in games that have several.
     pub phase: Option<String>,
+    /// Which of the spec's `proposals` a document of this turn must fit; absent: no documents are heard now.
+    pub schema: Option<String>,
     /// The seat loses on time after this much of the turn; absent: no clock.
     pub budget: Option<Duration>,
     /// Milliseconds in the bank of every seat.

@@ -348,6 +348,7 @@ impl<H: Handler> Player<H> {
             names: turn.names.clone(),
             view: turn.view.clone(),
             phase: turn.phase.clone(),
+            schema: turn.schema.clone(),
             budget: turn.budget_ms.map(Duration::from_millis),
             bank_ms: turn.bank_ms.clone(),
             since,

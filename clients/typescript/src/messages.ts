@@ -318,6 +318,8 @@ export interface TurnMessage extends Numbered {
   names?: string[];
   view?: SeatView;
   phase?: string;
+  /** Which of the spec's `proposals` a document of this turn must fit. */
+  schema?: string;
 }
 export interface Accepted extends Reply {
   type: 'accepted';
@@ -327,7 +329,7 @@ export interface Accepted extends Reply {
   text: string;
   bank_ms?: number;
 }
-export interface Issue { path: string; got?: unknown; allowed?: unknown; message: string }
+export interface Issue { path: string; got?: unknown; allowed?: unknown; message: string; code?: string }
 export interface Refused extends Reply {
   type: 'refused';
   match: string;

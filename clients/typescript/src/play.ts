@@ -45,8 +45,10 @@ export interface Turn {
   budget_ms?: number;
   /** The time left in every seat's bank. */
   bank_ms: number[];
-  /** The kind of proposal that is expected, in games with proposals. */
+  /** The phase, in games that have several. */
   phase?: string;
+  /** Which of the spec's `proposals` a document of this turn must fit; absent: no documents are heard now. */
+  schema?: string;
   /** The public facts of the match: `seats`, `clock`, `params`, ... */
   start: MatchStart;
   /** Why the last attempt was refused; absent if that answer was lost with a connection. */
@@ -307,6 +309,7 @@ class Player implements Owner {
       budget_ms: frame.budget_ms,
       bank_ms: frame.bank_ms ?? [],
       phase: frame.phase,
+      schema: frame.schema,
       start: state.start,
       refusal,
       notes: {},

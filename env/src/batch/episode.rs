@@ -11,7 +11,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 use super::answer::Shape;
 use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
-use crate::game::{Action, Game, Outcomes, Seat, Turn};
+use crate::game::{Action, Game, Heard, Outcomes, Seat, Turn};
 use crate::policy::{AgentKey, Ask, Policy};
 use crate::typed::{Loaded, held};
 
@@ -38,7 +38,7 @@ pub(super) struct Hot<S> {
     pub(super) last: i8,
     pub(super) length: u32,
     pub(super) episode: u32,
-    /// Actions in order; a joint move has one entry per seat. `SAID` marks an index into `said`.
+    /// Actions in order; a joint move has one entry per seat, `NONE` for who did not act. `SAID` marks an index into `said`.
     pub(super) history: Vec<u32>,
 }
 
@@ -448,6 +448,25 @@ impl<G: Game> Envs<G> {
         self.of.game.play_unchecked(&mut h.state, a);
         h.last = NOBODY;
         h.history.push(a);
+    }
+
+    /// A joint move in which somebody says something.
+    pub(super) fn move_joint(&mut self, i: usize, joint: Vec<Option<Heard>>) {
+        self.of.game.play_joint_unchecked(&mut self.hot[i].state, &joint);
+        let (h, c) = (&mut self.hot[i], &mut self.cold[i]);
+        for (seat, heard) in joint.into_iter().enumerate() {
+            c.turns[seat] += u32::from(heard.is_some());
+            h.history.push(match heard {
+                None => NONE,
+                Some(Heard::Action(a)) => a,
+                Some(Heard::Said(said)) => {
+                    c.said.push(said);
+                    SAID | (c.said.len() - 1) as u32
+                }
+            });
+        }
+        h.length += 1;
+        h.last = NOBODY;
     }
 
     pub(super) fn move_together(&mut self, i: usize, joint: &[u32; 16]) {

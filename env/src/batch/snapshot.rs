@@ -13,8 +13,8 @@ use ludex_protocol::Move;
 
 /// One entry of a row's history.
 enum Done<'a> {
-    /// A joint move: who acted, and one id per seat.
-    Together(SeatSet, &'a [u32]),
+    /// A joint move: who acted, and what each seat did.
+    Together(SeatSet, &'a [Option<Heard>]),
     /// A seat said something.
     Said(Seat, &'a Value),
     /// A seat's action, or an outcome of chance.
@@ -31,10 +31,14 @@ impl<G: Game> Envs<G> {
             k += 1;
             match self.of.game.turn(&s) {
                 Turn::Together(acting) => {
-                    let joint = &history[k - 1..k - 1 + self.players];
-                    each(Done::Together(acting, joint));
-                    let ids: Vec<u32> = joint.iter().map(|&a| if a == NONE { 0 } else { a }).collect();
-                    self.of.game.play_together_unchecked(&mut s, &ids);
+                    let heard = |&entry: &u32| match entry {
+                        NONE => None,
+                        a if a & SAID != 0 => Some(Heard::Said(c.said[(a & !SAID) as usize].clone())),
+                        a => Some(Heard::Action(a)),
+                    };
+                    let joint: Vec<_> = history[k - 1..k - 1 + self.players].iter().map(heard).collect();
+                    each(Done::Together(acting, &joint));
+                    self.of.game.play_joint_unchecked(&mut s, &joint);
                     k += self.players - 1;
                 }
                 Turn::Seat(seat) if a & SAID != 0 => {
@@ -56,8 +60,12 @@ impl<G: Game> Envs<G> {
         self.told(i, |done| {
             lines.push(match done {
                 Done::Together(_, joint) => {
-                    let shown = joint.iter().map(|&a| if a == NONE { -1 } else { i64::from(a) });
-                    (-2, shown.collect::<Vec<_>>().into())
+                    let shown = joint.iter().map(|heard| match heard {
+                        None => (-1).into(),
+                        Some(Heard::Action(a)) => (*a).into(),
+                        Some(Heard::Said(said)) => json!({ "said": said }),
+                    });
+                    (-2, shown.collect::<Vec<Value>>().into())
                 }
                 Done::Said(seat, said) => (seat as i32, json!({ "said": said })),
                 Done::Played(Some(seat), a) => (seat as i32, a.into()),
@@ -81,7 +89,14 @@ impl<G: Game> Envs<G> {
         self.told(i, |done| match done {
             Done::Together(acting, joint) => {
                 let last = acting.iter().last();
-                events.extend(acting.iter().map(|seat| moved(seat, Some(joint[seat]), None, Some(seat) != last)));
+                events.extend(acting.iter().map(|seat| {
+                    let (action, said) = match joint[seat].clone() {
+                        Some(Heard::Said(said)) => (None, Some(said)),
+                        Some(Heard::Action(a)) => (Some(a), None),
+                        None => (None, None),
+                    };
+                    moved(seat, action, said, Some(seat) != last)
+                }));
             }
             Done::Said(seat, said) => events.push(moved(seat, None, Some(said.clone()), false)),
             Done::Played(Some(seat), a) => events.push(moved(seat, Some(a), None, false)),
@@ -185,13 +200,16 @@ impl<G: Game> Envs<G> {
             }
             Turn::Together(set) if who == -2 => {
                 let list = what.as_array().filter(|l| l.len() == self.players).ok_or("no joint move")?;
-                let mut joint = [NONE; 16];
-                for seat in set.iter() {
-                    joint[seat] = id(&list[seat])?;
-                }
-                let checked: Vec<_> = joint[..self.players].iter().map(|&a| (a != NONE).then_some(a)).collect();
-                state.boxed().play_together(&checked).map_err(|e| e.message)?;
-                self.move_together(0, &joint);
+                let heard = |(seat, what): (Seat, &Value)| {
+                    let one = || match what.get("said") {
+                        Some(said) => state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message),
+                        None => id(what).map(Heard::Action),
+                    };
+                    set.has(seat).then(one).transpose()
+                };
+                let joint = list.iter().enumerate().map(heard).collect::<Result<Vec<_>, _>>()?;
+                state.boxed().play_joint(&joint).map_err(|e| e.message)?;
+                self.move_joint(0, joint);
             }
             Turn::Seat(seat) if who == seat as i32 => match what.get("said") {
                 Some(said) => match state.read(seat, &Move::Document(said.clone())).map_err(|e| e.message)? {

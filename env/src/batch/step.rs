@@ -1,5 +1,7 @@
 //! Resets and steps.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use ludex_protocol::spec::{Dynamics, Spec};
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::draw::Draw;
 use crate::erased::DynState;
-use crate::game::{Game, Heard, Seat, Turn};
+use crate::game::{Game, Heard, Nth, Seat, SeatSet, Turn};
 use crate::typed::held;
 use ludex_protocol::Move;
 
@@ -80,24 +82,51 @@ impl<G: Game> Envs<G> {
         match self.turn(i) {
             Turn::Seat(seat) => self.move_seat(i, seat, entry(seat)),
             Turn::Chance => self.move_chance(i, row[0] as u32),
-            Turn::Together(set) => {
-                let mut joint = [NONE; 16];
-                for seat in set.iter() {
-                    if self.player(i, seat).is_none() {
-                        joint[seat] = entry(seat);
-                        continue;
-                    }
-                    let Some(a) = self.ask(i, seat) else {
-                        self.lose(i, seat);
-                        return self.end(i, pos, out);
-                    };
-                    joint[seat] = a;
+            Turn::Together(set) => match self.gather(i, set, row) {
+                Ok(joint) => self.move_together(i, &joint),
+                Err(seat) => {
+                    self.lose(i, seat);
+                    return self.end(i, pos, out);
                 }
-                self.move_together(i, &joint);
-            }
+            },
             Turn::Over => {}
         }
         self.after(i, pos, out)
+    }
+
+    /// The ids of a joint move: the client's from its row, the others by asking. The seat whose agent has no legal answer
+    /// is the error.
+    #[inline(always)]
+    fn gather(&mut self, i: usize, set: SeatSet, row: &[i32]) -> Result<[u32; 16], Seat> {
+        let mut joint = [NONE; 16];
+        for seat in set.iter() {
+            joint[seat] = match self.player(i, seat) {
+                None => (if let &[a] = row { a } else { row[seat] }) as u32,
+                Some(_) => self.ask(i, seat).ok_or(seat)?,
+            };
+        }
+        Ok(joint)
+    }
+
+    /// Plays one checked row in which somebody says something. Its ids stand in for what is said.
+    #[cold]
+    fn play_words(&mut self, i: usize, pos: usize, row: &[i32], mut words: Vec<(Seat, Value)>, out: &mut Batch) {
+        if let Turn::Together(set) = self.turn(i) {
+            let ids = match self.gather(i, set, row) {
+                Ok(ids) => ids,
+                Err(seat) => {
+                    self.lose(i, seat);
+                    return self.end(i, pos, out);
+                }
+            };
+            let id = |&a: &u32| (a != NONE).then_some(Heard::Action(a));
+            let mut joint: Vec<Option<Heard>> = ids[..self.players].iter().map(id).collect();
+            words.into_iter().for_each(|(seat, said)| joint[seat] = Some(Heard::Said(said)));
+            self.move_joint(i, joint);
+        } else if let Some((seat, said)) = words.pop() {
+            self.move_said(i, seat, said);
+        }
+        self.after(i, pos, out);
     }
 
     fn step_ids(&mut self, rows: Rows<'_>, actions: &[i32], out: &mut Batch) -> Result<(), Refusal> {
@@ -149,7 +178,7 @@ impl<G: Game> Envs<G> {
             return Err(e.got(moves.len()).allowed(n * width));
         }
         let mut ids = vec![-1; moves.len()];
-        let mut said: Vec<(usize, Seat, Value)> = Vec::new();
+        let mut said: BTreeMap<usize, Vec<(Seat, Value)>> = BTreeMap::new();
         for (k, entry) in moves.iter().enumerate() {
             let (pos, i) = (k / width, rows.at(k / width));
             let Some(entry) = entry else { continue };
@@ -163,11 +192,17 @@ impl<G: Game> Envs<G> {
             }
             match self.read_entry(i, k % width, entry) {
                 Ok(Heard::Action(a)) => ids[k] = a as i32,
-                Ok(Heard::Said(value)) => said.push((pos, self.turn(i).seats().iter().next().unwrap_or(0), value)),
+                Ok(Heard::Said(value)) => {
+                    let seat = self.speaker(i, k % width).unwrap_or(0);
+                    // Some legal id, so that the row is checked as every other.
+                    let mut legal = Nth { left: 0, kept: None };
+                    self.of.game.legal(&self.hot[i].state, seat, &mut legal);
+                    ids[k] = legal.kept.unwrap_or(0) as i32;
+                    said.entry(pos).or_default().push((seat, value));
+                }
                 Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => ids[k] = ILLEGAL,
                 Err(refusal) => {
-                    let e = Refusal::new(ErrorCode::IllegalAction, format!("environment {i}: {}", refusal.message))
-                        .path("moves");
+                    let e = Refusal::new(refusal.code, format!("environment {i}: {}", refusal.message)).path("moves");
                     let allowed = if refusal.issues.is_empty() {
                         self.allowed(i, self.speaker(i, k % width))
                     } else {
@@ -180,24 +215,15 @@ impl<G: Game> Envs<G> {
         let mut offenders = Vec::new();
         for pos in 0..n {
             let row = &ids[pos * width..(pos + 1) * width];
-            if said.iter().any(|s| s.0 == pos) {
-                if row.iter().any(|&a| a != -1) {
-                    let message =
-                        format!("environment {}: one seat moves here, the other entries are null", rows.at(pos));
-                    return Err(Refusal::new(ErrorCode::IllegalAction, message).path("moves").at(pos));
-                }
-            } else if let Some(seat) = self.check(rows.at(pos), pos, row)? {
+            if let Some(seat) = self.check(rows.at(pos), pos, row)? {
                 offenders.push((pos, seat));
             }
         }
         self.prepare(n, out);
         for (pos, (i, row)) in rows.iter().zip(ids.chunks_exact(width)).enumerate() {
-            if let Some(k) = said.iter().position(|s| s.0 == pos) {
-                let (_, seat, value) = said.swap_remove(k);
-                self.move_said(i, seat, value);
-                self.after(i, pos, out);
-            } else {
-                self.play_row(i, pos, row, &offenders, out);
+            match said.remove(&pos) {
+                Some(words) if offenders.iter().all(|o| o.0 != pos) => self.play_words(i, pos, row, words, out),
+                _ => self.play_row(i, pos, row, &offenders, out),
             }
         }
         self.finish(rows, out)

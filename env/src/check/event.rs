@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::Fault;
 use crate::erased::DynState;
-use crate::game::{Action, Seat};
+use crate::game::{Action, Heard, Seat};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Event {
     Chance(Action),
     Move(Seat, Action),
-    Together(Vec<Option<Action>>),
+    Together(Vec<Option<Heard>>),
     Said(Seat, Value),
 }
 
@@ -21,7 +21,7 @@ impl Event {
         let done = match self {
             Event::Chance(a) => s.play_chance(*a),
             Event::Move(seat, a) => s.play(*seat, *a),
-            Event::Together(joint) => s.play_together(joint),
+            Event::Together(joint) => s.play_joint(joint),
             Event::Said(seat, said) => s.play_said(*seat, said),
         };
         done.map_err(|refusal| format!("{self:?} was refused: {}", refusal.message))
@@ -31,10 +31,7 @@ impl Event {
     pub(super) fn play_unchecked(&self, s: &mut dyn DynState) -> Result<(), Fault> {
         match self {
             Event::Chance(a) | Event::Move(_, a) => s.play_unchecked(*a),
-            Event::Together(joint) => {
-                let ids: Vec<Action> = joint.iter().map(|a| a.unwrap_or(0)).collect();
-                s.play_together_unchecked(&ids);
-            }
+            Event::Together(joint) => s.play_joint_unchecked(joint),
             Event::Said(..) => return self.play(s),
         }
         Ok(())

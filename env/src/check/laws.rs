@@ -27,16 +27,21 @@ pub(super) fn position(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> 
         let legal = s.legal_list(seat);
         let acts = turn.seats().has(seat);
         law(acts || legal.is_empty(), || format!("seat {seat} does not act but may {legal:?}"))?;
-        law(!acts || !legal.is_empty() || spec.proposals.is_some(), || format!("seat {seat} acts but may nothing"))?;
+        law(!acts || !legal.is_empty(), || format!("seat {seat} acts but may nothing"))?;
         law(legal.windows(2).all(|w| w[0] < w[1]), || format!("legal {legal:?} is not ascending"))?;
         law(legal.last().is_none_or(|&a| a < spec.actions), || format!("legal {legal:?} beyond {}", spec.actions))?;
         let mut wanted = vec![0; spec.actions as usize];
         legal.iter().for_each(|&a| wanted[a as usize] = 1);
         same(&mask(s, seat), &wanted, || format!("mask of seat {seat}"))?;
         if !legal.is_empty() {
-            let (random, default) = (s.random_action(seat, rng), s.default_action(seat));
+            let (random, default) = (s.random_action(seat, rng), s.default_move(seat, rng));
             law(legal.contains(&random), || format!("random action {random} is not legal"))?;
-            law(legal.contains(&default), || format!("default action {default} is not legal"))?;
+            let given = match &default {
+                Heard::Action(a) => Move::Id((*a).into()),
+                Heard::Said(said) => Move::Document(said.clone()),
+            };
+            let read = s.read(seat, &given);
+            law(read == Ok(default), || format!("the default move {given:?} is not legal: {read:?}"))?;
         }
     }
     chance(s)
@@ -211,7 +216,7 @@ fn refusals(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         }
     }
     let acting = s.turn().seats();
-    let right = |seat| acting.has(seat).then(|| s.default_action(seat));
+    let right = |seat| acting.has(seat).then(|| s.legal_list(seat).first().copied().unwrap_or(0));
     let joint: Vec<Option<Action>> = (0..players).map(right).collect();
     if let Turn::Together(_) = s.turn() {
         for seat in 0..players {

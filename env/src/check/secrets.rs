@@ -8,7 +8,8 @@ use super::print::{Print, Sight, viewers};
 use super::{Fault, law, same};
 use crate::draw::Stream;
 use crate::erased::DynState;
-use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use ludex_protocol::Move;
 
 /// What a viewer knows fits every world made from it, in every form in which it is shown.
 pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
@@ -43,8 +44,12 @@ fn told(before: &dyn DynState, event: &Event, after: &dyn DynState, who: Viewer)
         Event::Chance(a) => vec![before.seen(who, Mover::Chance, *a)],
         Event::Move(seat, a) => vec![before.seen(who, Mover::Seat(*seat), *a)],
         Event::Together(joint) => {
-            let acting = joint.iter().enumerate().filter_map(|(seat, a)| a.map(|a| (seat, a)));
-            acting.map(|(seat, a)| before.seen(who, Mover::Seat(seat), a)).collect()
+            let acting = joint.iter().enumerate().filter_map(|(seat, heard)| Some((seat, heard.as_ref()?)));
+            let seen = |(seat, heard): (Seat, &Heard)| match heard {
+                Heard::Action(a) => before.seen(who, Mover::Seat(seat), *a),
+                Heard::Said(said) => before.seen_said(who, seat, said),
+            };
+            acting.map(seen).collect()
         }
         Event::Said(seat, said) => vec![before.seen_said(who, *seat, said)],
     };
@@ -81,13 +86,17 @@ pub(super) fn events(
 
 /// The ids in events are the true ones; movers see their own, and everybody sees all of them where nothing is hidden.
 fn ids(event: &Event, seen: &[Seen], who: Viewer, perfect: bool) -> Result<(), Fault> {
-    let moves: Vec<(Option<Seat>, Action)> = match event {
-        Event::Chance(a) => vec![(None, *a)],
-        Event::Move(seat, a) => vec![(Some(*seat), *a)],
-        Event::Together(joint) => joint.iter().enumerate().filter_map(|(p, a)| a.map(|a| (Some(p), a))).collect(),
+    let moves: Vec<(Option<Seat>, Option<Action>)> = match event {
+        Event::Chance(a) => vec![(None, Some(*a))],
+        Event::Move(seat, a) => vec![(Some(*seat), Some(*a))],
+        Event::Together(joint) => {
+            let id = |heard: &Heard| if let Heard::Action(a) = heard { Some(*a) } else { None };
+            joint.iter().enumerate().filter_map(|(p, heard)| Some((Some(p), id(heard.as_ref()?)))).collect()
+        }
         Event::Said(..) => return Ok(()),
     };
     for ((by, a), seen) in moves.into_iter().zip(seen) {
+        let Some(a) = a else { continue };
         let own = by.is_some_and(|p| who == Viewer::Seat(p));
         law(seen.action.is_none_or(|id| id == a), || format!("{who:?} sees {:?} where {a} was played", seen.action))?;
         law(!(own || perfect) || seen.action == Some(a), || format!("{who:?} does not see {a}, played by {by:?}"))?;
@@ -98,16 +107,23 @@ fn ids(event: &Event, seen: &[Seen], who: Viewer, perfect: bool) -> Result<(), F
 
 /// The same event in another world, or one like it where it is impossible there.
 fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
-    let other = |seat: Seat, a: Action| {
+    let other = |seat: Seat, a: Action, rng: &mut Stream| {
         let legal = world.legal_list(seat);
-        if legal.contains(&a) || legal.is_empty() { a } else { legal[rng.clone().below(legal.len())] }
+        if legal.contains(&a) || legal.is_empty() { a } else { legal[rng.below(legal.len())] }
     };
     match event {
-        Event::Move(seat, a) => Event::Move(*seat, other(*seat, *a)),
+        Event::Move(seat, a) => Event::Move(*seat, other(*seat, *a, rng)),
         Event::Together(joint) => {
-            Event::Together(joint.iter().enumerate().map(|(seat, a)| a.map(|a| other(seat, a))).collect())
+            let mut one = |(seat, heard): (Seat, &Option<Heard>)| match heard.as_ref()? {
+                Heard::Action(a) => Some(Heard::Action(other(seat, *a, rng))),
+                Heard::Said(said) => Some(said_elsewhere(world, seat, said, rng)),
+            };
+            Event::Together(joint.iter().enumerate().map(&mut one).collect())
         }
-        Event::Said(..) => event.clone(),
+        Event::Said(seat, said) => match said_elsewhere(world, *seat, said, rng) {
+            Heard::Action(a) => Event::Move(*seat, a),
+            Heard::Said(said) => Event::Said(*seat, said),
+        },
         Event::Chance(a) => {
             let mut outcomes = Outcomes::new();
             world.chance(&mut outcomes);
@@ -116,4 +132,13 @@ fn elsewhere(world: &dyn DynState, event: &Event, rng: &mut Stream) -> Event {
             Event::Chance(if same { *a } else { rng.pick(&outcomes).unwrap_or(*a) })
         }
     }
+}
+
+/// The same saying in another world, if it is heard there; in half of the cases another one, sampled by the game, and a
+/// legal id where neither can be had. Who does not hear what is said must not notice.
+fn said_elsewhere(world: &dyn DynState, seat: Seat, said: &Value, rng: &mut Stream) -> Heard {
+    let read = |said: Value| world.read(seat, &Move::Document(said)).ok();
+    let same = if rng.below(2) == 0 { read(said.clone()) } else { None };
+    let other = || world.sample(seat, rng).and_then(read).or_else(|| read(said.clone()));
+    same.or_else(other).unwrap_or_else(|| Heard::Action(world.legal_list(seat).first().copied().unwrap_or(0)))
 }

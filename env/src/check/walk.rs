@@ -11,7 +11,7 @@ use crate::game::{Heard, Outcomes, Seat, Turn};
 use crate::loaded::GameRef;
 use ludex_protocol::Move;
 
-/// What happens next in `s`, at random; `None` at the end, or where a seat has nothing but proposals and makes none.
+/// What happens next in `s`, at random; `None` at the end.
 fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'_>) -> Result<Option<Event>, Fault> {
     Ok(match s.turn() {
         Turn::Over => None,
@@ -21,27 +21,29 @@ fn next(s: &dyn DynState, draw: &mut Draw, rng: &mut Stream, propose: Proposer<'
             draw.pick(&outcomes).map(Event::Chance)
         }
         Turn::Together(set) => {
-            let joint = (0..s.spec().players as Seat).map(|seat| set.has(seat).then(|| s.random_action(seat, rng)));
-            Some(Event::Together(joint.collect()))
+            let one = |seat| set.has(seat).then(|| answer(s, seat, rng, propose)).transpose();
+            let joint: Result<Vec<_>, Fault> = (0..s.spec().players as Seat).map(one).collect();
+            Some(Event::Together(joint?))
         }
-        Turn::Seat(seat) => match propose(s, seat, rng) {
-            Some(given) => Some(said(s, seat, &given)?),
-            None if s.legal_list(seat).is_empty() => None,
-            None => Some(Event::Move(seat, s.random_action(seat, rng))),
-        },
+        Turn::Seat(seat) => Some(match answer(s, seat, rng, propose)? {
+            Heard::Action(a) => Event::Move(seat, a),
+            Heard::Said(said) => Event::Said(seat, said),
+        }),
     })
 }
 
-/// The event of a proposal, which must be understood and stay what it is in canonical form.
-fn said(s: &dyn DynState, seat: Seat, given: &Move) -> Result<Event, Fault> {
-    match s.read(seat, given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))? {
-        Heard::Action(a) => Ok(Event::Move(seat, a)),
-        Heard::Said(value) => {
-            let again = s.read(seat, &Move::Document(value.clone())).map_err(|r| r.message);
-            same(&again, &Ok(Heard::Said(value.clone())), || "a canonical saying, read again".into())?;
-            Ok(Event::Said(seat, value))
-        }
+/// A move of `seat`: what the check's caller proposes, else now and then a sampled document, else a random id.
+fn answer(s: &dyn DynState, seat: Seat, rng: &mut Stream, propose: Proposer<'_>) -> Result<Heard, Fault> {
+    let sample = |rng: &mut Stream| if rng.below(2) == 0 { s.sample(seat, rng).map(Move::Document) } else { None };
+    let Some(given) = propose(s, seat, rng).or_else(|| sample(rng)) else {
+        return Ok(Heard::Action(s.random_action(seat, rng)));
+    };
+    let heard = s.read(seat, &given).map_err(|r| format!("the proposal {given:?} was refused: {r}"))?;
+    if let Heard::Said(value) = &heard {
+        let again = s.read(seat, &Move::Document(value.clone())).map_err(|r| r.message);
+        same(&again, &Ok(heard.clone()), || "a canonical saying, read again".into())?;
     }
+    Ok(heard)
 }
 
 /// Whether the costly laws are checked at ply `k`: at the beginning, at powers of two, and now and then.

@@ -5,7 +5,7 @@ use std::fmt;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, Try};
 
 use crate::erased::DynState;
-use crate::game::{Action, Seat, SeatSet, Turn};
+use crate::game::{Heard, Seat, SeatSet, Turn};
 use crate::loaded::DynGame;
 use ludex_protocol::Move;
 
@@ -88,7 +88,7 @@ pub struct Steps<'a> {
     after: Box<dyn DynState>,
     /// Whether `more` must be right.
     strict: bool,
-    joint: Vec<Option<Action>>,
+    joint: Vec<Option<Heard>>,
 }
 
 impl<'a> Steps<'a> {
@@ -181,13 +181,16 @@ impl<'a> Steps<'a> {
                     continue;
                 }
             };
-            match m.action {
-                _ if m.said.is_some() => {
-                    return Err(wrong(next, format!("seat {seat} moves in words where only ids are heard")));
+            match (m.action, &m.said) {
+                (Some(action), None) if self.after.is_legal(seat, action) => {
+                    self.joint[seat] = Some(Heard::Action(action));
                 }
-                Some(action) if self.after.is_legal(seat, action) => self.joint[seat] = Some(action),
-                Some(action) => return Err(wrong(next, format!("seat {seat}: {action} is not legal here"))),
-                None => lacking = lacking.or(Some((seat, next))),
+                (Some(action), None) => return Err(wrong(next, format!("seat {seat}: {action} is not legal here"))),
+                (None, Some(said)) => self.joint[seat] = Some(Heard::Said(said.clone())),
+                (None, None) => lacking = lacking.or(Some((seat, next))),
+                (Some(_), Some(_)) => {
+                    return Err(wrong(next, format!("seat {seat} moves with an id and in words at once")));
+                }
             }
             next += 1;
         }
@@ -205,7 +208,7 @@ impl<'a> Steps<'a> {
         {
             return Err(wrong(k, "every part of a joint move but the last has `more`"));
         }
-        self.after.play_together(&self.joint).map_err(|refusal| wrong(at, refusal.message))?;
+        self.after.play_joint(&self.joint).map_err(|refusal| wrong(at, refusal.message))?;
         Ok((next, true))
     }
 }

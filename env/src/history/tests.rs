@@ -111,8 +111,15 @@ fn a_forfeit_is_settled_at_the_end() {
 #[test]
 fn a_turn_cut_short_is_the_last_step() {
     let game = crate::load("tic_tac_toe").unwrap();
-    let attempt =
-        Try { action: Some(9), text: None, proposal: None, code: ErrorCode::IllegalAction, ms: 1, notes: None };
+    let attempt = Try {
+        action: Some(9),
+        text: None,
+        proposal: None,
+        code: ErrorCode::IllegalAction,
+        issues: Vec::new(),
+        ms: 1,
+        notes: None,
+    };
     assert_eq!(given(&attempt), Some(Move::Id(9)));
     let unanswered = MoveRecord { tries: vec![attempt], ..moved(1, 0, None) };
     let events = [RecordEvent::Move(moved(0, 0, Some(4))), RecordEvent::Move(unanswered)];

@@ -68,6 +68,9 @@ pub fn offers(flaw: &str) -> GameRef {
 
 /// Half of the time a document or words, where the game takes them.
 pub fn propose(s: &dyn ludex_env::DynState, seat: Seat, rng: &mut Stream) -> Option<Move> {
+    if let Turn::Together(_) = s.turn() {
+        return None;
+    }
     match (seat, rng.below(3)) {
         (_, 0) => None,
         (0, k) => Some(Move::Document(json!({ "offer": (k - 1) * 4, "note": s.spec().game }))),
@@ -105,6 +108,12 @@ impl Game for Offers {
 
     fn facts(&self) -> Facts {
         let schema = json!({ "type": "object", "properties": { "offer": { "type": "integer", "maximum": 9 } } });
+        let stake = json!({
+            "type": "object",
+            "properties": { "stake": { "type": "integer", "minimum": 0, "maximum": 9 } },
+            "required": ["stake"],
+            "additionalProperties": false,
+        });
         Facts {
             seats: vec!["giver".into(), "taker".into()],
             dynamics: Dynamics::Mixed,
@@ -112,15 +121,22 @@ impl Game for Offers {
             information: Information::Imperfect,
             utility: Utility::GeneralSum,
             rewards: if self.flaw("early_reward") { RewardModel::Terminal } else { RewardModel::Step },
-            returns: [-2.0, if self.flaw("bounds") { 0.5 } else { 10.0 }],
+            returns: [-9.0, if self.flaw("bounds") { 0.5 } else { 10.0 }],
             max_length: if self.flaw("length") { 2 } else { 3 },
             actions: 4,
             max_chance: u32::from(SECRETS),
             legal: LegalForm::Ids,
-            tensor: Some(("table", stretches(&[("secret", 1), ("stakes", 2)], f64::from(SECRETS)))),
+            tensor: Some(("table", stretches(&[("secret", 1), ("stakes", 2)], 9.0))),
             info: None,
             openspiel: None,
-            proposals: Some([("offer".to_owned(), schema), ("answer".to_owned(), json!({ "type": "string" }))].into()),
+            proposals: Some(
+                [
+                    ("stake".to_owned(), stake),
+                    ("offer".to_owned(), schema),
+                    ("answer/taker".to_owned(), json!({ "type": "string" })),
+                ]
+                .into(),
+            ),
         }
     }
 
@@ -165,8 +181,34 @@ impl Game for Offers {
         }
     }
 
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<Heard>]) {
+        let stake = |p: usize| match &joint[p] {
+            Some(Heard::Action(a)) => *a as u8,
+            Some(Heard::Said(said)) => said["stake"].as_u64().unwrap_or(0) as u8,
+            None => 0,
+        };
+        s.stakes = Some([stake(0), stake(1)]);
+    }
+
     fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
         s.stakes = Some([joint[0] as u8, joint[1] as u8]);
+    }
+
+    fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
+        s.stakes.is_none().then(|| json!({ "stake": rng.below(10) }))
+    }
+
+    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Heard {
+        match s {
+            State { stakes: None, .. } => Heard::Said(json!({ "stake": rng.below(10) })),
+            State { offer: None, .. } => Heard::Action(PASS),
+            _ => Heard::Action(0),
+        }
+    }
+
+    fn seen_said(&self, before: &State, _who: Viewer, seat: Seat, said: &Value) -> Seen {
+        let leak = if self.flaw("said_leak") { format!(", who has {}", before.secrets[seat]) } else { String::new() };
+        Seen { action: None, text: Some(format!("{said}{leak}")) }
     }
 
     fn returns(&self, s: &State, out: &mut [f64]) {
@@ -227,12 +269,7 @@ impl Game for Offers {
 
     fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         let issue = |path: &str, got: &Value, allowed: Value, message: &str| {
-            Err(vec![Issue {
-                path: path.into(),
-                got: Some(got.clone()),
-                allowed: Some(allowed),
-                message: message.into(),
-            }])
+            Err(vec![Issue::new(path, got, allowed, message).code("unknown_offer")])
         };
         match (self.turn(s), said) {
             (Turn::Seat(0), Value::Object(map)) if seat == 0 => match map.get("offer").and_then(Value::as_u64) {
@@ -244,8 +281,7 @@ impl Game for Offers {
                 let words = if self.flaw("not_canonical") { format!("{words}.") } else { words.trim().to_owned() };
                 Ok(Heard::Said(words.into()))
             }
-            // Words are read in a joint move as well, so that the host must refuse to say them there.
-            (Turn::Together(_), Value::String(_)) => Ok(Heard::Said(said.clone())),
+            (Turn::Together(_), Value::Object(map)) => Ok(Heard::Said(json!({ "stake": map["stake"] }))),
             _ => issue("", said, "an offer, or words of refusal".into(), "not understood"),
         }
     }
@@ -292,6 +328,10 @@ impl Game for Offers {
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {
-        Some(if s.offer.is_none() { "offer" } else { "answer" })
+        Some(match s {
+            State { stakes: None, .. } => "stake",
+            State { offer: None, .. } => "offer",
+            _ => "answer",
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! What seats answer: keys, refusals, acceptance.
 
-use ludex_env::{Attempt, Heard, Seat, Stream};
+use ludex_env::history::given;
+use ludex_env::{Attempt, Heard, Seat};
 use ludex_protocol::Move;
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{Act, ServerMessage};
@@ -109,7 +110,7 @@ impl Match {
         if re.is_none() {
             tracing::warn!(match_id = self.id(), seat, %why, "an in-process agent made an illegal move");
         }
-        let tried = try_of(chosen, self.clocks.used(seat, now), notes);
+        let tried = try_of(chosen, &why, self.clocks.used(seat, now), notes);
         let place = &self.places[seat];
         let (turn, attempt) = (place.issued.saturating_sub(1), place.tries.len() as u32);
         let answer = Box::new(refused(&self.setup, &*self.state, seat, (turn, attempt), why));
@@ -127,14 +128,10 @@ impl Match {
         }
         let forced = match self.setup.header.illegal.policy {
             IllegalPolicy::Forfeit => return self.finish(Reason::Illegal, Some(seat)),
-            IllegalPolicy::Default => self.state.default_action(seat),
-            IllegalPolicy::Random => {
-                // A purpose of its own, and the seat's own turn: the same for everybody who replays it.
-                let mut rng = Stream::named(&format!("{}:{seat}:{turn}", hex::encode(self.draw.other("policy"))));
-                self.state.random_action(seat, &mut rng)
-            }
+            IllegalPolicy::Default => self.state.default_move(seat, &mut self.draw.policy(seat, turn)),
+            IllegalPolicy::Random => Heard::Action(self.state.random_action(seat, &mut self.draw.policy(seat, turn))),
         };
-        let act = self.accept(now, seat, Heard::Action(forced), None, true);
+        let act = self.accept(now, seat, forced, None, true);
         self.keep(|| Kept::Act(act.clone()));
         self.apply(act);
     }
@@ -149,8 +146,9 @@ impl Match {
     }
 }
 
-fn try_of(chosen: Move, ms: u64, notes: Option<Notes>) -> Try {
-    let mut tried = Try { action: None, text: None, proposal: None, code: ErrorCode::IllegalAction, ms, notes };
+fn try_of(chosen: Move, why: &Refusal, ms: u64, notes: Option<Notes>) -> Try {
+    let (code, issues) = (why.code, why.issues.clone());
+    let mut tried = Try { action: None, text: None, proposal: None, code, issues, ms, notes };
     match chosen {
         Move::Id(id) => tried.action = Some(id),
         Move::Text(text) => tried.text = Some(text),
@@ -161,7 +159,5 @@ fn try_of(chosen: Move, ms: u64, notes: Option<Notes>) -> Try {
 
 /// A refusal as an in-process agent is told it.
 fn attempt_of(tried: &Try, why: &str) -> Attempt {
-    let document = |p: &serde_json::Value| p.to_string();
-    let said = tried.text.clone().or_else(|| tried.proposal.as_ref().map(document));
-    Attempt { said: said.or_else(|| tried.action.map(|a| a.to_string())).unwrap_or_default(), why: why.to_owned() }
+    Attempt { given: given(tried), why: why.to_owned(), issues: tried.issues.clone() }
 }

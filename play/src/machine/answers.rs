@@ -4,7 +4,7 @@ use ludex_env::history::given;
 use ludex_env::present::legal_of;
 use ludex_env::{DynState, Heard, Seat, Viewer};
 use ludex_protocol::Move;
-use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::error::Refusal;
 use ludex_protocol::message::{Accepted, Refused, ServerMessage};
 use ludex_protocol::record::{MoveRecord, RecordEvent, Try};
 
@@ -131,7 +131,7 @@ pub(super) fn refused(
         match_id: setup.header.episode.clone(),
         turn,
         attempt: attempt + 1,
-        code: ErrorCode::IllegalAction,
+        code: why.code,
         message: why.message,
         tries_left,
         legal: Some(legal_of(state, seat)),

@@ -40,11 +40,11 @@ impl Match {
 
     fn play_together(&mut self) {
         let acts: Vec<KeptAct> = self.places.iter_mut().filter_map(|p| p.pending.take()).collect();
-        let mut joint = vec![0; self.places.len()];
+        let mut joint = vec![None; self.places.len()];
         for act in &acts {
-            joint[act.seat] = act.action.unwrap_or(0);
+            joint[act.seat] = act.heard();
         }
-        self.state.play_together_unchecked(&joint);
+        self.state.play_joint_unchecked(&joint);
         let last = acts.len().saturating_sub(1);
         for (k, act) in acts.into_iter().enumerate() {
             self.record_move(act, k < last);
@@ -99,7 +99,7 @@ impl Match {
     }
 
     fn play_forced(&mut self, seat: Seat) {
-        let (turn, action) = (self.places[seat].issued, Some(self.state.default_action(seat)));
+        let (turn, action) = (self.places[seat].issued, self.state.legal_list(seat).first().copied());
         self.places[seat].issued += 1;
         let bank_ms = self.clocks.banks()[seat];
         self.play_one(KeptAct {

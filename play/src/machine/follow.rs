@@ -1,6 +1,6 @@
 //! A position that follows the events of its match.
 
-use ludex_env::{DynGame, DynState, Turn};
+use ludex_env::{DynGame, DynState, Heard, Turn};
 use ludex_protocol::record::RecordEvent;
 
 /// A position on its way through the events. It plays without checks: the events are this very machine's.
@@ -34,15 +34,16 @@ impl Follower {
     pub(super) fn play(&mut self, transition: &[RecordEvent]) {
         self.at += transition.len();
         if let (Turn::Together(_), Some(RecordEvent::Move(_))) = (self.state.turn(), transition.first()) {
-            let mut joint = vec![0; self.state.spec().players as usize];
+            let mut joint = vec![None; self.state.spec().players as usize];
             for event in transition {
                 if let RecordEvent::Move(m) = event
                     && let Some(place) = joint.get_mut(m.seat as usize)
                 {
-                    *place = m.action.unwrap_or(0);
+                    let said = || m.said.clone().map(Heard::Said);
+                    *place = m.action.map(Heard::Action).or_else(said);
                 }
             }
-            return self.state.play_together_unchecked(&joint);
+            return self.state.play_joint_unchecked(&joint);
         }
         match transition {
             [RecordEvent::Chance(c)] => self.state.play_unchecked(c.action.unwrap_or(0)),

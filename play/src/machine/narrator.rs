@@ -256,6 +256,7 @@ impl Narrator {
             names,
             view: view_of(state, viewer, views, layout),
             phase: state.phase().map(str::to_owned),
+            schema: state.schema(seat).map(str::to_owned),
         };
         self.send(ear, MatchFrame::Turn(Box::new(frame)), sink);
     }

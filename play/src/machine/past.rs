@@ -32,7 +32,7 @@ impl Memory {
                     RecordEvent::Chance(_) => Mover::Chance,
                     RecordEvent::Move(m) => Mover::Seat(m.seat as Seat),
                 };
-                past.extend(seen.text.is_some().then_some(Past { by, action: seen.action }));
+                past.extend(seen.text.map(|text| Past { by, action: seen.action, text }));
             }
             self.position.play(transition);
         }
@@ -42,8 +42,10 @@ impl Memory {
 /// What an event tells an agent about the moves of the episode.
 pub(crate) fn past_of(event: &EventKind) -> Option<Past> {
     match *event {
-        EventKind::Move { seat, action, .. } => Some(Past { by: Mover::Seat(seat as Seat), action }),
-        EventKind::Chance { action, .. } => Some(Past { by: Mover::Chance, action }),
+        EventKind::Move { seat, action, ref text, .. } => {
+            Some(Past { by: Mover::Seat(seat as Seat), action, text: text.clone() })
+        }
+        EventKind::Chance { action, ref text } => Some(Past { by: Mover::Chance, action, text: text.clone() }),
         _ => None,
     }
 }

@@ -47,7 +47,7 @@ pub struct Turn {
     /// The bank of every seat.
     #[serde(default, deserialize_with = "or_default")]
     pub bank_ms: Vec<u64>,
-    /// The legal actions; empty in phases of proposals.
+    /// The legal actions.
     #[serde(default, deserialize_with = "or_default")]
     pub legal: Legal,
     /// The text of each legal action (view `texts`).
@@ -56,9 +56,12 @@ pub struct Turn {
     /// What the seat sees.
     #[serde(default, deserialize_with = "or_default")]
     pub view: SeatView,
-    /// Which of the spec's `proposals` is wanted.
+    /// The phase, in games that have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// Which of the spec's `proposals` a document of this turn follows; absent: documents are not heard now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
 }
 
 impl Message for Turn {

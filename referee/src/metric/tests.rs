@@ -19,7 +19,15 @@ fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
 }
 
 fn refused(action: i64) -> Try {
-    Try { action: Some(action), text: None, proposal: None, code: ErrorCode::IllegalAction, ms: 1, notes: None }
+    Try {
+        action: Some(action),
+        text: None,
+        proposal: None,
+        code: ErrorCode::IllegalAction,
+        issues: Vec::new(),
+        ms: 1,
+        notes: None,
+    }
 }
 
 #[test]

@@ -21,7 +21,15 @@ fn index(record: &Record, wanted: impl Fn(&MoveRecord) -> bool) -> usize {
 }
 
 fn attempt(action: i64) -> Try {
-    Try { action: Some(action), text: None, proposal: None, code: ErrorCode::IllegalAction, ms: 1, notes: None }
+    Try {
+        action: Some(action),
+        text: None,
+        proposal: None,
+        code: ErrorCode::IllegalAction,
+        issues: Vec::new(),
+        ms: 1,
+        notes: None,
+    }
 }
 
 fn move_at(record: &mut Record, at: usize) -> &mut MoveRecord {
@@ -236,7 +244,7 @@ fn a_move_without_a_choice_may_be_skipped() {
 
 #[test]
 fn a_forced_default_is_the_games_own() {
-    let default = ludex_env::load("tic_tac_toe").unwrap().start().default_action(0);
+    let default = ludex_env::load("tic_tac_toe").unwrap().start().legal_list(0)[0];
     let forced = |seed| {
         let mut record = play("tic_tac_toe", &["a", "b"], seed);
         record.header.illegal.policy = IllegalPolicy::Default;

@@ -33,7 +33,7 @@ class Refusal:
         code: e.g. ``"illegal_action"``.
         message: one sentence.
         tries_left: how many tries are left before the policy of the match decides.
-        issues: the faults of a proposal: ``{path, got, allowed, message}``.
+        issues: the faults of a proposal: ``{path, got, allowed, message, code}``.
     """
 
     code: str
@@ -57,7 +57,9 @@ class Turn:
         view: the requested views: some of ``struct, text, tensor, info``.
         budget_ms: the seat loses on time after this many milliseconds; ``None``: no limit.
         bank_ms: the time left in every seat's bank.
-        phase: the kind of proposal that is expected, in games with proposals.
+        phase: the phase, in games that have several.
+        schema: which of the spec's ``proposals`` a document of this turn must fit; ``None``: no
+            documents are heard now.
         start: the public facts of the match: ``seats``, ``clock``, ``params``, ``illegal``, ...
         refusal: why the last attempt was refused, if ``attempt > 0`` and the answer was not
             lost with a connection.
@@ -78,6 +80,7 @@ class Turn:
     start: Message
     refusal: Refusal | None = None
     notes: dict[str, Any] = field(default_factory=dict)
+    schema: str | None = None
 
 
 Agent = Callable[[Turn], "int | str | Mapping[str, Any]"]
@@ -361,6 +364,7 @@ class _Player:
             budget_ms=frame.get("budget_ms"),
             bank_ms=frame.get("bank_ms") or [],
             phase=frame.get("phase"),
+            schema=frame.get("schema"),
             start=state.start,
         )
 

@@ -26,7 +26,7 @@ pub(super) fn schema() -> Value {
 }
 
 fn issue(path: &str, got: &Value, allowed: impl Into<Value>, message: impl Into<String>) -> Vec<Issue> {
-    vec![Issue { path: path.into(), got: Some(got.clone()), allowed: Some(allowed.into()), message: message.into() }]
+    vec![Issue::new(path, got, allowed, message)]
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -86,34 +86,18 @@ impl Bargaining {
         words.iter().any(|w| w == "deal" || w == "agree").then_some(AGREE)
     }
 
-    /// A document as a move and words, if there are any.
+    /// A document that fits the schema as a move and words, if there are any.
     pub(super) fn document(&self, said: &Value) -> Result<(Action, Option<String>), Vec<Issue>> {
-        let Value::Object(map) = said else {
-            return Err(issue("", said, schema(), "a move is an object with an offer or a deal, or a text"));
-        };
-        if let Some((key, value)) = map.iter().find(|(key, _)| !matches!(key.as_str(), "offer" | "deal" | "say")) {
-            let message = format!("there is no field {key}; there are offer, deal and say");
-            return Err(issue(&format!("/{key}"), value, schema(), message));
-        }
-        let a = match (map.get("offer"), map.get("deal")) {
-            (Some(offer), None) => {
+        let a = match said.get("offer") {
+            None => AGREE,
+            Some(offer) => {
                 let kept: Option<Three> = serde_json::from_value(offer.clone()).ok();
                 let wrong =
                     || issue("/offer", offer, "three numbers, at most 7 in all", "the offer is not three such numbers");
                 kept.and_then(|kept| self.id(&kept)).ok_or_else(wrong)?
             }
-            (None, Some(Value::Bool(true))) => AGREE,
-            (None, Some(deal)) => return Err(issue("/deal", deal, true, "a deal is true, or not there")),
-            _ => return Err(issue("", said, schema(), "either an offer or a deal is needed")),
         };
-        let say = match map.get("say") {
-            None => "",
-            Some(Value::String(text)) if text.chars().count() <= MOST_WORDS => text.trim(),
-            Some(other) => {
-                let allowed = format!("a text of at most {MOST_WORDS} characters");
-                return Err(issue("/say", other, allowed, "these words cannot be said"));
-            }
-        };
+        let say = said.get("say").and_then(Value::as_str).unwrap_or_default().trim();
         Ok((a, (!say.is_empty()).then(|| say.to_owned())))
     }
 
@@ -137,7 +121,7 @@ impl Bargaining {
             Value::String(text) => self.sentence(seat, text).ok_or_else(|| {
                 let allowed =
                     format!("player_{seat}: and a number before each of {}, or Deal", self.names().join(", "));
-                issue("", said, allowed, "there is neither an offer nor a deal in these words")
+                vec![Issue::unparsed(said, allowed, "there is neither an offer nor a deal in these words")]
             })?,
             other => self.document(other)?,
         };

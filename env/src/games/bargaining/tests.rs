@@ -112,7 +112,8 @@ fn documents_are_checked() {
     let path = |said: Value| s.read(0, &Move::Document(said)).err().unwrap().issues[0].path.clone();
     assert_eq!(path(json!({ "offer": [1, 1], "say": "x" })), "/offer");
     assert_eq!(path(json!({ "offer": [1, 1, 4], "say": "x" })), "/offer");
-    assert_eq!(path(json!({ "offer": [9, 9, 9] })), "/offer");
+    assert_eq!(path(json!({ "offer": [7, 7, 7] })), "/offer");
+    assert_eq!(path(json!({ "offer": [9, 0, 0] })), "/offer/0");
     assert_eq!(path(json!({ "deal": true, "say": "x" })), "/deal");
     assert_eq!(path(json!({ "deal": false })), "/deal");
     assert_eq!(path(json!({ "offer": [0, 0, 0], "deal": true })), "");

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{DynState, GameRef};
+use crate::{DynState, GameRef, Heard, Stream};
 use ludex_protocol::Move;
 
 fn game(params: &str) -> GameRef {
@@ -203,7 +203,7 @@ fn rlcard_counts_the_pot_without_a_call() {
     // Folding is legal though a check is free.
     let s = played("preset=llmarena", "", &["Call"]);
     assert_eq!(s.legal_list(1), [0, 1, 2, 3, 4]);
-    assert_eq!(s.default_action(1), FOLD);
+    assert_eq!(s.default_move(1, &mut Stream::named("any")), Heard::Action(FOLD));
     let s = played("preset=llmarena", "", &["Call", "Fold"]);
     assert_eq!(s.returns(), [2.0, -2.0]);
 }

@@ -169,6 +169,7 @@ impl Table {
             names,
             view: view_of(&*self.state, viewer, &self.join.views, Layout::Ludex),
             phase: None,
+            schema: None,
         };
         self.turns += 1;
         turn.seq = self.push(MatchFrame::Turn(Box::new(turn.clone())));
