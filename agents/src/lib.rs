@@ -48,6 +48,7 @@ mod reading;
 mod refusal;
 mod roster;
 pub mod sandbox;
+mod script;
 pub mod search;
 pub mod solve;
 mod spec;

@@ -2,13 +2,30 @@
 
 use std::time::Instant;
 
-use ludex_env::Ask;
+use ludex_env::{Ask, Stream};
+use ludex_protocol::Move;
 
 use crate::agent::{Agent, Answer};
 use crate::error::AgentError;
 
 /// Plays a uniformly random legal action.
 pub struct Random;
+
+/// As [`Random`], but says a document now and then, in games that draw some.
+pub(crate) struct Speaker {
+    /// How often.
+    pub(crate) share: f64,
+}
+
+impl Agent for Speaker {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let mut rng = ask.stream();
+        // The game draws in a world that the seat cannot tell from the true one.
+        let draw = |rng: &mut Stream| ask.view().world(rng).sample(ask.seat, rng);
+        let document = if rng.unit() < self.share { draw(&mut rng) } else { None };
+        document.map_or_else(|| Random.act(ask, deadline), |document| Ok(Answer::new(Move::Document(document))))
+    }
+}
 
 impl Agent for Random {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {

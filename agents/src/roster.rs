@@ -7,10 +7,10 @@ use ludex_protocol::Refusal;
 
 use crate::agent::{Agent, wrap};
 use crate::args::{ArgDef, ArgKind, ArgValue};
-use crate::random::Random;
+use crate::random::{Random, Speaker};
 use crate::refusal::{refused, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
-use crate::{bots, engines, human, llm, search, solve};
+use crate::{bots, engines, human, llm, script, search, solve};
 
 /// Agents by name. Cheap to clone.
 ///
@@ -169,7 +169,13 @@ const ANCHOR: AgentEntry = AgentEntry::new("anchor", "a rung of the game's ladde
 ]);
 
 const AGENTS: &[AgentEntry] = &[
-    AgentEntry::new("random", "plays a uniformly random legal action", |_, _| Ok(Arc::new(Random))),
+    AgentEntry::new("random", "plays a uniformly random legal action", |spec, _| {
+        Ok(match spec.number("documents").filter(|&share| share > 0.0) {
+            Some(share) => Arc::new(Speaker { share }),
+            None => Arc::new(Random),
+        })
+    })
+    .args(&[ArgDef::new("documents", ArgKind::Number { min: 0.0, max: 1.0 }, "how often it says a document")]),
     search::alphabeta::ENTRY,
     search::expectiminimax::ENTRY,
     search::mcts::ENTRY,
@@ -178,6 +184,7 @@ const AGENTS: &[AgentEntry] = &[
     solve::cfr::ENTRY,
     solve::equilibrium::ENTRY,
     human::ENTRY,
+    script::ENTRY,
     ANCHOR,
     engines::uci::ENTRY,
     engines::gtp::ENTRY,

@@ -43,6 +43,8 @@ const BODY: usize = 16 << 20;
 pub struct Options {
     /// The agent that chooses moves.
     pub agent: String,
+    /// The share of documents that are damaged.
+    pub spoil: f64,
     /// Seed of everything random.
     pub seed: u64,
     /// The least time of an answer.
@@ -67,6 +69,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             agent: "random".into(),
+            spoil: 0.0,
             seed: 0,
             latency: Duration::ZERO,
             out_tokens: 40,

@@ -8,6 +8,7 @@ use serde_json::Value;
 mod loose;
 
 use super::api::{CUT, REFUSED};
+use super::position;
 use crate::reading::understand;
 
 /// Labels: a move follows such a word and a colon.
@@ -27,8 +28,8 @@ pub(super) struct Reading {
     pub(super) mv: Option<Move>,
     /// The move's own text.
     pub(super) read: Option<String>,
-    /// Without a move, the text that is handed to the rules so that they say what is wrong with it.
-    pub(super) said: String,
+    /// Without a move, what is handed to the rules so that they say what is wrong with it: a document whole, else a text.
+    pub(super) refused: Option<Move>,
     /// The letter, if it is one of A to E.
     pub(super) emotion: Option<char>,
     pub(super) analysis: Option<String>,
@@ -41,7 +42,7 @@ impl Reading {
 
     /// What the agent answers: the move, or the text that the rules will refuse.
     pub(super) fn into_move(self) -> Move {
-        self.mv.unwrap_or(Move::Text(self.said))
+        self.mv.or(self.refused).unwrap_or_else(|| Move::Text(NOTHING.to_owned()))
     }
 }
 
@@ -64,7 +65,14 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
             Move::Document(document) => document.to_string(),
             Move::Text(text) => text.clone(),
         };
-        return Reading { verdict: "ok", mv: Some(mv), read: Some(read), said: String::new(), emotion, analysis };
+        return Reading { verdict: "ok", mv: Some(mv), read: Some(read), refused: None, emotion, analysis };
+    }
+    if let Some(Candidate::Document(document)) = all.iter().rev().find(|c| matches!(c, Candidate::Document(_)))
+        && finish != Some(REFUSED)
+        && position::schema(ask, view).is_some()
+    {
+        let refused = Some(Move::Document(document.clone()));
+        return Reading { verdict: "illegal", mv: None, read: None, refused, emotion, analysis };
     }
     let illegal = all.iter().rev().find(|c| names_any(ask, view, c));
     let last = all.last().map(Candidate::text).unwrap_or_default();
@@ -75,7 +83,8 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
         _ if answer.trim().is_empty() => ("empty", NOTHING.to_owned()),
         _ => ("unparsed", last),
     };
-    Reading { verdict, mv: None, read: None, said: harmless(ask, view, &said), emotion, analysis }
+    let refused = Some(Move::Text(harmless(ask, view, &said)));
+    Reading { verdict, mv: None, read: None, refused, emotion, analysis }
 }
 
 /// How thoughts begin and end in an answer.
@@ -149,8 +158,10 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, legal: &loose::Notation, candidate: 
         }
         Candidate::Document(document) => {
             let heard = || documents.then(|| understand(ask, view, &Move::Document(document.clone())).ok()).flatten();
-            // The one value in it that is a legal move.
-            let mut moves: Vec<Action> = leaves(document).iter().filter_map(|text| parsed(text)).collect();
+            // The one value in it that is a legal move, where an object cannot be meant as a document.
+            let speaks = documents && position::schema(ask, view).is_some();
+            let leaves = if speaks { Vec::new() } else { leaves(document) };
+            let mut moves: Vec<Action> = leaves.iter().filter_map(|text| parsed(text)).collect();
             moves.dedup();
             heard().or(if let [only] = moves[..] { Some(Move::Id(only.into())) } else { None })
         }

@@ -249,7 +249,7 @@ impl<'a> Asking<'a> {
         let settings = &llm.endpoint.settings;
         let request = Request {
             messages: &messages,
-            schema: schema.then(|| llm.prompts.schema(task.wants)),
+            schema: schema.then(|| llm.prompts.schema(task.wants, position::schema(self.ask, self.view))),
             metadata: settings.stub.then(|| position::metadata(self.ask, self.view, purpose)),
             // Samples of one question must differ.
             seed: settings.seed.map(|seed| seed.wrapping_add(self.calls)),

@@ -3,6 +3,7 @@
 
 use ludex_env::erased::DynView;
 use ludex_env::{Action, Ask, DynState, GameRef, Mover, Past, Turn};
+use serde_json::Value;
 
 /// Runs of at least this many numbers are shown by their ends.
 const RUN: usize = 8;
@@ -81,6 +82,13 @@ fn parted(text: &str) -> Option<(&str, u64, &str)> {
     Some((&text[..start], digits.parse().ok()?, &text[end..]))
 }
 
+/// The schema that a document of this turn must fit; `None` where no documents are heard.
+pub(super) fn schema(ask: &Ask<'_>, view: &dyn DynView) -> Option<Value> {
+    let proposals = view.spec().proposals.as_ref()?;
+    let world = view.world(&mut ask.stream());
+    proposals.get(world.schema(ask.seat)?).cloned()
+}
+
 /// The last `most` moves and outcomes that the seat saw, one line each, oldest first.
 ///
 /// What an action is called can depend on the position, so the episode is played again where the seat knows all of it;
@@ -95,6 +103,10 @@ pub(super) fn history(game: &GameRef, ask: &Ask<'_>, view: &dyn DynView, most: u
 fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
     let line = |p: &Past| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
+        // What was said, as the seat heard it.
+        (Mover::Seat(seat), None) if view.spec().proposals.is_some() => {
+            Some(format!("{}: {}", seat_name(view, seat), p.text)).filter(|_| !p.text.is_empty())
+        }
         _ => None,
     };
     past.iter().filter_map(line).collect()

@@ -87,7 +87,7 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
     let asks_json = Task { wants: Wants::Move, ..prompting::first(&settings.wording) };
     let tried = llm.try_out("schema", &*start, |ask| {
         let messages = llm.prompts.messages(ask, &*ask.view(), &asks_json, true)?;
-        Ok((messages, Some(llm.prompts.schema(Wants::Move))))
+        Ok((messages, Some(llm.prompts.schema(Wants::Move, None))))
     });
     calls.push(ProbeCall::of("schema", tried, |call| {
         serde_json::from_str::<serde_json::Value>(call.answer.trim()).is_ok()
@@ -106,7 +106,7 @@ pub fn probe(spec: &AgentSpec) -> Result<Probe, AgentError> {
         moves.iter().for_each(|&a| state.play_unchecked(a));
         let tried = llm.try_out("move", &*state, |ask| {
             let messages = llm.prompts.messages(ask, &*ask.view(), &task, schema)?;
-            Ok((messages, schema.then(|| llm.prompts.schema(task.wants))))
+            Ok((messages, schema.then(|| llm.prompts.schema(task.wants, None))))
         });
         calls.push(ProbeCall::of("move", tried, |call| call.verdict == "ok"));
     }

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use ludex_env::erased::DynView;
-use ludex_env::{Ask, GameRef};
-use ludex_protocol::Refusal;
+use ludex_env::{Ask, Attempt, GameRef, Issue};
 use ludex_protocol::spec::{Dynamics, Utility};
+use ludex_protocol::{Move, Refusal};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value, context};
 use serde_json::json;
@@ -128,7 +128,7 @@ impl Prompts {
     }
 
     /// The schema of an answer.
-    pub(super) fn schema(&self, wants: Wants) -> serde_json::Value {
+    pub(super) fn schema(&self, wants: Wants, document: Option<serde_json::Value>) -> serde_json::Value {
         let mut fields = serde_json::Map::new();
         if wants == Wants::Reasoned {
             fields.insert("reason".into(), json!({ "type": "string" }));
@@ -137,8 +137,9 @@ impl Prompts {
             fields.insert("emotion".into(), json!({ "type": "string", "enum": ["A", "B", "C", "D", "E"] }));
             fields.insert("analysis".into(), json!({ "type": "string" }));
         }
-        let kind = if self.documents() { json!(["string", "object"]) } else { json!("string") };
-        fields.insert("move".into(), json!({ "type": kind }));
+        let text = json!({ "type": "string" });
+        let kind = if let Some(document) = document { json!({ "anyOf": [text, document] }) } else { text };
+        fields.insert("move".into(), kind);
         let required: Vec<&String> = fields.keys().collect();
         json!({ "type": "object", "required": required, "additionalProperties": false, "properties": fields })
     }
@@ -184,8 +185,9 @@ impl Prompts {
         let w = &self.wording;
         let history = if w.history > 0 { position::history(&self.game, ask, view, w.history) } else { Vec::new() };
         let legal = if w.legal { position::legal(ask, view) } else { String::new() };
-        let attempts: Vec<Value> =
-            ask.attempts().iter().map(|a| context! { said => a.said(), why => a.why.as_str() }).collect();
+        let attempts: Vec<Value> = ask.attempts().iter().map(attempt).collect();
+        let spoke = ask.attempts().iter().any(|a| matches!(a.given, Some(Move::Document(_))) || !a.issues.is_empty());
+        let document = if spoke { position::schema(ask, view).map(|schema| schema.to_string()) } else { None };
         let all = context! {
             seat => position::seat_name(view, ask.seat),
             number => ask.seat,
@@ -195,9 +197,27 @@ impl Prompts {
             history,
             legal,
             attempts,
+            document,
         };
         render("question.j2", &all)
     }
+}
+
+/// Issues of a refused document that a prompt shows.
+const ISSUES: usize = 10;
+
+/// A refused attempt as the template shows it: what was answered, why it was refused, and what is wrong with a document.
+fn attempt(a: &Attempt) -> Value {
+    let one = |issue: &Issue| {
+        let part = |name: &str, value: &Option<serde_json::Value>| {
+            value.as_ref().map(|value| format!("; {name} {value}")).unwrap_or_default()
+        };
+        let at = if issue.path.is_empty() { "the document" } else { &issue.path };
+        format!("{at}: {}{}{}", issue.message, part("got", &issue.got), part("allowed", &issue.allowed))
+    };
+    let issues: Vec<String> = a.issues.iter().take(ISSUES).map(one).collect();
+    let more = a.issues.len().saturating_sub(ISSUES);
+    context! { said => a.said(), why => a.why.as_str(), issues, more }
 }
 
 /// A template filled in, without blank lines at its ends and with one at most between paragraphs.

@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// The agent that chooses the moves, if requests include the position (llm with stub=true)
     #[arg(long, value_name = "SPEC", default_value = "random")]
     agent: String,
+    /// Answer with documents that fit the schema, where documents are heard; then --malformed damages documents
+    #[arg(long, conflicts_with = "agent")]
+    documents: bool,
     /// Seed of everything random; the same question gets the same answer
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -29,7 +32,7 @@ pub(super) struct Args {
     /// About how many tokens an answer has; reasoning fills them
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     out_tokens: u32,
-    /// Probability of an answer whose JSON breaks off
+    /// Probability of an answer whose JSON breaks off; with --documents, of a document with a fault
     #[arg(long, value_name = "P", default_value_t = 0.0, value_parser = probability)]
     malformed: f64,
     /// Probability of an answer in words, without a move
@@ -88,14 +91,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
 
 fn options(args: Args) -> Options {
     Options {
-        agent: args.agent,
+        agent: if args.documents { "random documents=1".to_owned() } else { args.agent },
+        spoil: if args.documents { args.malformed } else { 0.0 },
         seed: args.seed,
         latency: Duration::from_millis(args.latency),
         out_tokens: args.out_tokens,
         faults: Faults {
             rate_limit: args.rate_limit,
             fail: args.fail,
-            malformed: args.malformed,
+            malformed: if args.documents { 0.0 } else { args.malformed },
             empty: args.empty,
             refuse: args.refuse,
             truncate: args.truncate,

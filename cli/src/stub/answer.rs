@@ -1,7 +1,7 @@
 //! Answers: the move with the text around it, or a fault of content.
 
 use ludex_env::Stream;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Options;
 use super::player::Player;
@@ -67,7 +67,7 @@ pub(super) fn answer(
     if prose {
         return plain(PROSE, Finish::Stop);
     }
-    let parts = Parts { player, request, name: &name, luck };
+    let parts = Parts { player, request, name: &name, luck, spoil: options.spoil };
     let (text, input) = match &request.form {
         Some(form) => {
             let object = Value::Object(parts.object(form, room)?);
@@ -99,16 +99,20 @@ struct Parts<'a> {
     request: &'a Request,
     name: &'a str,
     luck: Stream,
+    /// The share of documents that are damaged.
+    spoil: f64,
 }
 
 impl Parts<'_> {
     /// The move, from the position or from the list in the prompt; `None` if there is neither.
-    fn mv(&mut self) -> Result<Option<String>, Problem> {
+    fn mv(&mut self) -> Result<Option<Value>, Problem> {
         if let Some(about) = &self.request.about {
-            return self.player.choose(about, self.name).map(Some);
+            let chosen = self.player.choose(about, self.name)?;
+            let spoiled = chosen.is_object() && self.luck.unit() < self.spoil;
+            return Ok(Some(if spoiled { spoil(chosen, &mut self.luck) } else { chosen }));
         }
         let listed = listed_moves(&self.request.question);
-        Ok(self.pick(&listed).map(str::to_owned))
+        Ok(self.pick(&listed).map(Value::from))
     }
 
     fn pick<'t>(&mut self, of: &[&'t str]) -> Option<&'t str> {
@@ -144,7 +148,8 @@ impl Parts<'_> {
                 _ if purpose == "vote" => self.vote().to_owned(),
                 _ if purpose == "emotion" => self.emotion().to_owned(),
                 _ => match self.mv()? {
-                    Some(mv) => mv,
+                    Some(Value::String(text)) => text,
+                    Some(document) => document.to_string(),
                     None => return Ok(format!("{} {PROSE}", reasoning(room.saturating_sub(PROSE.len())))),
                 },
             };
@@ -181,7 +186,7 @@ impl Parts<'_> {
         let choices = schema["enum"].as_array().filter(|all| !all.is_empty());
         Ok(match (name, choices, schema["type"].as_str().unwrap_or("string")) {
             (name, None, _) if REASONS.contains(&name) => THOUGHT.into(),
-            ("move", ..) => self.mv()?.unwrap_or_else(|| PROSE.to_owned()).into(),
+            ("move", ..) => self.mv()?.unwrap_or_else(|| PROSE.into()),
             ("emotion", None, _) => self.emotion().into(),
             (_, Some(choices), _) => choices[self.luck.below(choices.len())].clone(),
             (_, _, "integer" | "number") => self.vote().parse::<u32>().unwrap_or(1).into(),
@@ -191,6 +196,32 @@ impl Parts<'_> {
             _ if self.request.purpose() == "vote" => self.vote().into(),
             _ => THOUGHT.into(),
         })
+    }
+}
+
+/// A document as bad models write it: cut, with a field renamed or too many, with a wrong type, nested, or among words.
+fn spoil(document: Value, luck: &mut Stream) -> Value {
+    let text = document.to_string();
+    let mut fields = document.as_object().cloned().unwrap_or_default();
+    let name = fields.keys().nth(luck.below(fields.len().max(1))).cloned().unwrap_or_default();
+    match luck.below(6) {
+        0 => text.chars().take(text.chars().count() / 2).collect::<String>().into(),
+        1 => {
+            let value = fields.remove(&name).unwrap_or_default();
+            fields.insert(format!("{name}_"), value);
+            fields.into()
+        }
+        2 => {
+            fields.insert(name, "?".into());
+            fields.into()
+        }
+        3 => {
+            let deep = (0..20).fold(document, |inner, _| json!([inner]));
+            fields.insert(name, deep);
+            fields.into()
+        }
+        4 => format!("```json\n{text}\n```").into(),
+        _ => format!("I thought of {{this}} first. {text} That is my answer.").into(),
     }
 }
 

@@ -8,6 +8,7 @@ use ludex_env::draw::{Key, key};
 use ludex_env::policy::Past;
 use ludex_env::{Action, AgentKey, Ask, GameRef, Mover, Stream};
 use ludex_protocol::Move;
+use serde_json::Value;
 
 use super::problem::Problem;
 use super::request::About;
@@ -42,8 +43,8 @@ impl Player {
         Ok((loaded, agent))
     }
 
-    /// The text of the agent's move; its randomness comes from `name`.
-    pub(super) fn choose(&self, about: &About, name: &str) -> Result<String, Problem> {
+    /// The agent's move, a text or a document; its randomness comes from `name`.
+    pub(super) fn choose(&self, about: &About, name: &str) -> Result<Value, Problem> {
         let wrong = |why: &str| Problem::bad(format!("metadata.ludex: {why}"));
         let (game, agent) = self.table(&about.game)?;
         let seat = about.seat;
@@ -68,9 +69,11 @@ impl Player {
             ask = ask.with_past(past);
         }
         match agent.act(&ask, None).map(|answer| answer.mv) {
-            Ok(Some(Move::Id(a))) => Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a))),
-            Ok(Some(Move::Text(text))) => Ok(text),
-            Ok(Some(Move::Document(document))) => Ok(document.to_string()),
+            Ok(Some(Move::Id(a))) => {
+                Ok(Action::try_from(a).map_or(a.to_string(), |a| view.action_text(seat, a)).into())
+            }
+            Ok(Some(Move::Text(text))) => Ok(text.into()),
+            Ok(Some(Move::Document(document))) => Ok(document),
             Ok(None) => Ok("I resign".into()),
             Err(e) => Err(Problem::internal(&format!("the stand-in's agent: {e}"))),
         }

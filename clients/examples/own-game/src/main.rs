@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod naming;
 mod square_player;
 mod subtract_square;
 
@@ -21,11 +22,12 @@ use ludex_referee::read::Source;
 use ludex_server::Config;
 use tokio::net::TcpListener;
 
+use naming::Naming;
 use subtract_square::SubtractSquare;
 
 /// The games and agents of Ludex, and ours.
 fn registries() -> (Games, Roster) {
-    (Games::builtin().with::<SubtractSquare>(), Roster::builtin().with(square_player::ENTRY))
+    (Games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
 }
 
 fn main() -> anyhow::Result<()> {

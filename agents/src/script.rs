@@ -1,0 +1,60 @@
+//! `script`: answers from a file of JSON lines, for tests and demonstrations.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::documents::document;
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::{ErrorCode, Move, Refusal};
+use serde_json::Value;
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
+
+/// It reads a file of the host's, so servers offer it by the operator's word only.
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
+        .class(AgentClass::External)
+        .args(&[ArgDef::new("file", ArgKind::Text, "one turn on each line: a move, or a list of attempts").required()]);
+
+/// For each of the seat's turns, its attempts.
+struct Script {
+    turns: Vec<Vec<Move>>,
+}
+
+fn build(spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    let file = spec.text("file").unwrap_or_default();
+    let wrong = |why: String| Refusal::new(ErrorCode::UnknownAgent, format!("script: {file}: {why}"));
+    let text = fs::read_to_string(&file).map_err(|e| wrong(e.to_string()))?;
+    let read = |(at, line): (usize, &str)| turn(line).map_err(|why| wrong(format!("line {}: {why}", at + 1)));
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    Ok(Arc::new(Script { turns: lines.map(read).collect::<Result<_, _>>()? }))
+}
+
+/// A turn as a line has it: a move, or a list of moves, the first of which is tried first.
+fn turn(line: &str) -> Result<Vec<Move>, String> {
+    match document(line)? {
+        Value::Array(attempts) => attempts.into_iter().map(moved).collect(),
+        one => Ok(vec![moved(one)?]),
+    }
+}
+
+fn moved(value: Value) -> Result<Move, String> {
+    match value {
+        Value::String(text) => Ok(Move::Text(text)),
+        Value::Number(n) => n.as_i64().map(Move::Id).ok_or_else(|| format!("{n} is not an action id")),
+        object @ Value::Object(_) => Ok(Move::Document(object)),
+        other => Err(format!("{other} is not a move: an id, a text or an object is")),
+    }
+}
+
+impl Agent for Script {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let (turn, attempt) = (ask.turn as usize, ask.attempts().len());
+        let over = || AgentError::failed(format!("the script has no move for turn {turn}, attempt {attempt}"));
+        let found = self.turns.get(turn).and_then(|attempts| attempts.get(attempt));
+        found.cloned().map(Answer::new).ok_or_else(over)
+    }
+}

@@ -1,0 +1,220 @@
+#![doc = include_str!("naming.md")]
+
+use ludex_env::game::{Action, Facts, Game, Heard, Seat, SeatSet, Seen, Sink, Turn, Viewer};
+use ludex_env::{Issue, ParamError, Stream};
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// The rules.
+pub struct Naming {
+    params: Params,
+}
+
+/// There are none.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {}
+
+/// One position, and all of it is seen by everybody.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct State {
+    /// The number of each seat, once both are named.
+    pub numbers: Option<[u8; 2]>,
+    /// Whether the first seat swapped; absent before.
+    pub swapped: Option<bool>,
+    /// What it said with that.
+    pub words: Option<String>,
+}
+
+const KEEP: Action = 0;
+const SWAP: Action = 1;
+/// The numbers that have an id.
+const IDS: u32 = 4;
+/// The word that nobody may say.
+const SECRET: &str = "please";
+
+impl Game for Naming {
+    type Params = Params;
+    type State = State;
+    type View = State;
+
+    const ID: &'static str = "naming";
+    const TITLE: &'static str = "Naming";
+    const PAGE: &'static str = include_str!("naming.md");
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        Ok(Naming { params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let name = json!({
+            "type": "object",
+            "properties": { "number": { "type": "integer", "minimum": 0, "maximum": 9 } },
+            "required": ["number"],
+            "additionalProperties": false,
+        });
+        let swap = json!({
+            "type": "object",
+            "properties": { "swap": { "type": "boolean" }, "say": { "type": "string", "maxLength": 80 } },
+            "required": ["swap", "say"],
+            "additionalProperties": false,
+        });
+        Facts {
+            seats: vec!["first".into(), "second".into()],
+            dynamics: Dynamics::Mixed,
+            chance: ChanceMode::Deterministic,
+            information: Information::Perfect,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-9.0, 9.0],
+            max_length: 2,
+            actions: IDS,
+            max_chance: 0,
+            legal: LegalForm::Ids,
+            tensor: None,
+            info: None,
+            openspiel: None,
+            proposals: Some([("name".to_owned(), name), ("swap/first".to_owned(), swap)].into()),
+        }
+    }
+
+    fn start(&self) -> State {
+        State::default()
+    }
+
+    fn turn(&self, s: &State) -> Turn {
+        match s {
+            State { numbers: None, .. } => Turn::Together(SeatSet::first(2)),
+            State { swapped: None, .. } => Turn::Seat(0),
+            _ => Turn::Over,
+        }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        match self.turn(s) {
+            Turn::Together(_) => (0..IDS).for_each(|a| out.put(a)),
+            turn if turn == Turn::Seat(seat) => [KEEP, SWAP].into_iter().for_each(|a| out.put(a)),
+            _ => {}
+        }
+    }
+
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        s.swapped = Some(a == SWAP);
+    }
+
+    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
+        s.numbers = Some([joint[0] as u8, joint[1] as u8]);
+    }
+
+    fn play_joint_unchecked(&self, s: &mut State, joint: &[Option<Heard>]) {
+        let number = |p: usize| match &joint[p] {
+            Some(Heard::Action(a)) => *a as u8,
+            Some(Heard::Said(said)) => said["number"].as_u64().unwrap_or(0) as u8,
+            None => 0,
+        };
+        s.numbers = Some([number(0), number(1)]);
+    }
+
+    fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
+        s.swapped = Some(said["swap"] == true);
+        s.words = said["say"].as_str().map(str::to_owned);
+    }
+
+    /// The host has checked size and schema.
+    fn hear(&self, s: &State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        let Value::Object(document) = said else {
+            let how = if s.numbers.is_none() { "a number from 0 to 9 in an object" } else { "keep or swap" };
+            return Err(vec![Issue::unparsed(said, how, "there is no move in these words")]);
+        };
+        let say = document.get("say").unwrap_or(&Value::Null);
+        if say.as_str().is_some_and(|words| words.to_lowercase().contains(SECRET)) {
+            let issue = Issue::new("/say", say, "other words", format!("nobody may say {SECRET:?}"));
+            return Err(vec![issue.code("begging")]);
+        }
+        Ok(Heard::Said(said.clone()))
+    }
+
+    /// Numbers are told when both have named one.
+    fn seen_said(&self, before: &State, _who: Viewer, _seat: Seat, said: &Value) -> Seen {
+        let text = match before.numbers {
+            None => format!("names {}", said["number"]),
+            Some(_) => format!("{}: {}", if said["swap"] == true { "swap" } else { "keep" }, said["say"]),
+        };
+        Seen { action: None, text: Some(text) }
+    }
+
+    fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
+        Some(match s.numbers {
+            None => json!({ "number": rng.below(10) }),
+            Some(_) => json!({ "swap": rng.below(2) == 1, "say": ["so be it", "", "ha!"][rng.below(3)] }),
+        })
+    }
+
+    fn default_move(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Heard {
+        match s.numbers {
+            None => Heard::Said(json!({ "number": rng.below(10) })),
+            Some(_) => Heard::Action(KEEP),
+        }
+    }
+
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(if s.numbers.is_none() { "name" } else { "swap" })
+    }
+
+    fn teams(&self, _s: &State) -> Option<Vec<usize>> {
+        Some(vec![0, 1])
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        let ([a, b], Some(swapped)) = (s.numbers.unwrap_or_default(), s.swapped) else { return out.fill(0.0) };
+        let gain = (f64::from(a) - f64::from(b)) * if swapped { -1.0 } else { 1.0 };
+        out.copy_from_slice(&[gain, -gain]);
+    }
+
+    fn view(&self, s: &State, _who: Viewer) -> State {
+        s.clone()
+    }
+
+    fn world(&self, view: &State, _rng: &mut Stream) -> State {
+        // A view may come from outside, so its numbers may be out of range.
+        State { numbers: view.numbers.map(|both| both.map(|n| n.min(9))), ..view.clone() }
+    }
+
+    fn text(&self, view: &State) -> String {
+        let mut lines = vec![match view.numbers {
+            None => "Both seats name a number.".to_owned(),
+            Some([a, b]) => format!("first named {a}, second named {b}."),
+        }];
+        lines.extend(view.swapped.map(|swapped| format!("first {}.", if swapped { "swapped" } else { "kept" })));
+        lines.extend(view.words.as_ref().map(|words| format!("first said: {words}")));
+        lines.join("\n")
+    }
+
+    fn action_text(&self, view: &State, _seat: Seat, a: Action) -> String {
+        match (view.numbers, a) {
+            (None, a) => a.to_string(),
+            (_, KEEP) => "keep".into(),
+            (_, SWAP) => "swap".into(),
+            (_, a) => format!("action {a}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ludex_env::Games;
+
+    use super::*;
+
+    #[test]
+    fn it_keeps_the_laws() {
+        let game = Games::builtin().with::<Naming>().load("naming").unwrap();
+        ludex_env::check::game(&game, 0..40).unwrap_or_else(|faults| panic!("{}", faults.join("\n")));
+    }
+}
