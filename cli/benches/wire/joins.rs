@@ -1,0 +1,77 @@
+//! What a join costs while others wait: from the request to the `queued` that says that the lobby found nobody, and the same
+//! with nobody else there. A join is on the disk before it is answered, so a durable write is part of each figure.
+
+use std::time::{Duration, Instant};
+
+use ludex_protocol::message::{Join, Leave, Ping};
+use ludex_protocol::{ClientMessage, ServerMessage};
+
+use crate::host::Host;
+use crate::link::{Link, read};
+
+/// Joins that wait meanwhile.
+const WAITING: usize = 5_000;
+/// Joins that are measured, one after another; each leaves before the next.
+const MEASURED: usize = 500;
+/// Joins under way at once while the others are made.
+const AT_ONCE: usize = 100;
+
+pub async fn run() -> anyhow::Result<()> {
+    for (name, rated) in [("each in a queue of its own", false), ("all of one owner in one rated queue", true)] {
+        let host = Host::with(|limits| {
+            let most = (WAITING + AT_ONCE) as u32;
+            (limits.joins, limits.owner_joins, limits.owner_matches) = (most, most, most);
+        })?;
+        let mut link = Link::open(host.address, Some("joiner".into())).await?;
+        let join = |k: usize| {
+            let queue = if rated { "one".to_owned() } else { format!("q{k}") };
+            Join { queue, rated, ..Join::new("chess") }
+        };
+        let alone = measure(&mut link, &join).await?;
+        for k in (0..WAITING).step_by(AT_ONCE) {
+            for k in k..k + AT_ONCE {
+                link.request(&ClientMessage::Join(Box::new(join(k)))).await?;
+            }
+            for _ in 0..AT_ONCE {
+                queued(&mut link).await?;
+            }
+        }
+        let among = measure(&mut link, &join).await?;
+        println!("joins: among {WAITING}, {name}: {among}; alone: {alone}");
+        host.end()?;
+    }
+    Ok(())
+}
+
+/// The figures of [`MEASURED`] joins, and those of pings.
+async fn measure(link: &mut Link, join: &impl Fn(usize) -> Join) -> anyhow::Result<String> {
+    let (mut joins, mut pings) = (Vec::new(), Vec::new());
+    for k in 0..MEASURED {
+        let from = Instant::now();
+        link.ask(&ClientMessage::Ping(Ping {})).await?;
+        pings.push(from.elapsed());
+        let from = Instant::now();
+        link.request(&ClientMessage::Join(Box::new(join(WAITING + k)))).await?;
+        let join = queued(link).await?;
+        joins.push(from.elapsed());
+        link.ask(&ClientMessage::Leave(Leave { join })).await?;
+    }
+    let [(half, most), (ping, _)] = [joins, pings].map(|mut times| {
+        times.sort_unstable();
+        (millis(times[times.len() / 2]), millis(times[times.len() * 99 / 100]))
+    });
+    Ok(format!("{half:.3} ms, p99 {most:.3} ms (a ping {ping:.3} ms)"))
+}
+
+/// The name of the next join that waits.
+async fn queued(link: &mut Link) -> anyhow::Result<String> {
+    loop {
+        if let ServerMessage::Queued(queued) = read(&link.next().await?)? {
+            return Ok(queued.join);
+        }
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
