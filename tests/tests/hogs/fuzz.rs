@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use ludex_env::{Games, Stream, check};
 use ludex_protocol::ClientMessage;
 use ludex_protocol::error::close;
@@ -84,8 +86,16 @@ async fn a_hundred_thousand_mutated_messages_do_no_harm() {
                 let random = Stream::named(&format!("fuzz {seed}"));
                 let packed = seed % 2 == 0;
                 let live = Live::default();
-                let mut script =
-                    Script { random, packed, templates: &templates, games: &games, live, tally: &mut tally, left: CASES, id: 1 };
+                let mut script = Script {
+                    random,
+                    packed,
+                    templates: &templates,
+                    games: &games,
+                    live,
+                    tally: &mut tally,
+                    left: CASES,
+                    id: 1,
+                };
                 script.play(address).await;
             }
         });
@@ -160,7 +170,7 @@ fn games() -> Vec<(String, Vec<String>)> {
 #[derive(Default)]
 struct Live {
     envs: Vec<Value>,
-    items: Vec<Value>,
+    items: Vec<Vec<u8>>,
     joins: Vec<Value>,
     /// Match and turn.
     turns: Vec<(Value, Value)>,
@@ -179,7 +189,11 @@ impl Live {
         match message["type"].as_str().unwrap_or_default() {
             "opened" => most(&mut self.envs, &message["env"]),
             "joined" => most(&mut self.joins, &message["join"]),
-            "snapshots" => message["items"].as_array().into_iter().flatten().take(2).for_each(|i| most(&mut self.items, i)),
+            "snapshots" => {
+                let items = message["items"].as_array().into_iter().flatten();
+                items.take(2).filter_map(snapshot).for_each(|item| self.items.push(item));
+                self.items.drain(..self.items.len().saturating_sub(4));
+            }
             "turn" => {
                 self.turns.push((message["match"].clone(), message["turn"].clone()));
                 if self.turns.len() > 4 {
@@ -321,8 +335,11 @@ impl Script<'_> {
         let mut fields = template.clone();
         self.revive(&mut fields);
         let mut message = headed(&kind, id, &fields);
+        if self.packed {
+            self.pack(&mut message);
+        }
         let mut good = !matches!(kind.as_str(), "pong" | "ack");
-        for _ in 0..self.random.below(4) {
+        for _ in 0..self.random.below(3) {
             good &= mutate::message(&mut self.random, &mut message, self.templates);
         }
         let mut payload = message.payload(self.packed);
@@ -349,7 +366,13 @@ impl Script<'_> {
                 "join" => any(random, &live.joins),
                 "match" => turn.clone().map(|(id, _)| id),
                 "turn" => turn.clone().map(|(_, turn)| turn),
-                "items" => any(random, &live.items).map(|item| json!([item])),
+                "items" if !live.items.is_empty() => {
+                    let mut item = one(random, &live.items).clone();
+                    if often(random, 60) {
+                        mutate::bytes(random, &mut item);
+                    }
+                    Some(json!([STANDARD.encode(item)]))
+                }
                 "game" if value.is_string() => Some(json!(game)),
                 "params" => Some(match params.is_empty() || often(random, 60) {
                     true => json!({}),
@@ -366,6 +389,29 @@ impl Script<'_> {
             };
             if let Some(new) = new.filter(|_| often(random, 85)) {
                 *value = new;
+            }
+        }
+    }
+
+    /// Snapshots, and sometimes actions, are bytes in MessagePack.
+    fn pack(&mut self, message: &mut Node) {
+        let Node::Map(entries) = message else { return };
+        for (key, node) in entries {
+            let Node::Plain(Value::String(key)) = key else { continue };
+            match (key.as_str(), &mut *node) {
+                ("items", Node::List(items)) => {
+                    for item in items {
+                        if let Node::Plain(Value::String(text)) = &item
+                            && let Ok(bytes) = STANDARD.decode(text)
+                        {
+                            *item = Node::Bytes(bytes);
+                        }
+                    }
+                }
+                ("actions", node) if often(&mut self.random, 50) => {
+                    *node = Node::Bytes([&[self.random.below(9) as u8, 0, 0, 0][..]; 2].concat());
+                }
+                _ => {}
             }
         }
     }
@@ -435,6 +481,14 @@ impl Script<'_> {
             how = format!("error {}", answer["code"].as_str().expect("a code"));
         }
         *self.tally.entry((asked.to_owned(), how)).or_default() += 1;
+    }
+}
+
+/// A snapshot as the test's client reads it: base64 in JSON, numbers where it was bytes.
+fn snapshot(item: &Value) -> Option<Vec<u8>> {
+    match item {
+        Value::String(text) => STANDARD.decode(text).ok(),
+        list => list.as_array()?.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok())).collect(),
     }
 }
 

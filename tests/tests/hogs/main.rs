@@ -3,6 +3,8 @@
 
 mod bounds;
 mod fuzz;
+mod hogs;
 mod mutate;
 mod node;
+mod soak;
 mod sockets;

@@ -118,7 +118,14 @@ fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
         }
         Node::Plain(Value::Number(number)) if often(random, 50) => {
             let n = number.as_f64().unwrap_or_default();
-            let to = [json!(n + 1.0), json!((n as i64).wrapping_add(1)), json!((n as i64).wrapping_sub(1)), json!(-n), json!(n + 0.5), json!(n.to_string())];
+            let to = [
+                json!(n + 1.0),
+                json!((n as i64).wrapping_add(1)),
+                json!((n as i64).wrapping_sub(1)),
+                json!(-n),
+                json!(n + 0.5),
+                json!(n.to_string()),
+            ];
             *node = Node::Plain(one(random, &to).clone());
         }
         Node::Plain(Value::String(text)) if often(random, 50) => {
@@ -127,7 +134,9 @@ fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
                 1 => text.to_uppercase(),
                 2 => format!("{text}({text}=1)"),
                 3 => format!("{text}\0"),
-                4 => format!("{text} {}", ["sims=99999999", "depth=99", "level=-1", "seed=x", "ms=1e9"][random.below(5)]),
+                4 => {
+                    format!("{text} {}", ["sims=99999999", "depth=99", "level=-1", "seed=x", "ms=1e9"][random.below(5)])
+                }
                 _ => text.repeat(1 + random.below(60)),
             };
             *node = Node::text(&to);

@@ -34,7 +34,11 @@ impl Node {
     /// The payload of a frame.
     pub fn payload(&self, packed: bool) -> Vec<u8> {
         let mut out = Vec::new();
-        if packed { self.pack(&mut out) } else { self.json(&mut out) }
+        if packed {
+            self.pack(&mut out)
+        } else {
+            self.json(&mut out)
+        }
         out
     }
 

@@ -66,7 +66,9 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
         ("a close of one byte", with(&[(FIN | CLOSE, &[3])]), WRONG),
     ];
     // Lengths that are only announced: a head and its mask.
-    for (length, codes) in [(17 << 20, &[1009][..]), (1 << 32, &[1009]), (1 << 63, &[1002, 1009]), (u64::MAX, &[1002, 1009])] {
+    for (length, codes) in
+        [(17 << 20, &[1009][..]), (1 << 32, &[1009]), (1 << 63, &[1002, 1009]), (u64::MAX, &[1002, 1009])]
+    {
         strikes.push(("a length beyond the limit", [announced(FIN | own, length, true), vec![0; 4]].concat(), codes));
     }
     for bits in 1..8u8 {
@@ -80,7 +82,11 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
     }
     strikes.push(("a reason that is no text", frame(FIN | CLOSE, b"\x03\xe8\xff\xfe"), &[1002, 1007]));
     for text in [&b"\xff"[..], b"{\"a\":\"\xc0\xaf\"}", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce"] {
-        strikes.push(("a text that is no UTF-8", frame(FIN | TEXT, text), if packed { &[1003, 1007] } else { &[1007] }));
+        strikes.push((
+            "a text that is no UTF-8",
+            frame(FIN | TEXT, text),
+            if packed { &[1003, 1007] } else { &[1007] },
+        ));
         let pieces = [frame(TEXT, &text[..text.len() / 2]), frame(FIN | CONTINUED, &text[text.len() / 2..])].concat();
         strikes.push(("the same in pieces", pieces, if packed { &[1003, 1007] } else { &[1007] }));
     }
@@ -198,7 +204,11 @@ async fn bad_handshakes_are_refused() {
         ("as it should be", with(get, &[&host, key, rest]), &[101]),
         ("no key", with(get, &[&host, rest]), &[400]),
         ("a short key", with(get, &[&host, "Sec-WebSocket-Key: c2hvcnQ=\r\n", rest]), &[400]),
-        ("a key that is no base64", with(get, &[&host, "Sec-WebSocket-Key: ??????????????????????==\r\n", rest]), &[400]),
+        (
+            "a key that is no base64",
+            with(get, &[&host, "Sec-WebSocket-Key: ??????????????????????==\r\n", rest]),
+            &[400],
+        ),
         ("two keys", with(get, &[&host, key, key, rest]), &[400]),
         ("no host", with(get, &[key, rest]), &[400]),
         ("a foreign host", with(get, &["Host: evil.example\r\n", key, rest]), &[421]),
@@ -208,7 +218,11 @@ async fn bad_handshakes_are_refused() {
         ("POST", with("POST /ws HTTP/1.1", &[&host, key, rest]), &[400]),
         ("a body", with(get, &[&host, key, rest, "Content-Length: 5\r\n"]), &[400]),
         ("a body of unknown length", with(get, &[&host, key, rest, "Transfer-Encoding: chunked\r\n"]), &[400]),
-        ("version 12", with(get, &[&host, key, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 12\r\n"]), &[426]),
+        (
+            "version 12",
+            with(get, &[&host, key, "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 12\r\n"]),
+            &[426],
+        ),
         ("no Connection", with(get, &[&host, key, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"]), &[400]),
         ("another place", with("GET /elsewhere HTTP/1.1", &[&host, key, rest]), &[404]),
         ("a header that is too long", with(get, &[&host, key, rest, &long]), &[431]),
