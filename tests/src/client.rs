@@ -258,7 +258,10 @@ impl Client {
 }
 
 /// The message in a frame; `None` for a close.
-fn read(frame: &Message) -> Option<Value> {
+///
+/// # Panics
+/// When it cannot be read.
+pub fn read(frame: &Message) -> Option<Value> {
     match frame {
         Message::Text(text) => Some(serde_json::from_str(text).expect("JSON")),
         Message::Binary(bytes) => Some(rmp_serde::from_slice::<Packed>(bytes).expect("MessagePack").0),

@@ -91,14 +91,7 @@ impl Server {
     /// # Panics
     /// When there is no whole answer.
     pub async fn get_with(&self, path: &str, headers: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
-        let head = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address);
-        stream.write_all(head.as_bytes()).await.expect("a request");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("an answer");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
-        (status, body.to_owned())
+        get(self.address, path, headers).await
     }
 
     /// Whether the server says that it is well.
@@ -122,4 +115,19 @@ impl Stopping {
     pub async fn stopped(self) {
         self.task.await.expect("no panic").expect("an orderly end");
     }
+}
+
+/// The status and body of an HTTP page, asked for with more header lines, each ended by `\r\n`.
+///
+/// # Panics
+/// When there is no whole answer.
+pub async fn get(address: SocketAddr, path: &str, headers: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n");
+    stream.write_all(head.as_bytes()).await.expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    let status = head.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
+    (status, body.to_owned())
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::{FutureExt as _, SinkExt as _, StreamExt as _};
+use ludex_protocol::Limits;
 use ludex_server::Config;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -23,10 +24,16 @@ pub struct Host {
 impl Host {
     /// A Ludex server with one worker.
     pub fn ludex() -> anyhow::Result<Self> {
+        Self::with(|_| ())
+    }
+
+    /// The same with other limits.
+    pub fn with(change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
         // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
         let data = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
         // Matches that still run when the figure is known are not waited for.
-        let config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
+        let mut config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
+        change(&mut config.limits);
         Self::start(Some(data), |listener, stop| async move {
             ludex_server::run(listener, config, async {
                 // The other end has stopped or is gone.

@@ -1,12 +1,13 @@
 //! What the wire costs. Prints figures and writes nothing.
 //!
-//! `cargo bench -p ludex-cli --bench wire [-- [round] [batched] [matches] [idle] [--seconds S]]`; all four parts
+//! `cargo bench -p ludex-cli --bench wire [-- [round] [batched] [matches] [joins] [idle] [--seconds S]]`; all parts
 //! without a name. The server runs in this process, on threads of its own (one worker), but for `idle`, where it is a
 //! process of its own so that its memory can be told from the clients'. The clients share one thread.
 
 mod batched;
 mod host;
 mod idle;
+mod joins;
 mod link;
 mod matches;
 mod round;
@@ -16,7 +17,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const PARTS: [&str; 4] = ["round", "batched", "matches", "idle"];
+const PARTS: [&str; 5] = ["round", "batched", "matches", "joins", "idle"];
 
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
@@ -44,6 +45,9 @@ fn main() -> anyhow::Result<()> {
         }
         if wanted("matches") {
             matches::run(span).await?;
+        }
+        if wanted("joins") {
+            joins::run().await?;
         }
         if wanted("idle") {
             idle::run().await?;

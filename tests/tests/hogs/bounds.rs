@@ -1,4 +1,4 @@
-//! Clients that ask for too much: they are told so at once, and everybody else plays as before.
+//! What is more than a client may have is refused at once, and everybody else plays as before.
 
 use ludex_tests::bot::first;
 use ludex_tests::client::Ended;
