@@ -94,6 +94,7 @@ async fn metrics_tell_of_matches_joins_and_environments() {
         ("ludex_joins_waiting", 1.0),
         ("ludex_environments", 12.0),
         ("ludex_compute_queued", 0.0),
+        ("ludex_requests_total{type=\"hello\"}", 4.0),
     ] {
         assert_eq!(metric(&server, name).await, Some(value), "{name}");
     }
