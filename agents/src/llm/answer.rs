@@ -27,8 +27,8 @@ pub(super) struct Reading {
     pub(super) mv: Option<Move>,
     /// The move's own text.
     pub(super) read: Option<String>,
-    /// Without a move, the text that is handed to the rules so that they say what is wrong with it.
-    pub(super) said: String,
+    /// Without a move, what is handed to the rules so that they say what is wrong with it.
+    pub(super) said: Move,
     /// The letter, if it is one of A to E.
     pub(super) emotion: Option<char>,
     pub(super) analysis: Option<String>,
@@ -41,7 +41,7 @@ impl Reading {
 
     /// What the agent answers: the move, or the text that the rules will refuse.
     pub(super) fn into_move(self) -> Move {
-        self.mv.unwrap_or(Move::Text(self.said))
+        self.mv.unwrap_or(self.said)
     }
 }
 
@@ -64,7 +64,17 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
             Move::Document(document) => document.to_string(),
             Move::Text(text) => text.clone(),
         };
-        return Reading { verdict: "ok", mv: Some(mv), read: Some(read), said: String::new(), emotion, analysis };
+        return Reading {
+            verdict: "ok",
+            mv: Some(mv),
+            read: Some(read),
+            said: Move::Text(String::new()),
+            emotion,
+            analysis,
+        };
+    }
+    if let Some(document) = flawed(view, &all).filter(|_| finish != Some(REFUSED)) {
+        return Reading { verdict: "illegal", mv: None, read: None, said: Move::Document(document), emotion, analysis };
     }
     let illegal = all.iter().rev().find(|c| names_any(ask, view, c));
     let last = all.last().map(Candidate::text).unwrap_or_default();
@@ -75,7 +85,16 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
         _ if answer.trim().is_empty() => ("empty", NOTHING.to_owned()),
         _ => ("unparsed", last),
     };
-    Reading { verdict, mv: None, read: None, said: harmless(ask, view, &said), emotion, analysis }
+    Reading { verdict, mv: None, read: None, said: Move::Text(harmless(ask, view, &said)), emotion, analysis }
+}
+
+/// The last document of an answer in a game that takes documents: the rules name all of its flaws.
+fn flawed(view: &dyn DynView, all: &[Candidate]) -> Option<Value> {
+    view.spec().proposals.as_ref()?;
+    all.iter().rev().find_map(|candidate| match candidate {
+        Candidate::Document(document) => Some(document.clone()),
+        Candidate::Text(_) => None,
+    })
 }
 
 /// How thoughts begin and end in an answer.
@@ -148,11 +167,14 @@ fn meant(ask: &Ask<'_>, view: &dyn DynView, legal: &loose::Notation, candidate: 
             parsed(text).map(|a| Move::Id(a.into())).or_else(heard)
         }
         Candidate::Document(document) => {
-            let heard = || documents.then(|| understand(ask, view, &Move::Document(document.clone())).ok()).flatten();
+            // A number in a flawed proposal is not the action of that id.
+            if documents {
+                return understand(ask, view, &Move::Document(document.clone())).ok();
+            }
             // The one value in it that is a legal move.
             let mut moves: Vec<Action> = leaves(document).iter().filter_map(|text| parsed(text)).collect();
             moves.dedup();
-            heard().or(if let [only] = moves[..] { Some(Move::Id(only.into())) } else { None })
+            if let [only] = moves[..] { Some(Move::Id(only.into())) } else { None }
         }
     }
 }

@@ -95,6 +95,11 @@ pub(super) fn history(game: &GameRef, ask: &Ask<'_>, view: &dyn DynView, most: u
 fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
     let line = |p: &Past| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
+        // What was said, in one line.
+        (Mover::Seat(seat), None) if !p.text.is_empty() => {
+            let words: Vec<&str> = p.text.split_whitespace().collect();
+            Some(format!("{}: {}", seat_name(view, seat), words.join(" ")))
+        }
         _ => None,
     };
     past.iter().filter_map(line).collect()
