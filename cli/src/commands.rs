@@ -24,6 +24,7 @@ mod report;
 mod seats;
 mod serve;
 mod status;
+mod terminal;
 mod token;
 mod tournament;
 mod transcript;

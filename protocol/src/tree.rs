@@ -69,6 +69,7 @@ impl Node<'_> {
             Node::Int(value) => Some(Value::from(*value)),
             Node::Unsigned(value) => Some(Value::from(*value)),
             Node::Float(value) if value.is_finite() => Some(Value::from(*value)),
+            Node::Single(value) if value.is_finite() => Some(Value::from(*value)),
             Node::Text(value) => Some(Value::from(shortened(value))),
             _ => None,
         }

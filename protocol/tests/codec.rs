@@ -123,6 +123,9 @@ fn a_wrong_field_is_named_with_what_may_stand_there() {
     let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "count": -1}));
     assert_eq!((&error["path"], &error["got"]), (&json!("count"), &json!(-1)));
     assert_eq!(error["message"], "`count`: expected an integer, not negative, got -1");
+    let (_, error) = refused(json!({"type": "act", "id": 5, "match": "m", "turn": 0, "action": 4.0}));
+    assert_eq!(error["message"], "`action`: expected an integer, got the float 4.0");
+    assert_eq!((&error["path"], &error["got"]), (&json!("action"), &json!(4.0)));
     let (_, error) = refused(json!({"type": "open", "id": 5}));
     assert_eq!((&error["path"], &error["message"]), (&json!("game"), &json!("`game`: missing")));
     let (_, error) = refused(json!({"type": "open", "id": 5, "game": "chess", "views": ["tensor", "txt"]}));

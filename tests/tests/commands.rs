@@ -225,6 +225,7 @@ fn bad_matches_say_what_to_do() {
     let at = folder();
     for (args, said) in [
         (&["match", "conect_four", "--seat", "random"][..], "did you mean connect_four?"),
+        (&["verify", "nofile"], "nofile is neither a file nor a run: there is no run \"nofile\""),
         (&["match", "pokker", "--seat", "random"], "there is no game \"pokker\". There are: "),
         (&["match", "chess", "--seat", "random"], "2 seats (black, white), and 1 --seat was given"),
         (&["match", "chess", "--seat", "random", "--seat", "rndom"], "did you mean random?"),

@@ -73,6 +73,20 @@ async fn moves(server: &Server, played: &Value) -> Vec<u64> {
 }
 
 #[tokio::test]
+async fn a_seat_has_a_name() {
+    let server = Server::start(|_| {}).await;
+    let fixed = ["--game", "chess(max_plies=2)", "--agent", "random", "--against", "mcts sims=2", "--json", "--seat"];
+    for (given, seat) in [("White", 1), ("black", 0), ("1", 1)] {
+        let (code, out, err) = join(&server, &[&fixed[..], &[given]].concat(), "").await;
+        assert_eq!(code, Some(0), "{err}");
+        assert_eq!(document(&out)["matches"][0]["seat"], seat, "{given}");
+    }
+    let (code, _, err) = join(&server, &[&fixed[..], &["whit"]].concat(), "").await;
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("--seat whit: the seats of chess are black, white"), "{err}");
+}
+
+#[tokio::test]
 async fn a_person_plays_and_gives_up() {
     let server = Server::start(|_| {}).await;
     let words = ["--game", "tic_tac_toe", "--agent", "human", "--name", "me", "--against", "random", "--seat", "0"];

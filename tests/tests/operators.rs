@@ -94,6 +94,7 @@ async fn metrics_tell_of_matches_joins_and_environments() {
         ("ludex_joins_waiting", 1.0),
         ("ludex_environments", 12.0),
         ("ludex_compute_queued", 0.0),
+        ("ludex_requests_total{type=\"hello\"}", 4.0),
     ] {
         assert_eq!(metric(&server, name).await, Some(value), "{name}");
     }
@@ -163,7 +164,9 @@ async fn a_record_is_verified_once_for_the_ratings() {
     play(&server, "ann", against_random("connect_four", true)).await;
     play(&server, "ann", against_random("tic_tac_toe", false)).await;
     assert_eq!((table("").await, table("?game=tic_tac_toe").await), ((2, 0), (1, 0)));
-    assert_eq!((table("?game=chess").await, table("?game=nothing").await), ((0, 0), (0, 0)));
+    assert_eq!(table("?game=chess").await, (0, 0));
+    let (status, body) = server.get("/ratings?game=tic_tac_tow").await;
+    assert!(status == 404 && body.contains("did you mean \\\"tic_tac_toe\\\"?"), "{status} {body}");
     // What was verified is not read again: nobody notices that the first record is changed now.
     let file = rusqlite::Connection::open(server.data.join("ludex.db")).unwrap();
     let change = "UPDATE records SET record = '{}' WHERE match = (SELECT seq FROM matches WHERE id = ?1)";

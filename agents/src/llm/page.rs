@@ -181,6 +181,30 @@ mod tests {
         }
     }
 
+    /// Facts for programs, which a model cannot use or takes for rules of the game.
+    #[test]
+    fn nothing_is_told_about_ids() {
+        let told = |game: &str| Page::new(&ludex_env::load(game).unwrap(), RulesShown::Long).actions;
+        for (game, unwanted) in [
+            ("connect_four", "id per"),
+            ("nim", "id is never"),
+            ("reversi", "is 63"),
+            ("gomoku", "size + column"),
+            ("first_sealed_auction", "325"),
+            ("go", "is 80"),
+            ("chess", "4672"),
+            ("chess", "plain move"),
+            ("ataxx", "6460"),
+            ("negotiation", "36 a"),
+            ("negotiation", "25 a"),
+            ("bargaining", "fastest"),
+        ] {
+            let text = told(game);
+            assert!(!text.contains(unwanted) && text.contains('`'), "{game}: {unwanted}\n{text}");
+        }
+        assert_eq!(told("liars_dice").matches("| `2-5` |").count(), 1);
+    }
+
     #[test]
     fn parameters_that_are_unusual_are_explained() {
         let game = ludex_env::load("connect_four(rows=5)").unwrap();

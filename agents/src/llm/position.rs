@@ -103,9 +103,10 @@ pub(super) fn history(game: &GameRef, ask: &Ask<'_>, view: &dyn DynView, most: u
 fn named(past: &[Past], view: &dyn DynView) -> Vec<String> {
     let line = |p: &Past| match (p.by, p.action) {
         (Mover::Seat(seat), Some(a)) => Some(format!("{}: {}", seat_name(view, seat), view.action_text(seat, a))),
-        // What was said, as the seat heard it.
-        (Mover::Seat(seat), None) if view.spec().proposals.is_some() => {
-            Some(format!("{}: {}", seat_name(view, seat), p.text)).filter(|_| !p.text.is_empty())
+        // What was said, in one line.
+        (Mover::Seat(seat), None) if !p.text.is_empty() => {
+            let words: Vec<&str> = p.text.split_whitespace().collect();
+            Some(format!("{}: {}", seat_name(view, seat), words.join(" ")))
         }
         _ => None,
     };

@@ -216,6 +216,27 @@ fn estimates_need_no_endpoint() {
 }
 
 #[test]
+fn what_was_said_stands_in_the_history() {
+    let spec = AgentSpec::parse("llm model=none history=4").unwrap();
+    let talk = game("bargaining(preset=llmarena)");
+    let mut state = talk.start();
+    let mut moves = Vec::new();
+    while state.turn() == Turn::Chance {
+        let mut outcomes = Outcomes::new();
+        state.chance(&mut outcomes);
+        let outcome = outcomes.items()[0].0;
+        state.play_chance(outcome).unwrap();
+        moves.push(serde_json::json!([-1, outcome]));
+    }
+    moves.push(serde_json::json!([0, {"said": {"offer": [0, 0, 0], "say": "Take it all."}}]));
+    let question = serde_json::from_value(serde_json::json!({ "h": moves })).unwrap();
+    let told = prompt(&spec, &talk, &question).unwrap();
+    let question = serde_json::to_string(&told.messages).unwrap();
+    let history = question.split("The last moves, oldest first:").nth(1).unwrap();
+    assert!(history.contains("1. p0: says: Take it all. Offer: "), "{history}");
+}
+
+#[test]
 fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
     let spec = AgentSpec::parse("llm model=none history=4").unwrap();
     let kuhn = game("kuhn_poker");

@@ -1,9 +1,11 @@
 //! `ludex conformance`.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use super::checks;
+use ludex_client::Options;
 use ludex_conformance::server::{Plan, check};
 
 /// What `ludex conformance` takes.
@@ -14,6 +16,9 @@ pub(super) struct Args {
     /// The token for the server [default: the environment variable LUDEX_TOKEN]
     #[arg(long)]
     token: Option<String>,
+    /// File of certificates (PEM) to trust, for a server with one of its own [default: SSL_CERT_FILE, and the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
     /// The name to play under [default: the token's name; "conformance" if there is no token]
     #[arg(long)]
     agent: Option<String>,
@@ -29,13 +34,18 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: Args) -> ExitCode {
-    let plan = Plan {
-        url: args.url,
-        token: args.token.or_else(super::token_of_environment),
-        agent: args.agent,
-        patience: Duration::from_secs(args.patience),
-        only: args.only,
+    let (json, url) = (args.json, args.url.clone());
+    let checks = async move {
+        let trusting = args.ca.map(|file| Options::default().ca(file)).transpose()?;
+        let plan = Plan {
+            url: args.url,
+            token: args.token.or_else(super::token_of_environment),
+            agent: args.agent,
+            patience: Duration::from_secs(args.patience),
+            only: args.only,
+            tls: trusting.and_then(|options| options.tls),
+        };
+        check(&plan, checks::line(json)).await
     };
-    let subject = ("url", plan.url.clone().into());
-    checks::report(args.json, subject, check(&plan, checks::line(args.json)))
+    checks::report(json, ("url", url.into()), checks)
 }

@@ -5,8 +5,10 @@ use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
 use ludex_protocol::message::{AgentId, Join};
 use ludex_protocol::record::{Clock, Outcome};
+use ludex_protocol::spec::Params;
 use serde_json::{Value, json};
 
+use super::seats;
 use ludex_play::remote_agent::RemoteAgent;
 use ludex_protocol::is_agent_name;
 use ludex_server::auth::random_bytes;
@@ -25,9 +27,9 @@ pub(super) struct Args {
     /// The name that it plays under [default: made from the agent]
     #[arg(long)]
     name: Option<String>,
-    /// The seat, from 0 [default: each seat in turn]
+    /// The seat, by its name or counted from 0: white, or 1 in chess [default: each seat in turn]
     #[arg(long)]
-    seat: Option<u32>,
+    seat: Option<String>,
     /// An agent of the server for the other seats: one for all, or one per seat, in order [default: other clients in the queue]
     #[arg(long, value_name = "AGENT")]
     against: Vec<String>,
@@ -128,7 +130,6 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
     let game = args.game.clone().unwrap_or_default();
     let mut request = Join {
         against: (!args.against.is_empty()).then(|| args.against.clone()),
-        seat: args.seat,
         slots: args.slots,
         count: args.count.unwrap_or(u32::from(args.ticket.is_none())),
         rated: args.rated,
@@ -146,6 +147,9 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         None => {}
     }
     let (client, events) = Client::connect(&args.url, options).await?;
+    if let Some(text) = &args.seat {
+        request.seat = Some(seat(&client, &request.game, text).await.with_context(|| format!("--seat {text}"))?);
+    }
     let stop = async {
         // On a system without signals, this never resolves.
         if tokio::signal::ctrl_c().await.is_err() {
@@ -161,6 +165,17 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
     let played = Player::new(client.clone(), events, request, agent).run(stop).await;
     client.close().await;
     Ok(played?)
+}
+
+/// The seat that was given by its number or its name. Only the server knows the names of all of its games.
+async fn seat(client: &Client, game: &str, text: &str) -> anyhow::Result<u32> {
+    if let Ok(seat) = text.parse() {
+        return Ok(seat);
+    }
+    let spec = client.describe(game, Params::new(), false).await?;
+    let seat = seats::position(&spec.seats, text);
+    let seat = seat.with_context(|| format!("the seats of {} are {}", spec.game, spec.seats.join(", ")))?;
+    Ok(seat as u32)
 }
 
 /// `mcts sims=500` plays as `mcts-sims-500`.

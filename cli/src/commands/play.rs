@@ -9,9 +9,11 @@ use anyhow::Context as _;
 use ludex_agents::{AgentClass, human, wrap};
 use ludex_env::{GameRef, Turn};
 use ludex_protocol::message::{EventKind, MatchFrame};
+use ludex_protocol::record::Reason;
 
 use super::print::points;
 use super::seats;
+use super::terminal::Terminal;
 use ludex_play::local::{self, Asking, Seated};
 use ludex_play::machine::Match;
 use ludex_play::machine::Watcher;
@@ -42,10 +44,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     };
     let talk = Arc::new(Talk { chance: Mutex::default(), width: human::width() });
     let persons: Vec<usize> = (0..players.len()).filter(|&k| players[k].spec.class() == AgentClass::Person).collect();
+    let terminal = Terminal::open()?;
     // Several people share one terminal and its buffer, so they share one agent.
-    if let Some(&first) = persons.first() {
+    if !persons.is_empty() {
         let talk = talk.clone();
-        let agent = Arc::new(wrap(players[first].agent.clone(), move |person, ask, deadline| {
+        let person = human::Human::new(terminal.lines, io::stdout()).with_width(talk.width);
+        let agent = Arc::new(wrap(Arc::new(person), move |person, ask, deadline| {
             talk.tell_chance();
             person.act(ask, deadline)
         }));
@@ -68,9 +72,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     if !persons.is_empty() {
         talk.tell("? lists the legal moves, quit resigns");
     }
-    let played = local::play_aloud(setup, &table, Asking::default(), ears, |machine, frame| {
-        talk.hear(machine, ears, frame);
-    });
+    let asking = Asking { stop: Some(&terminal.stopped), ..Asking::default() };
+    let played = local::play_aloud(setup, &table, asking, ears, |machine, frame| talk.hear(machine, ears, frame));
     talk.tell(&ludex_play::words::result(spec, &played.record));
     if let Some(why) = played.failure {
         talk.tell(&why);
@@ -80,6 +83,14 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         writeln!(file, "{line}").with_context(|| format!("{} cannot be written", path.display()))?;
         let (path, id) = (path.display(), &played.record.header.episode);
         talk.tell(&format!("record: {id} in {path} (`ludex replay {path}` shows it)"));
+    }
+    if played.record.footer.reason == Some(Reason::Aborted) {
+        let lost = if args.out.is_none() {
+            "; --out FILE keeps the record of a match, also of one that is stopped"
+        } else {
+            ""
+        };
+        anyhow::bail!("the match was stopped before its end{lost}");
     }
     Ok(())
 }

@@ -84,8 +84,12 @@ impl From {
         let [name] = self.files.as_slice() else { return Ok(None) };
         let Some(text) = name.to_str() else { return Ok(None) };
         let bare = name.extension().is_none() && name.components().count() == 1 && text != "-";
-        if Archive::is_run(text, &self.data) || (bare && !name.exists()) {
+        if Archive::is_run(text, &self.data) {
             return Archive::open(text, &self.data).map(Some);
+        }
+        if bare && !name.exists() {
+            let neither = || format!("{text} is neither a file nor a run");
+            return Archive::open(text, &self.data).with_context(neither).map(Some);
         }
         Ok(None)
     }

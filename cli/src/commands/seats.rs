@@ -1,4 +1,4 @@
-//! `--seat` of the commands that play on this machine.
+//! Seats by their names, and `--seat` of the commands that play on this machine.
 
 use anyhow::Context as _;
 use ludex_env::GameRef;
@@ -39,8 +39,12 @@ pub(super) fn read(game: &GameRef, given: &[String]) -> anyhow::Result<Vec<Optio
 /// `white=human` as a seat and its agent. Names of arguments never stand first in an agent, so nothing else looks like it.
 fn split<'a>(seats: &[String], text: &'a str) -> Option<(usize, &'a str)> {
     let (name, agent) = text.split_once('=')?;
-    let seat = seats.iter().position(|seat| seat.eq_ignore_ascii_case(name.trim()))?;
-    Some((seat, agent.trim()))
+    Some((position(seats, name)?, agent.trim()))
+}
+
+/// Which seat has this name.
+pub(super) fn position(seats: &[String], name: &str) -> Option<usize> {
+    seats.iter().position(|seat| seat.eq_ignore_ascii_case(name.trim()))
 }
 
 /// An agent for each seat.

@@ -1,6 +1,7 @@
 //! One match.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ludex_agents::{Agent, AgentError, Answer, ErrorKind};
@@ -98,6 +99,8 @@ pub struct Asking<'a> {
     pub blameless: SeatSet,
     /// Where each seat keeps what it did outside.
     pub journals: Option<&'a dyn Journals>,
+    /// Once this is set, the match is called off instead of playing the next answer. Its record says `aborted`.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// The journals of an episode, one for each seat.
@@ -171,6 +174,10 @@ pub(super) fn run(
         };
         if !agent.reproducible() {
             now += begun.elapsed().as_millis() as u64 + asking.journals.map_or(0, |journals| journals.spared(seat));
+        }
+        if asking.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            due.extend(machine.on(now, Input::Abort(Reason::Aborted)));
+            continue;
         }
         if let Err(error) = &mut answer
             && asking.blameless.has(seat)

@@ -271,6 +271,7 @@ impl Executor<'_> {
             late_is_infra: policy.on_timeout == OnTimeout::Error,
             blameless: SeatSet(seats_of(due, &table.blameless)),
             journals: Some(&journals),
+            stop: None,
         };
         let played = local::play_match(setup, &players, asking);
         FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() }

@@ -109,7 +109,8 @@ fn described(unexpected: Unexpected) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Unsigned(value) => value.to_string(),
         Unexpected::Signed(value) => value.to_string(),
-        Unexpected::Float(value) => value.to_string(),
+        // `4` would read as if it were right.
+        Unexpected::Float(value) => format!("the float {value:?}"),
         Unexpected::Str(text) => format!("{:?}", shortened(text)),
         Unexpected::Bytes(_) => "bytes".to_owned(),
         Unexpected::Unit => "null".to_owned(),

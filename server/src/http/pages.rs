@@ -10,6 +10,7 @@ use axum::http::header::{self, HeaderMap};
 use axum::response::{IntoResponse, Json};
 use axum::routing::get;
 use ludex_protocol::message::ListMatches;
+use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
 
@@ -164,6 +165,9 @@ async fn ratings(State(app): App, headers: HeaderMap, query: Asked<RatingQuery>)
         Ok(query) => query,
         Err(e) => return misunderstood(&e),
     };
+    if let Some(Err(refusal)) = query.game.as_deref().map(|game| app.0.catalogue.load(game, &Params::new())) {
+        return failed(StatusCode::NOT_FOUND, *refusal);
+    }
     match app.0.ratings.of(&app.0.store, query.game.as_deref()).await {
         Ok(table) => Json(&*table).into_response(),
         Err(error) => {

@@ -100,7 +100,10 @@ async fn first<S: Io>(wire: &mut Wire<S>, shared: &Shared, by: Instant) -> Resul
     };
     let bytes = payload(&message, encoding).ok_or(Broken::Close(close::UNSUPPORTED))?;
     Ok(match encoding.read_client(bytes, &shared.limits) {
-        Ok((Some(id), ClientMessage::Hello(hello))) => Ok((id, hello)),
+        Ok((Some(id), ClientMessage::Hello(hello))) => {
+            shared.metrics.request("hello");
+            Ok((id, hello))
+        }
         Ok((id, other)) => {
             let why = format!("the first message is hello, not {}", other.kind());
             Err((id, Refused::of(ErrorCode::HelloFirst, why)))

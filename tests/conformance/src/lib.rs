@@ -15,6 +15,7 @@
 //!     agent: None,
 //!     patience: Duration::from_secs(10),
 //!     only: None,
+//!     tls: None,
 //! };
 //! let checks = check(&plan, |check| println!("{check}")).await?;
 //! assert!(checks.iter().all(|check| check.fault.is_none()));

@@ -15,6 +15,7 @@ mod link;
 mod matches;
 mod strict;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::LocalBoxFuture;
@@ -36,6 +37,8 @@ pub struct Plan {
     pub patience: Duration,
     /// Only laws whose names contain this.
     pub only: Option<String>,
+    /// The TLS settings for `wss`. Absent: trust the certificates of the system and those that browsers trust.
+    pub tls: Option<Arc<rustls::ClientConfig>>,
 }
 
 /// Why a law did not pass.

@@ -1,5 +1,8 @@
 //! `ludex play`: what a person is shown, and who sits where.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Command, Stdio};
+
 use super::{feed, folder, ludex};
 
 /// What the command prints when a person types these lines.
@@ -82,4 +85,47 @@ fn moves_that_hold_commas_stand_in_lines() {
     let listed = shown.lines().filter(|line| line.contains("Offer: ")).count();
     assert!(listed > 3, "{shown}");
     assert!(shown.lines().all(|line| line.matches("Offer: ").count() <= 1), "{shown}");
+}
+
+/// Presses Ctrl-C when the person is asked for the second time; returns what the command printed as an error.
+#[cfg(unix)]
+fn interrupted(at: &std::path::Path, more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ludex-tests"));
+    command
+        .current_dir(at)
+        .args(["play", "tic_tac_toe", "--seat", "human", "--seat", "random", "--seed", "1"])
+        .args(more);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program");
+    let mut stdin = child.stdin.take().expect("its input");
+    stdin.write_all(b"b2\n").expect("a reader");
+    let mut shown = BufReader::new(child.stdout.take().expect("its output"));
+    let asked = (&mut shown).lines().map_while(Result::ok).filter(|line| line.contains("x to move: ")).take(2).count();
+    assert_eq!(asked, 2);
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(kill.success());
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).expect("UTF-8");
+    let done = child.wait_with_output().expect("its end");
+    // Its input was open until now: the end of input is a resignation.
+    drop(stdin);
+    let err = String::from_utf8(done.stderr).expect("UTF-8");
+    assert_eq!(done.status.code(), Some(1), "{rest}{err}");
+    err
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_the_record() {
+    let at = folder();
+    let err = interrupted(at.path(), &["--out", "mine.jsonl"]);
+    assert!(err.contains("the match was stopped before its end") && !err.contains("--out"), "{err}");
+    let text = std::fs::read_to_string(at.path().join("mine.jsonl")).expect("the record");
+    let record: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(record["reason"], "aborted", "{record}");
+    assert_eq!(record["events"].as_array().map(Vec::len), Some(2));
+    ludex(at.path(), &["verify", "mine.jsonl"]).well();
+    ludex(at.path(), &["replay", "mine.jsonl"]).well();
+    let err = interrupted(at.path(), &[]);
+    assert!(err.contains("--out FILE keeps the record"), "{err}");
 }

@@ -56,6 +56,25 @@ async fn our_own_server_passes_with_tokens() {
 }
 
 #[tokio::test]
+async fn a_certificate_of_ones_own_is_trusted_where_it_is_named() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data/tls");
+    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let files = ludex_server::config::TlsFiles { cert: cert.clone(), key };
+    let server = Server::start(|c| c.tls = Some(files)).await;
+    let url = format!("wss://localhost:{}", server.address.port());
+    let words = ["conformance", &url, "--only", "opens its WebSocket"];
+    let (code, out, err) = ludex(&words).await;
+    assert_eq!(code, Some(2), "{out}{err}");
+    let cert = cert.to_str().expect("a path");
+    let (code, out, err) = ludex(&[&words[..], &["--ca", cert]].concat()).await;
+    assert_eq!(code, Some(0), "{out}{err}");
+    let (code, _, err) = ludex(&[&words[..], &["--ca", "/nowhere"]].concat()).await;
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("/nowhere"), "{err}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn where_there_is_nothing_nothing_is_checked() {
     for (words, why) in [
         (vec!["conformance", "ws://127.0.0.1:1"], "127.0.0.1:1"),

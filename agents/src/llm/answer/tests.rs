@@ -70,6 +70,29 @@ fn documents_and_speech_are_moves_where_the_game_takes_them() {
     }
 }
 
+/// A document that the rules refuse goes to them whole, so that they can name its flaws.
+#[test]
+fn a_flawed_document_stays_a_document() {
+    let game = load("bargaining(talk=true)").unwrap();
+    let mut state = game.start();
+    while state.turn() == ludex_env::Turn::Chance {
+        let mut outcomes = ludex_env::Outcomes::new();
+        state.chance(&mut outcomes);
+        state.play_chance(outcomes.items()[0].0).unwrap();
+    }
+    let legal = state.legal_list(0);
+    let view = state.view(Viewer::Seat(0));
+    let ask = Ask::on_view(&*view, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+    let document = serde_json::json!({"offer": [70, 0, 0], "say": "More for me. ".repeat(20)});
+    let answer = format!("I offer this:\n```json\n{document}\n```");
+    let reading = read(&ask, &*view, &answer, None);
+    assert_eq!((reading.verdict, reading.into_move()), ("illegal", Move::Document(document.clone())));
+    let refusal = state.read(0, &Move::Document(document)).unwrap_err();
+    assert_eq!(refusal.issues[0].path, "/offer");
+    // A game without documents reads it as it always did.
+    assert_eq!(first("tic_tac_toe", r#"{"offer": "all"}"#).0, "unparsed");
+}
+
 #[test]
 fn a_move_of_the_game_that_is_not_legal_now_is_illegal() {
     let state = load("tic_tac_toe").unwrap().start();

@@ -1,5 +1,6 @@
 //! What all laws share: the server's address, our name, the server's games.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -26,6 +27,7 @@ pub(super) struct Bench {
     pub token: Option<String>,
     agent: Option<String>,
     pub patience: Duration,
+    tls: Option<Arc<rustls::ClientConfig>>,
     /// What the first `welcome` granted; `None` if there was no welcome.
     scopes: Option<Vec<Scope>>,
     games: OnceCell<Vec<(GameEntry, Spec)>>,
@@ -47,6 +49,7 @@ impl Bench {
             token: plan.token.clone(),
             agent,
             patience: plan.patience,
+            tls: plan.tls.clone(),
             scopes: None,
             games: OnceCell::new(),
         };
@@ -80,7 +83,12 @@ impl Bench {
 
     /// A connection that has said nothing yet.
     pub async fn mute(&self, offer: &[Encoding]) -> Done<Link> {
-        Link::open(&self.url("/ws"), offer, self.patience).await
+        self.mute_at("/ws", offer).await
+    }
+
+    /// The same at another path.
+    pub async fn mute_at(&self, path: &str, offer: &[Encoding]) -> Done<Link> {
+        Link::open(&self.url(path), offer, self.patience, self.tls.clone()).await
     }
 
     /// Our first message.

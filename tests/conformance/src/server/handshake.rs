@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::bench::Bench;
 use super::heard::Heard;
-use super::link::{Ended, Link};
+use super::link::Ended;
 use super::{Done, Law, Stop, law, law_holds, same, wrong};
 
 pub(super) const LAWS: &[Law] = &[
@@ -53,7 +53,7 @@ async fn paths(b: &Bench) -> Done {
         return Err(Stop::Skip("the address has a path of its own".into()));
     }
     for path in ["/", "/ws"] {
-        let mut link = Link::open(&b.url(path), &[Encoding::Json], b.patience).await?;
+        let mut link = b.mute_at(path, &[Encoding::Json]).await?;
         b.greet(&mut link).await?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! A connection that trusts nothing: every frame is read strictly, and every request must have exactly one reply.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -14,7 +15,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use super::heard::Heard;
 use super::{Done, Stop, strict, wrong};
@@ -46,7 +47,12 @@ pub(super) struct Link {
 
 impl Link {
     /// Opens a WebSocket and offers these encodings.
-    pub async fn open(url: &str, offer: &[Encoding], patience: Duration) -> Done<Link> {
+    pub async fn open(
+        url: &str,
+        offer: &[Encoding],
+        patience: Duration,
+        tls: Option<Arc<rustls::ClientConfig>>,
+    ) -> Done<Link> {
         let offered: Vec<&str> = offer.iter().map(|encoding| encoding.subprotocol()).collect();
         let offered = offered.join(", ");
         let expected = || format!("a WebSocket at {url} for the sub-protocols [{offered}]");
@@ -58,7 +64,8 @@ impl Link {
         // If the program has installed another provider, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = WebSocketConfig::default().max_frame_size(Some(LARGEST)).max_message_size(Some(LARGEST));
-        let connecting = connect_async_tls_with_config(request, Some(config), true, None);
+        let connector = tls.filter(|_| url.starts_with("wss:")).map(Connector::Rustls);
+        let connecting = connect_async_tls_with_config(request, Some(config), true, connector);
         let connected = tokio::time::timeout(patience, connecting).await;
         let connected = connected.map_err(|_| failed("no answer in time".into()))?;
         let (ws, response) = connected.map_err(|e| failed(e.to_string()))?;
