@@ -313,6 +313,36 @@ fn the_next_attempt_is_told_why_the_last_was_refused() {
 }
 
 #[test]
+fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
+    let flawed = json!({ "offer": [9, 0, 0], "say": 7, "x": 1 });
+    let good = json!({ "offer": [1, 0, 0], "say": "For you." });
+    let texts = [format!("This is what I offer:\n```json\n{flawed}\n```"), good.to_string()];
+    let endpoint = Endpoint::saying(&[&texts[0], &texts[1]]);
+    let game = game("bargaining(talk=true)");
+    let state = after(&game, &[0, 0, 0]);
+    let schema = &game.spec().proposals.as_ref().unwrap()["offer"];
+
+    let first = ask(&endpoint.spec(""), &game, &*state, &With::default()).unwrap();
+    let given = first.mv.unwrap();
+    assert_eq!((&given, first.notes.more["verdict"].as_str()), (&Move::Document(flawed.clone()), Some("illegal")));
+    let format = &endpoint.asked()[0].body["response_format"]["json_schema"]["schema"];
+    assert_eq!(&format["properties"]["move"]["anyOf"][1], schema);
+    assert!(!user(&endpoint.asked()[0]).contains("JSON Schema"));
+
+    let why = state.read(0, &given).unwrap_err();
+    let attempts = [Attempt { given: Some(given), why: why.message, issues: why.issues }];
+    let with = With { attempts: &attempts, ..With::default() };
+    let second = ask(&endpoint.spec(""), &game, &*state, &with).unwrap();
+    assert_eq!(second.mv, Some(Move::Document(good)));
+    let prompt = user(&endpoint.asked()[1]);
+    for part in
+        [flawed.to_string().as_str(), &schema.to_string(), "/offer/0: ", "got 9", "/say: ", "/x: there is no field"]
+    {
+        assert!(prompt.contains(part), "{part}\n{prompt}");
+    }
+}
+
+#[test]
 fn a_vote_is_taken_over_the_moves_of_the_samples() {
     let of = |texts: &[&str], n: usize| {
         let endpoint = Endpoint::saying(texts);

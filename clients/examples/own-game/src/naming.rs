@@ -152,7 +152,10 @@ impl Game for Naming {
     fn sample(&self, s: &State, _seat: Seat, rng: &mut Stream) -> Option<Value> {
         Some(match s.numbers {
             None => json!({ "number": rng.below(10) }),
-            Some(_) => json!({ "swap": rng.below(2) == 1, "say": ["so be it", "", "ha!"][rng.below(3)] }),
+            Some(_) => {
+                let words = ["so be it", "", "ha!"][rng.below(3)];
+                json!({ "swap": rng.below(2) == 1, "say": words })
+            }
         })
     }
 
