@@ -1,17 +1,22 @@
 //! Work that takes longer than a socket should wait: big batches, searches, verification, reports.
 //!
-//! As many pieces of work run at once as there are threads. Each piece belongs to an owner, and owners take turns: who has
-//! asked for thousands of searches waits for them, and everybody else waits for one at most.
+//! As many pieces of work run at once as there are threads. Each piece belongs to an owner, and owners have equal shares of the
+//! time (fair queueing, Demers, Keshav and Shenker 1989): who has asked for thousands of searches waits for them. Who asks for less
+//! than a share waits until a piece is over that runs already, and not for one of every other owner.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
 /// Jobs that may wait for something at the same time, each on a thread of its own.
 const WAITING: usize = 512;
+
+/// Owners that are kept before those who have nothing to do are forgotten.
+const SWEEP: usize = 1_024;
 
 /// A pool of threads with fair turns, and threads beside it for jobs that wait.
 #[derive(Clone)]
@@ -35,7 +40,7 @@ impl Compute {
         let threads = threads.max(1);
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
-        let state = State { free: threads, ring: VecDeque::new(), queues: HashMap::new() };
+        let state = State { free: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
         Ok(Compute {
             pool: Arc::new(pool),
             turns: Arc::new(Turns(Mutex::new(state))),
@@ -88,35 +93,95 @@ impl Compute {
 
     /// How many pieces of work wait for their turn.
     pub fn queued(&self) -> usize {
-        self.turns.0.lock().queues.values().map(VecDeque::len).sum()
+        self.turns.0.lock().owners.values().map(|owner| owner.waiting.len()).sum()
     }
 }
 
-/// Who may compute now. Owners that wait take turns; the pieces of one owner are taken in their order.
+/// Who may compute now. The pieces of one owner are taken in their order.
 struct Turns(Mutex<State>);
 
 struct State {
     /// Turns that nobody has.
     free: usize,
-    /// Owners that wait, the next one first.
-    ring: VecDeque<Arc<str>>,
-    /// What each of them waits with.
-    queues: HashMap<Arc<str>, VecDeque<oneshot::Sender<Turn>>>,
+    /// The time that the owner of the last piece had had before it: who comes new, or comes back, begins there.
+    clock: Duration,
+    /// Turns that were given.
+    given: u64,
+    owners: HashMap<Arc<str>, Owner>,
+}
+
+struct Owner {
+    /// The time that it has had.
+    had: Duration,
+    /// What its last piece cost; nothing before the first.
+    last: Duration,
+    /// The number of its last turn.
+    turn: u64,
+    /// Its pieces that run.
+    running: usize,
+    waiting: VecDeque<oneshot::Sender<Turn>>,
+}
+
+impl Owner {
+    fn is_idle(&self) -> bool {
+        self.running == 0 && self.waiting.is_empty()
+    }
+}
+
+impl State {
+    /// The owner who waits: it has something to do from now on.
+    fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
+        if self.owners.len() >= SWEEP {
+            let clock = self.clock;
+            self.owners.retain(|_, owner| !owner.is_idle() || owner.had > clock);
+        }
+        let new = || Owner { had: self.clock, last: Duration::ZERO, turn: 0, running: 0, waiting: VecDeque::new() };
+        let owner = self.owners.entry(name.clone()).or_insert_with(new);
+        if owner.is_idle() {
+            owner.had = owner.had.max(self.clock);
+        }
+        owner
+    }
+
+    /// The next turn: the owner with the fewest pieces that run, and among these the one whose time would be the least
+    /// after its piece.
+    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
+        let waiting = self.owners.iter_mut().filter(|(_, owner)| !owner.waiting.is_empty());
+        let (name, owner) = waiting.min_by_key(|(_, owner)| (owner.running, owner.had + owner.last, owner.turn))?;
+        let next = owner.waiting.pop_front()?;
+        self.given += 1;
+        (owner.turn, self.clock) = (self.given, self.clock.max(owner.had));
+        owner.running += 1;
+        self.free -= 1;
+        Some((name.clone(), next))
+    }
+
+    /// A turn is over. It cost nothing if who asked was gone.
+    fn back(&mut self, name: &Arc<str>, cost: Option<Duration>) {
+        self.free += 1;
+        if let Some(owner) = self.owners.get_mut(name) {
+            owner.running -= 1;
+            if let Some(cost) = cost {
+                (owner.had, owner.last) = (owner.had + cost, cost);
+            }
+        }
+    }
 }
 
 /// The right to compute on one thread, until it is dropped.
-struct Turn(Option<Arc<Turns>>);
+struct Turn {
+    /// Absent if it was never taken.
+    turns: Option<Arc<Turns>>,
+    owner: Arc<str>,
+    from: Instant,
+}
 
 impl Turns {
     /// A turn for `owner`, as soon as it comes.
     fn ask(self: &Arc<Self>, owner: &Arc<str>) -> oneshot::Receiver<Turn> {
         let (give, coming) = oneshot::channel();
         let mut state = self.0.lock();
-        let queue = state.queues.entry(owner.clone()).or_default();
-        queue.push_back(give);
-        if queue.len() == 1 {
-            state.ring.push_back(owner.clone());
-        }
+        state.awake(owner).waiting.push_back(give);
         self.hand_out(&mut state);
         coming
     }
@@ -124,19 +189,12 @@ impl Turns {
     /// Gives free turns to those who wait.
     fn hand_out(self: &Arc<Self>, state: &mut State) {
         while state.free > 0 {
-            let Some(owner) = state.ring.pop_front() else { return };
-            let Some(queue) = state.queues.get_mut(&owner) else { continue };
-            let next = queue.pop_front();
-            if queue.is_empty() {
-                state.queues.remove(&owner);
-            } else {
-                state.ring.push_back(owner);
-            }
-            let Some(next) = next else { continue };
-            match next.send(Turn(Some(self.clone()))) {
-                Ok(()) => state.free -= 1,
-                // Who asked is gone. The turn was never taken off, so it must not come back.
-                Err(mut turn) => turn.0 = None,
+            let Some((owner, next)) = state.next() else { return };
+            let turn = Turn { turns: Some(self.clone()), owner: owner.clone(), from: Instant::now() };
+            if let Err(mut turn) = next.send(turn) {
+                // Who asked is gone. The lock is held here, so the turn must not give itself back.
+                turn.turns = None;
+                state.back(&owner, None);
             }
         }
     }
@@ -144,9 +202,9 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(turns) = self.0.take() {
+        if let Some(turns) = self.turns.take() {
             let mut state = turns.0.lock();
-            state.free += 1;
+            state.back(&self.owner, Some(self.from.elapsed()));
             turns.hand_out(&mut state);
         }
     }
@@ -208,6 +266,58 @@ mod tests {
         }
         let at = order.lock().iter().position(|name| *name == "good").unwrap();
         assert!(at <= 1, "{at}");
+    }
+
+    /// Five owners wait with long pieces. One that asks for a short piece now and then is always the next.
+    #[test]
+    fn who_asks_for_little_waits_for_one_piece() {
+        let mut state = State { free: 1, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
+        let good = owner("good");
+        let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
+        let turn = |state: &mut State, good: &Arc<str>| {
+            let (name, _) = state.next().unwrap();
+            let cost = Duration::from_millis(if name == *good { 1 } else { 60 });
+            state.back(&name, Some(cost));
+            name
+        };
+        ask(&mut state, &good);
+        turn(&mut state, &good);
+        let mut turns = HashMap::new();
+        for k in 0..5 {
+            (0..100).for_each(|_| ask(&mut state, &owner(&format!("hog {k}"))));
+        }
+        // What a hog asks for first is not known to be long.
+        (0..5).for_each(|_| drop(turn(&mut state, &good)));
+        for _ in 0..400 {
+            let hog = turn(&mut state, &good);
+            *turns.entry(hog).or_insert(0) += 1;
+            ask(&mut state, &good);
+            assert_eq!(turn(&mut state, &good), good);
+        }
+        assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
+    }
+
+    /// Who computed alone owes nothing to those who come later, and gains nothing by leaving.
+    #[test]
+    fn shares_are_equal_from_when_there_is_somebody_to_share_with() {
+        let mut state = State { free: 1, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
+        let (early, late) = (owner("early"), owner("late"));
+        let mut had = [0, 0];
+        for round in 0..1_000 {
+            for name in [&early, &late] {
+                if (name == &early || round >= 500) && state.awake(name).waiting.is_empty() {
+                    state.awake(name).waiting.push_back(oneshot::channel().0);
+                }
+            }
+            let (name, _) = state.next().unwrap();
+            state.back(&name, Some(Duration::from_millis(20)));
+            had[usize::from(name == late)] += 1;
+        }
+        assert!((749..=751).contains(&had[0]), "{had:?}");
+        for k in 0..2 * SWEEP {
+            state.awake(&owner(&format!("passer-by {k}")));
+        }
+        assert!(state.owners.len() <= SWEEP + 1, "{}", state.owners.len());
     }
 
     #[tokio::test]

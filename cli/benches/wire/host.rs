@@ -24,13 +24,16 @@ pub struct Host {
 impl Host {
     /// A Ludex server with one worker.
     pub fn ludex() -> anyhow::Result<Self> {
-        Self::with(|_| ())
+        // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
+        Self::with(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?, |_| ())
     }
 
-    /// The same with other limits.
-    pub fn with(change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
-        // Beside the build, not in /tmp: that is often memory, where nothing is ever slow.
-        let data = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
+    /// The same with other limits, and its store in memory (Linux).
+    pub fn in_memory(change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
+        Self::with(tempfile::tempdir_in("/dev/shm").context("no /dev/shm")?, change)
+    }
+
+    fn with(data: tempfile::TempDir, change: impl FnOnce(&mut Limits)) -> anyhow::Result<Self> {
         // Matches that still run when the figure is known are not waited for.
         let mut config = Config { workers: 1, drain: Duration::ZERO, ..Config::new(data.path()) };
         change(&mut config.limits);

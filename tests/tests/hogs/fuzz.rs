@@ -101,7 +101,7 @@ async fn a_hundred_thousand_mutated_messages_do_no_harm() {
         });
     }
     let mut tally = Tally::new();
-    // A script that fails names itself; the others go on.
+    // A script that fails names itself; the others continue.
     let mut failed = 0;
     while let Some(done) = running.join_next().await {
         failed += usize::from(done.is_err());
@@ -215,7 +215,7 @@ struct Script<'a> {
     tally: &'a mut Tally,
     /// Cases to come.
     left: usize,
-    /// The last `id`; they go on in a session that is resumed.
+    /// The last `id`; they continue in a session that is resumed.
     id: i64,
 }
 
@@ -346,7 +346,7 @@ impl Script<'_> {
         if often(&mut self.random, 8) {
             mutate::bytes(&mut self.random, &mut payload);
             if !self.packed {
-                // What is no UTF-8 is the business of the WebSocket, and one of the strikes.
+                // What is not UTF-8 is the business of the WebSocket, and one of the strikes.
                 payload = String::from_utf8_lossy(&payload).into_owned().into_bytes();
             }
             good = false;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::node::Node;
 
 /// What no text of JSON or no usual MessagePack says: numbers that are not finite or too long, lists and maps without end, text
-/// that is no UTF-8, types that do not exist.
+/// that is not UTF-8, types that do not exist.
 const RAW: &[(&str, &[u8])] = &[
     ("NaN", b"\xcb\x7f\xf8\0\0\0\0\0\0"),
     ("-Infinity", b"\xcb\xff\xf0\0\0\0\0\0\0"),
@@ -94,7 +94,7 @@ fn change(random: &mut Stream, node: &mut Node, others: &[Value]) -> bool {
         Node::Map(entries) if inside && !entries.is_empty() => {
             let at = random.below(entries.len());
             let entry = &mut entries[at];
-            // A key that is no text is no JSON.
+            // Keys of JSON are texts.
             return match often(random, 20) {
                 true => change(random, &mut entry.0, others) && matches!(entry.0, Node::Plain(Value::String(_))),
                 false => change(random, &mut entry.1, others),

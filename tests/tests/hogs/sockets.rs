@@ -80,10 +80,10 @@ pub fn strikes(packed: bool) -> Vec<Strike> {
     for code in [0u16, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, u16::MAX] {
         strikes.push(("a code that nobody may send", frame(FIN | CLOSE, &code.to_be_bytes()), WRONG));
     }
-    strikes.push(("a reason that is no text", frame(FIN | CLOSE, b"\x03\xe8\xff\xfe"), &[1002, 1007]));
+    strikes.push(("a reason that is not UTF-8", frame(FIN | CLOSE, b"\x03\xe8\xff\xfe"), &[1002, 1007]));
     for text in [&b"\xff"[..], b"{\"a\":\"\xc0\xaf\"}", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce"] {
         strikes.push((
-            "a text that is no UTF-8",
+            "a text that is not UTF-8",
             frame(FIN | TEXT, text),
             if packed { &[1003, 1007] } else { &[1007] },
         ));
@@ -205,7 +205,7 @@ async fn bad_handshakes_are_refused() {
         ("no key", with(get, &[&host, rest]), &[400]),
         ("a short key", with(get, &[&host, "Sec-WebSocket-Key: c2hvcnQ=\r\n", rest]), &[400]),
         (
-            "a key that is no base64",
+            "a key that is not base64",
             with(get, &[&host, "Sec-WebSocket-Key: ??????????????????????==\r\n", rest]),
             &[400],
         ),
@@ -227,7 +227,7 @@ async fn bad_handshakes_are_refused() {
         ("another place", with("GET /elsewhere HTTP/1.1", &[&host, key, rest]), &[404]),
         ("a header that is too long", with(get, &[&host, key, rest, &long]), &[431]),
         ("too many headers", with(get, &[&host, key, rest, &many]), &[431]),
-        ("a header that is none", with(get, &[&host, key, rest, "no colon\r\n"]), &[400]),
+        ("a header without a colon", with(get, &[&host, key, rest, "no colon\r\n"]), &[400]),
         ("a header with bytes of its own", with(get, &[&host, key, rest, "X: \0\r\n"]), &[400]),
         ("no HTTP", b"\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03\r\n\r\n".to_vec(), &[400]),
         ("frames at once", frame(FIN | TEXT, b"{}").repeat(9), &[400]),
