@@ -17,7 +17,8 @@ use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 pub(crate) const ENTRY: AgentEntry =
     AgentEntry::new("script", "plays the lines of a file: ids, texts or documents in JSON", build)
         .class(AgentClass::External)
-        .args(&[ArgDef::new("file", ArgKind::Text, "one turn on each line: a move, or a list of attempts").required()]);
+        .args(&[ArgDef::new("file", ArgKind::Text, "JSON Lines: the move of each turn, or the list of its attempts")
+            .required()]);
 
 /// For each of the seat's turns, its attempts.
 struct Script {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ludex_agents::llm::{self, Call};
 use ludex_agents::{AgentError, AgentSpec, Answer, ErrorKind, build};
-use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Past, Viewer};
+use ludex_env::{AgentKey, Ask, Attempt, DynState, GameRef, Journal, Outcomes, Past, Turn, Viewer};
 use ludex_protocol::Move;
 use ludex_protocol::record::Tokens;
 use serde_json::{Value, json};
@@ -319,7 +319,12 @@ fn a_flawed_document_goes_to_the_rules_whole_and_is_repaired() {
     let texts = [format!("This is what I offer:\n```json\n{flawed}\n```"), good.to_string()];
     let endpoint = Endpoint::saying(&[&texts[0], &texts[1]]);
     let game = game("bargaining(talk=true)");
-    let state = after(&game, &[0, 0, 0]);
+    let mut state = game.start();
+    while state.turn() == Turn::Chance {
+        let mut outcomes = Outcomes::new();
+        state.chance(&mut outcomes);
+        state.play_chance(outcomes.items()[0].0).unwrap();
+    }
     let schema = &game.spec().proposals.as_ref().unwrap()["offer"];
 
     let first = ask(&endpoint.spec(""), &game, &*state, &With::default()).unwrap();

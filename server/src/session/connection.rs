@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, Sleep};
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use super::gate::{Gate, Passed};
+use super::gate::{Gate, Passed, read_large};
 use super::hello;
 use super::wire::{Broken, Io, Wire};
 use crate::compute::caught;
@@ -163,7 +163,9 @@ impl<S: Io> Connection<S> {
         if message.is_close() {
             return Err(End::Broken(Broken::Lost));
         }
-        let passed = self.gate.pass(&message, self.wire.encoding, &mut self.work.replies, &self.shared);
+        let encoding = self.wire.encoding;
+        let read = read_large(&message, encoding, &self.session.account.name, &self.shared).await;
+        let passed = self.gate.pass(&message, read, encoding, &mut self.work.replies, &self.shared);
         if !self.settled && self.gate.heard {
             self.settled = true;
             self.session.settle();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ludex_protocol::error::{Close, close};
 use ludex_protocol::message::Ack;
-use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal};
+use ludex_protocol::{ClientMessage, Encoding, ErrorCode, Id, Refusal, Rejected};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::auth::Scopes;
@@ -34,6 +34,27 @@ pub(super) enum Passed {
     Close(Close),
 }
 
+/// What a frame turned out to be.
+pub(super) type Read = Result<(Option<Id>, ClientMessage), Rejected>;
+
+/// A frame with more bytes may take milliseconds to read, so that is done on the threads that compute.
+const LARGE: usize = 64 << 10;
+
+/// Reads a large frame when it is its owner's turn, while other connections are served. `None` for other frames.
+pub(super) async fn read_large(
+    message: &Message,
+    encoding: Encoding,
+    owner: &Arc<str>,
+    shared: &Shared,
+) -> Option<Read> {
+    if message.len() <= LARGE || payload(message, encoding).is_none() {
+        return None;
+    }
+    let (message, limits) = (message.clone(), shared.limits.clone());
+    let read = move || payload(&message, encoding).map(|bytes| encoding.read_client(bytes, &limits));
+    shared.gym.compute.run(owner, read).await.ok().flatten()
+}
+
 /// The gate of one connection.
 pub(super) struct Gate {
     /// What the client may do.
@@ -53,14 +74,22 @@ impl Gate {
         Gate { scopes, bucket, garbage: 0, limited: 0, heard: false }
     }
 
-    /// What is to be done about a frame.
-    pub fn pass(&mut self, message: &Message, encoding: Encoding, replies: &mut Replies, shared: &Shared) -> Passed {
+    /// What is to be done about a frame, which was read already if it is a large one.
+    pub fn pass(
+        &mut self,
+        message: &Message,
+        read: Option<Read>,
+        encoding: Encoding,
+        replies: &mut Replies,
+        shared: &Shared,
+    ) -> Passed {
         let bytes = match message {
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) | Message::Close(_) => return Passed::Nothing,
             Message::Text(_) | Message::Binary(_) => payload(message, encoding),
         };
         let Some(bytes) = bytes else { return Passed::Close(close::UNSUPPORTED) };
-        let (id, message) = match self.decode(bytes, encoding, shared) {
+        let read = read.unwrap_or_else(|| encoding.read_client(bytes, &shared.limits));
+        let (id, message) = match self.judge(read) {
             Ok(read) => read,
             Err(passed) => return *passed,
         };
@@ -79,13 +108,7 @@ impl Gate {
         }
     }
 
-    fn decode(
-        &mut self,
-        bytes: &[u8],
-        encoding: Encoding,
-        shared: &Shared,
-    ) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
-        let read = encoding.read_client(bytes, &shared.limits);
+    fn judge(&mut self, read: Read) -> Result<(Option<Id>, ClientMessage), Box<Passed>> {
         let read = read.map_err(|rejected| {
             let too_long = rejected.error.code == ErrorCode::TooLarge;
             self.garbage += u32::from(rejected.id.is_none() && !too_long);

@@ -20,7 +20,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("ludex-play", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-client"]),
     ("ludex-server", &["ludex-protocol", "ludex-env", "ludex-agents", "ludex-referee", "ludex-play"]),
     ("ludex-conformance", &["ludex-protocol", "ludex-env", "ludex-referee"]),
-    ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server"]),
+    ("own-game", &["ludex-env", "ludex-agents", "ludex-referee", "ludex-server", "ludex-protocol"]),
     (
         "ludex-cli",
         &[

@@ -88,7 +88,7 @@ fn a_flawed_document_stays_a_document() {
     let reading = read(&ask, &*view, &answer, None);
     assert_eq!((reading.verdict, reading.into_move()), ("illegal", Move::Document(document.clone())));
     let refusal = state.read(0, &Move::Document(document)).unwrap_err();
-    assert_eq!(refusal.issues[0].path, "/offer");
+    assert_eq!(refusal.issues[0].path, "/offer/0");
     // A game without documents reads it as it always did.
     assert_eq!(first("tic_tac_toe", r#"{"offer": "all"}"#).0, "unparsed");
 }
