@@ -41,7 +41,7 @@ class Host:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
 
 
 @pytest.fixture
