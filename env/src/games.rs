@@ -4,9 +4,11 @@ use crate::registry::Entry;
 
 pub mod ataxx;
 pub mod bargaining;
+pub mod battle_cards;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod elemental_duel;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod go;
@@ -22,6 +24,7 @@ pub mod pig;
 pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
+pub mod tower_defense;
 
 /// The games of this crate, in documented order.
 pub(crate) const GAMES: &[Entry] = &[

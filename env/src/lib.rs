@@ -46,6 +46,7 @@ pub mod ladder;
 mod loaded;
 mod outcomes;
 pub mod params;
+pub mod plans;
 pub mod playthrough;
 pub mod policy;
 pub mod present;
