@@ -1,8 +1,12 @@
 //! Tower defence.
 
+mod plan;
 mod simulate;
+#[cfg(test)]
+mod tests;
 mod units;
 
+pub use plan::{Piece, random};
 pub use simulate::{MOST, simulate};
 pub use units::{DEMONS, HUMANS};
 
@@ -16,15 +20,4 @@ pub enum Rules {
     Paper,
     /// Those of its public repository.
     Repo,
-}
-
-/// One unit of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Piece {
-    /// Its place in the table of its side.
-    pub kind: u8,
-    /// 5x + y for a human unit, 55 + y for a demon.
-    pub cell: u8,
-    /// When it appears: 0 to 1200.
-    pub tick: u16,
 }

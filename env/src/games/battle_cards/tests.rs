@@ -39,7 +39,7 @@ fn fight(invaders: &str, defenders: &str) -> Events {
 fn begins(invaders: &str, defenders: &str, expected: &str) {
     let log = fight(invaders, defenders).events;
     for (n, event) in events(expected).into_iter().enumerate() {
-        assert_eq!(log.get(n), Some(&event), "event {n} of {}", json!(log));
+        assert_eq!(log.get(n), Some(&event), "event {n}");
     }
 }
 
