@@ -52,7 +52,7 @@ pub enum Skill {
     Guards(u32),
     /// A hit with more on a target below half.
     Siphons(u32, u32),
-    /// A hit with more for each tenth of the user's health lost.
+    /// A hit with more for each tenth of the target's health lost.
     Announces(u32, u32),
     /// The user pays per cent of its health, the target loses twice that.
     Sacrifices(u32),
@@ -136,7 +136,7 @@ pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
         skill("fear_whisper", 1, Guards(10), "the user takes 10 % less for 3 rounds", &["shield"]),
         skill("soul_siphon", 2, Siphons(25, 15), "25, +15 if the target is below 50 % HP", &["burst"]),
         skill("night_ambush", 2, Exposes(20, 20), "20, and the target takes +20 % to the end of the next round", &["control"]),
-        skill("final_announcment", 3, Announces(45, 5), "45, +5 per full 10 % HP that the user has lost", &["burst"]),
+        skill("final_announcment", 3, Announces(45, 5), "45, +5 per full 10 % HP that the target has lost", &["burst"]),
         skill("void_assimilation", 3, Sacrifices(20), "the user pays 20 % of its HP; the target loses twice that, past shields and reductions", &["burst", "anti-special"]),
     ],
     [
@@ -153,7 +153,7 @@ pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
         skill("granite_barrier", 2, Guards(40), "the user takes 40 % less for 3 rounds", &["front", "shield"]),
         skill("quicksand_trap", 2, Traps, "for 3 rounds, 20 % of each of the target's next 3 hits is delayed, and each costs it 10", &["control"]),
         skill("earth_pulse", 3, Pulses(8), "permanent shield 8 per full 10 % HP that the user has lost", &["front", "shield"]),
-        skill("core_rebound", 3, Rebounds(80), "80 % of all HP that the user has lost since the last use", &["burst"]),
+        skill("core_rebound", 3, Rebounds(80), "80 % of all HP that the user has lost since the last use, except to void_assimilation", &["burst"]),
     ],
     [
         skill("holy_glimmer", 1, Glimmers(8, 8), "removes the user's oldest negative status, heals 8, and 8", &["heal"]),

@@ -294,27 +294,24 @@ fn night_ambush() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// 45; with 20 % of its own HP lost, 55.
+/// 45; of 160 the target has lost 45, two tenths, then 100, six tenths.
 #[test]
 fn final_announcment() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
+    acts(&log, "i0", 3, r#"["hit","i0","d0",75,0,-15] ["out","d0"]"#);
 }
 
-/// 20 % of 100, then of 80: twice that, past shield and sanctuary. What it pays is not stored, what it takes is.
+/// 20 % of 100, then of 80: twice that, past sanctuary, shield and armor. None of it is stored.
 #[test]
 fn void_assimilation() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
     acts(&log, "i0", 1, r#"["sacrifice","i0",20,80] ["hit","i0","d0",40,0,120]"#);
     acts(&log, "i0", 2, r#"["sacrifice","i0",16,64] ["hit","i0","d0",32,0,88]"#);
-    let log = two(USUAL, "Dark void_assimilation x3", "Earth core_rebound rock_armor core_rebound");
-    acts(&log, "d0", 1, r#"["hit","d0","i0",32,0,48]"#);
-    // 20 % of 48 is 9: 18 off, past the shield of round 2 as well; of 80, 9 and 7 (of 39) are paid.
-    acts(&log, "i0", 2, r#"["sacrifice","i0",9,39] ["hit","i0","d0",18,0,102]"#);
-    acts(&log, "i0", 3, r#"["sacrifice","i0",7,32] ["hit","i0","d0",14,0,88]"#);
-    // 80 % of 32 is 25.6.
-    acts(&log, "d0", 3, r#"["hit","d0","i0",25,0,7]"#);
+    let log = two(USUAL, "Dark void_assimilation x3", "Earth rock_armor core_rebound core_rebound");
+    acts(&log, "i0", 2, r#"["sacrifice","i0",16,64] ["hit","i0","d0",32,0,88]"#);
+    acts(&log, "d0", 2, "");
 }
 
 /// 6 at the end of three rounds.
