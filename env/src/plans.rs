@@ -99,7 +99,7 @@ impl<C: Craft> Plans<C> {
     }
 
     fn play(&self, s: &mut State<C::Plan>, joint: &[Option<Heard>]) {
-        s.fresh = false;
+        s.fresh = 0;
         for (seat, heard) in joint.iter().enumerate().take(2) {
             if let (true, Some(heard)) = (s.work[seat].due, heard) {
                 self.take(s, seat, heard);
@@ -286,10 +286,10 @@ impl<C: Craft> Game for Plans<C> {
     }
 
     fn reveals(&self, now: &State<C::Plan>, _who: Viewer) -> Vec<(String, Value)> {
-        let last = self.last_played(now).filter(|_| now.fresh);
-        last.into_iter()
-            .map(|played| (self.result(now.history.len(), &played), serde_json::to_value(played).unwrap_or_default()))
-            .collect()
+        let told = |(n, played): (usize, Played)| {
+            (self.result(n, &played), serde_json::to_value(played).unwrap_or(Value::Null))
+        };
+        self.last_played(now).into_iter().map(told).collect()
     }
 
     fn phase(&self, s: &State<C::Plan>) -> Option<&'static str> {

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Plans;
 use super::craft::Craft;
 use super::log::{Events, Summary};
 use super::state::{Strategy, forfeited, judged};
-use super::Plans;
 use crate::game::Game;
 
 /// Parameters that a question may give.
@@ -45,7 +45,7 @@ pub(super) fn answer<C: Craft>(game: &Plans<C>, question: &Value) -> Result<Valu
     for (side, name) in C::SIDES.into_iter().enumerate() {
         let document = fields.get(name).ok_or_else(|| format!("/{name}: the strategy of this side is missing"))?;
         if !document.is_null() && document != &json!({ "none": true }) {
-            game.check(side, document).map_err(|why| format!("/{name}{why}"))?;
+            game.fits(side, document).map_err(|why| format!("/{name}{why}"))?;
             strategies.push(Some(game.strategy(side, document)));
         } else {
             strategies.push(None);
@@ -53,22 +53,23 @@ pub(super) fn answer<C: Craft>(game: &Plans<C>, question: &Value) -> Result<Valu
     }
     let judged = [0, 1].map(|side| judged(&game.craft, side, strategies[side].as_ref()));
     let (costs, violations) = ([judged[0].0, judged[1].0], [&judged[0].1, &judged[1].1]);
-    let (winner, reason, summary, log) = match (forfeited(violations.map(|v| &v[..]), costs, game.budgets), &strategies[..]) {
-        (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) if logs => {
-            let mut log = Events::default();
-            let ended = game.craft.simulate([a, b], game.budgets, &mut log);
-            (Some(ended.winner), ended.reason, log.summary, Some(log.events))
-        }
-        (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) => {
-            let mut log = Summary::default();
-            let ended = game.craft.simulate([a, b], game.budgets, &mut log);
-            (Some(ended.winner), ended.reason, log.0, None)
-        }
-        (end, _) => {
-            let (winner, reason) = end.unwrap_or((None, "both_forfeit"));
-            (winner, reason, Value::Null, logs.then(Vec::new))
-        }
-    };
+    let (winner, reason, summary, log) =
+        match (forfeited(violations.map(|v| &v[..]), costs, game.budgets), &strategies[..]) {
+            (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) if logs => {
+                let mut log = Events::default();
+                let ended = game.craft.simulate([a, b], game.budgets, &mut log);
+                (Some(ended.winner), ended.reason, log.summary, Some(log.events))
+            }
+            (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) => {
+                let mut log = Summary::default();
+                let ended = game.craft.simulate([a, b], game.budgets, &mut log);
+                (Some(ended.winner), ended.reason, log.0, None)
+            }
+            (end, _) => {
+                let (winner, reason) = end.unwrap_or((None, "both_forfeit"));
+                (winner, reason, Value::Null, logs.then(Vec::new))
+            }
+        };
     let winner = winner.map(|side| C::SIDES[side]);
     let mut answer = json!({
         "winner": winner, "reason": reason, "costs": costs, "violations": violations, "summary": summary,

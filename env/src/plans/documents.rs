@@ -9,6 +9,7 @@ use super::Plans;
 use super::craft::{Craft, Side};
 use super::state::{Phase, State, Strategy, Submission};
 use super::terms::{Format, Roles};
+use crate::documents::Schemas;
 use crate::game::Seat;
 
 /// What a document says.
@@ -94,6 +95,18 @@ impl<C: Craft> Plans<C> {
             }
         }
         out
+    }
+
+    /// Whether a strategy fits its schema.
+    ///
+    /// # Errors
+    /// The path of the first flaw, and what is wrong there.
+    pub(super) fn fits(&self, side: Side, document: &Value) -> Result<(), String> {
+        let schemas = Schemas::new(Some(&[(String::new(), schema::<C>(side, false))].into()))?;
+        match schemas.check("", document).into_iter().next() {
+            Some(flaw) => Err(format!("{}: {}", flaw.path, flaw.message)),
+            None => Ok(()),
+        }
     }
 
     /// A flawed strategy: the fields in the order of the schema, the values as they are.

@@ -1,8 +1,8 @@
 //! Positions, and the course of a match: who submits what, when a round is played, and what it comes to.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use schemars::JsonSchema;
 
 use super::craft::{Begun, Craft, Side};
 use super::terms::{Revise, Roles, Terms};
@@ -129,8 +129,8 @@ pub struct State<P> {
     pub stands: [[Stand<P>; 2]; 2],
     /// The rounds so far.
     pub history: Vec<Round<P>>,
-    /// Whether the last move played a round.
-    pub fresh: bool,
+    /// How many rounds the last move played.
+    pub fresh: u32,
 }
 
 /// What a seat submits.
@@ -179,7 +179,11 @@ pub fn judged<C: Craft>(craft: &C, side: Side, strategy: Option<&Strategy<C::Pla
 /// Who wins a round without a battle: `costs` and `budgets` in the order of the strategies.
 ///
 /// `None`: neither violates anything, so the battle decides. Else the winner, if there is one, and why.
-pub fn forfeited(violations: [&[&str]; 2], costs: [u32; 2], budgets: [u32; 2]) -> Option<(Option<usize>, &'static str)> {
+pub fn forfeited(
+    violations: [&[&str]; 2],
+    costs: [u32; 2],
+    budgets: [u32; 2],
+) -> Option<(Option<usize>, &'static str)> {
     match violations.map(<[&str]>::is_empty) {
         [true, true] => None,
         [true, false] => Some((Some(0), "forfeit")),
@@ -213,7 +217,7 @@ impl<P: Clone + Default + PartialEq> State<P> {
             work: [Work::new(true), Work::new(true)],
             stands: Default::default(),
             history: Vec::new(),
-            fresh: false,
+            fresh: 0,
         }
     }
 
@@ -278,7 +282,6 @@ impl<P: Clone + Default + PartialEq> State<P> {
         for seat in 0..2 {
             self.stands[seat][side_in(terms, n, seat)].absent = false;
         }
-        self.fresh = true;
+        self.fresh += 1;
     }
 }
-

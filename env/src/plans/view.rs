@@ -54,9 +54,8 @@ pub struct View {
     pub won: u32,
     /// Rounds that it has lost.
     pub lost: u32,
-    /// Whether the last move played a round.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub fresh: bool,
+    /// How many of these rounds the last move played.
+    pub fresh: u32,
 }
 
 /// A plan that is being built.
@@ -177,10 +176,10 @@ impl<C: Craft> Plans<C> {
         }
     }
 
-    /// The last round, as it is told to everybody.
-    pub(super) fn last_played(&self, s: &State<C::Plan>) -> Option<Played> {
-        let n = s.history.len().checked_sub(1)?;
-        Some(self.played(n, &s.history[n]))
+    /// The rounds that the last move played, from 1, as they are told to everybody.
+    pub(super) fn last_played(&self, s: &State<C::Plan>) -> Vec<(usize, Played)> {
+        let first = s.history.len().saturating_sub(s.fresh as usize);
+        (first..s.history.len()).map(|n| (n + 1, self.played(n, &s.history[n]))).collect()
     }
 
     pub(super) fn make_view(&self, s: &State<C::Plan>, who: Viewer) -> View {
@@ -190,11 +189,12 @@ impl<C: Craft> Plans<C> {
         let side = seat.map(|seat| s.side(&self.terms, seat));
         let work = seat.map(|seat| &s.work[seat]);
         let empty = C::Plan::default();
-        let draft = work.filter(|work| work.plan != empty || !work.begun.is_empty()).zip(side).map(|(work, side)| Draft {
-            strategy: self.craft.document(side, &work.plan),
-            cost: self.craft.cost(side, &work.plan),
-            choosing: work.begun.to_vec(),
-        });
+        let draft =
+            work.filter(|work| work.plan != empty || !work.begun.is_empty()).zip(side).map(|(work, side)| Draft {
+                strategy: self.craft.document(side, &work.plan),
+                cost: self.craft.cost(side, &work.plan),
+                choosing: work.begun.to_vec(),
+            });
         let stands = seat.into_iter().flat_map(|seat| s.stands[seat].iter().enumerate());
         let known = stands.filter(|(_, stand)| stand.strategy.is_some() || stand.absent);
         let initial = matches!(s.phase, Phase::Initial | Phase::InitialOther);

@@ -46,7 +46,11 @@ impl Craft for Tables {
     const PAGE: &'static str = include_str!("../battle_cards.md");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
-        ("repo", r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#, "with the rules of AdvGameBench's code"),
+        (
+            "repo",
+            r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
+            "with the rules of AdvGameBench's code",
+        ),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
     const SIDES: [&'static str; 2] = ["invader", "defender"];
@@ -110,7 +114,11 @@ impl Craft for Tables {
             tier |= gold.is_none();
             let Some(kind) = find(side, KINDS, text) else {
                 good = false;
-                if find(1 - side, KINDS, text).is_some() { wrong = true } else { unknown = true }
+                if find(1 - side, KINDS, text).is_some() {
+                    wrong = true
+                } else {
+                    unknown = true
+                }
                 continue;
             };
             let piece = Piece { kind, gold: gold.unwrap_or(false) };
@@ -138,7 +146,8 @@ impl Craft for Tables {
     }
 
     fn document(&self, side: Side, team: &Team) -> Value {
-        let card = |piece: &Piece| json!({ "name": name(side, piece.kind), "tier": if piece.gold { GOLD } else { BRONZE } });
+        let card =
+            |piece: &Piece| json!({ "name": name(side, piece.kind), "tier": if piece.gold { GOLD } else { BRONZE } });
         let mut out = Map::new();
         out.insert(list(side).to_owned(), team.cards.iter().map(card).collect());
         if !team.priority.is_empty() {
@@ -216,7 +225,10 @@ impl Craft for Tables {
 
     fn example(&self, side: Side) -> Team {
         let cards = [0, 1].map(|kind| Piece { kind, gold: kind == 1 });
-        Team { cards: cards.into_iter().collect(), priority: if side == 0 { [8].into_iter().collect() } else { Default::default() } }
+        Team {
+            cards: cards.into_iter().collect(),
+            priority: if side == 0 { [8].into_iter().collect() } else { Default::default() },
+        }
     }
 
     fn catalogue(&self, side: Side) -> Vec<(&'static str, String)> {

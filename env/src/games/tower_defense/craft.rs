@@ -45,7 +45,11 @@ impl Craft for Tables {
     const PAGE: &'static str = include_str!("../tower_defense.md");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
-        ("repo", r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#, "with the rules of AdvGameBench's code"),
+        (
+            "repo",
+            r#"{"format":"match","rounds":10,"revise":"alternate","rules":"repo"}"#,
+            "with the rules of AdvGameBench's code",
+        ),
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
     const SIDES: [&'static str; 2] = ["human", "demon"];
@@ -85,7 +89,8 @@ impl Craft for Tables {
             _ => json!({ "name": { "type": "string" }, "y": place, "spawn_time": place }),
         };
         let required: Vec<&String> = properties.as_object().into_iter().flat_map(|map| map.keys()).collect();
-        let item = json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
+        let item =
+            json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false });
         vec![(list(side), json!({ "type": "array", "items": item, "maxItems": MOST }))]
     }
 
@@ -114,7 +119,9 @@ impl Craft for Tables {
             // Also among units whose names are wrong: cells and times alone count.
             let mut places: Vec<[u32; 3]> = entries
                 .iter()
-                .filter_map(|e| Some([whole(&e["x"], 10)?, whole(&e["y"], 4)?, whole(&e["spawn_time"], LATEST)? / TICK as u32]))
+                .filter_map(|e| {
+                    Some([whole(&e["x"], 10)?, whole(&e["y"], 4)?, whole(&e["spawn_time"], LATEST)? / TICK as u32])
+                })
                 .collect();
             places.sort_unstable();
             same = places.windows(2).any(|pair| pair[0] == pair[1]);
@@ -229,13 +236,17 @@ impl Craft for Tables {
         if side == 0 {
             let line = |(n, unit): (usize, &super::units::Human)| {
                 let (cost, hits) = (plan::cost(0, n as u8, rules), unit.damage);
-                (unit.name, format!("{}: cost {cost}, health {}, damage {hits}; {}", unit.name, unit.health, unit.ability))
+                (
+                    unit.name,
+                    format!("{}: cost {cost}, health {}, damage {hits}; {}", unit.name, unit.health, unit.ability),
+                )
             };
             return HUMANS.iter().enumerate().map(line).collect();
         }
         let line = |(n, demon): (usize, &super::units::Demon)| {
             let (health, name) = (demon_health(n as u8, rules), demon.name);
-            let figures = format!("cost {}, health {health}, speed {}, damage {}", demon.cost, demon.speed, demon.damage);
+            let figures =
+                format!("cost {}, health {health}, speed {}, damage {}", demon.cost, demon.speed, demon.damage);
             (name, format!("{name}: {figures}; {}", demon.ability))
         };
         DEMONS.iter().enumerate().map(line).collect()

@@ -342,10 +342,10 @@ fn summoning_demon() {
     let log = fight("ShieldSoldier 10,0", "SummoningDemon 0");
     has(&log, r#"[0,"stop","d0","h0",12320] [100,"summon","d0","d1",11200] [354,"breach","d1",0]"#);
     let log = fight_under(Rules::Repo, "", "SummoningDemon 4; SummoningDemon 2").1;
-    // Rows 3 and 3: seen by a unit there.
+    // Rows 3 and 3: a unit there, which acts before the summons, sees them a tick later.
     count(&log.events, "summon", 6);
     let log = fight_under(Rules::Repo, "HandgunSoldier 0,3", "SummoningDemon 4; SummoningDemon 2").1.events;
-    has(&log, r#"[100,"shot","h0","d2",10,90]"#);
+    has(&log, r#"[101,"shot","h0","d2",10,90]"#);
     // What is summoned costs nothing.
     let (_, log) = fight_under(Rules::Paper, "", "SummoningDemon 4");
     assert_eq!(log.summary["survivors_cost"], 300);
