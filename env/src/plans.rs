@@ -81,6 +81,8 @@ impl<C: Craft> Plans<C> {
         let side = s.side(&self.terms, seat);
         let work = &mut s.work[seat];
         match heard {
+            // Without a check an incomplete plan may be submitted: nothing happens.
+            Heard::Action(SUBMIT) if !self.craft.complete(&work.plan) || !work.begun.is_empty() => {}
             Heard::Action(SUBMIT) => {
                 let plan = std::mem::take(&mut work.plan);
                 s.settle(side, seat, Submission::Strategy(Strategy::Legal(plan)));

@@ -1,4 +1,4 @@
-#![doc = include_str!("elemental_duel.md")]
+#![doc = include_str!("elemental_duel/page.md")]
 
 mod craft;
 mod simulate;

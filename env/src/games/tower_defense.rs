@@ -1,4 +1,4 @@
-#![doc = include_str!("tower_defense.md")]
+#![doc = include_str!("tower_defense/page.md")]
 
 mod craft;
 mod plan;

@@ -407,3 +407,107 @@ fn laws() {
         }
     }
 }
+
+/// A document that was cut, renamed, or filled with other values.
+fn mutated(document: &Value, rng: &mut Stream) -> Value {
+    const STRANGE: &[&str] =
+        &["null", "-1", "0.5", "1e308", "\"\"", "[]", "{}", "[[[[]]]]", "true", "\"Phoenix\"", "18446744073709551615"];
+    if rng.below(12) == 0 {
+        return serde_json::from_str(STRANGE[rng.below(STRANGE.len())]).unwrap();
+    }
+    match document {
+        Value::Object(map) => {
+            let mut out = serde_json::Map::new();
+            for (name, value) in map {
+                match rng.below(12) {
+                    0 => {}
+                    1 => drop(out.insert(format!("{name}s"), value.clone())),
+                    _ => drop(out.insert(name.clone(), mutated(value, rng))),
+                }
+            }
+            out.into()
+        }
+        Value::Array(list) => {
+            let mut out: Vec<Value> = list.iter().map(|value| mutated(value, rng)).collect();
+            if let (0, Some(last)) = (rng.below(6), out.last().cloned()) {
+                out.extend(std::iter::repeat_n(last, rng.below(250)));
+            }
+            out.into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Each mutated document has a verdict: it is refused with issues, or accepted and played to the end of its round.
+#[test]
+fn mutations() {
+    for name in ["battle_cards", "elemental_duel", "tower_defense"] {
+        let mut rng = Stream::named(name);
+        let game = games().load(&format!("{name}(format=match,rounds=2,revise=both,tries=1)")).unwrap();
+        let (mut refused, mut accepted) = (0, 0);
+        for _ in 0..crate::check::scaled(3_000) {
+            let mut s = game.start();
+            while s.turn() != Turn::Over {
+                let mut heard = |seat: usize| loop {
+                    let document = mutated(&s.sample(seat, &mut rng).unwrap(), &mut rng);
+                    match s.read(seat, &Move::Document(document)) {
+                        Ok(heard) => break Some(heard),
+                        Err(why) => {
+                            assert!(!why.issues.is_empty());
+                            refused += 1;
+                        }
+                    }
+                };
+                let joint = [heard(0), heard(1)];
+                accepted += 2;
+                s.play_joint(&joint).unwrap();
+            }
+            assert!(s.returns().iter().all(|sum| sum.abs() <= 2.0));
+        }
+        println!("{name}: {accepted} mutated documents accepted, {refused} refused");
+        assert!(refused > 1_000 && accepted > 1_000);
+    }
+}
+
+/// The page shows every figure of the tables.
+#[test]
+fn pages() {
+    use crate::games::{battle_cards, elemental_duel, tower_defense};
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for unit in &tower_defense::HUMANS {
+        let figures = format!("{} | {} | {} | {}", unit.health, unit.interval, unit.damage, unit.cost);
+        rows.push((
+            TowerDefense::PAGE,
+            format!("| {} | {figures} | {} | {} |", unit.name, unit.ability, unit.roles.join(", ")),
+        ));
+    }
+    for unit in &tower_defense::DEMONS {
+        let figures = format!("{} | {} | {} | {}", unit.health, unit.speed, unit.damage, unit.cost);
+        rows.push((
+            TowerDefense::PAGE,
+            format!("| {} | {figures} | {} | {} |", unit.name, unit.ability, unit.roles.join(", ")),
+        ));
+    }
+    for card in &battle_cards::CARDS {
+        let figures = format!("{} | {} | {} | {:?}", card.attack, card.health, card.cost, card.element);
+        rows.push((
+            BattleCards::PAGE,
+            format!("| {} | {figures} | {} | {} |", card.name, card.ability, card.roles.join(", ")),
+        ));
+    }
+    for (element, skills) in elemental_duel::NAMES.iter().zip(&elemental_duel::SKILLS) {
+        for skill in skills {
+            let row = format!(
+                "| {element} | {} | {} | {} | {} |",
+                skill.name,
+                skill.cost,
+                skill.ability,
+                skill.roles.join(", ")
+            );
+            rows.push((ElementalDuel::PAGE, row));
+        }
+    }
+    for (page, row) in rows {
+        assert!(page.lines().any(|line| line == row), "{row}");
+    }
+}

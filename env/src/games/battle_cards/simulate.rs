@@ -98,6 +98,9 @@ struct Field<'a, L> {
     teams: [&'a Team; 2],
 }
 
+/// A battle fits into 16 kB.
+const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
+
 /// Plays one team against the other.
 pub fn simulate<L: Log>(teams: [&Team; 2], rules: Rules, log: &mut L) -> Ended {
     let mut field = Field { rules, log, lines: [Line::new(), Line::new()], seen: [0; 2], teams };

@@ -142,6 +142,9 @@ struct Field<'a, L> {
     all: [Character; 2 * ELEMENTS],
 }
 
+/// A battle fits into 16 kB.
+const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
+
 /// Plays one team against the other; both have three characters.
 pub fn simulate<L: Log>(teams: [&Team; 2], terms: Terms, log: &mut L) -> Ended {
     let all = std::array::from_fn(|who| {

@@ -130,6 +130,9 @@ struct Field<'a, L> {
     fell: bool,
 }
 
+/// A battle fits into 16 kB.
+const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
+
 /// Plays one plan against the other.
 pub fn simulate<L: Log>(humans: &[Piece], demons: &[Piece], rules: Rules, budget: u32, log: &mut L) -> Ended {
     let mut field = Field {
