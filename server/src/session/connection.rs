@@ -164,7 +164,11 @@ impl<S: Io> Connection<S> {
             return Err(End::Broken(Broken::Lost));
         }
         let encoding = self.wire.encoding;
-        let read = read_large(&message, encoding, &self.session.account.name, &self.shared).await;
+        let read = match read_large(&message, encoding, &self.session.account.name, &self.shared) {
+            // On its own in memory, as it is rare: a connection holds the room of its largest wait for life.
+            Some(reading) => Box::pin(self.beside(reading)).await?,
+            None => None,
+        };
         let passed = self.gate.pass(&message, read, encoding, &mut self.work.replies, &self.shared);
         if !self.settled && self.gate.heard {
             self.settled = true;
@@ -181,6 +185,21 @@ impl<S: Io> Connection<S> {
             Passed::Refused(id, error) => self.refuse(id, *error).await,
             Passed::Nothing => Ok(()),
             Passed::Close(with) => Err(close_with(with)),
+        }
+    }
+
+    /// Waits for `work`, and tells the client meanwhile what happens. A token that is revoked or a session that is resumed
+    /// elsewhere ends the wait, and the work is forgotten if it has not begun.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                biased;
+                said = self.control.recv() => self.control(said).await?,
+                out = self.mailbox.recv() => self.out(out).await?,
+                done = &mut work => return Ok(done),
+            }
+            self.flush().await?;
         }
     }
 
