@@ -59,29 +59,6 @@ async fn a_revoked_token_ends_what_its_connections_may_do() {
     server.stop().stopped().await;
 }
 
-/// A large frame is read when it is its owner's turn. Who has asked for much more before is not heard for a while, and can
-/// still be told.
-#[tokio::test]
-async fn a_revoked_token_ends_a_connection_whose_large_frame_waits() {
-    let server = Server::start(|config| config.workers = 1).await;
-    let store = Store::beside(&server.data).await.unwrap();
-    let tokens = add(&store, &[wanted("ann", None)], 0).await.unwrap();
-    let hello = json!({"token": tokens[0], "agent": {"name": "ann"}});
-    let mut ann = Client::greet(server.address, None, hello).await;
-    for _ in 0..4 {
-        let seats = json!(["mcts sims=100000", "agent"]);
-        let open = json!({"game": "connect_four", "count": 40, "seats": seats, "views": []});
-        let env = ann.call("open", open).await["env"].clone();
-        ann.ask("reset", json!({"env": env})).await;
-    }
-    ann.ask("step", json!({"env": 0, "moves": vec![json!("x".repeat(1_000)); 100]})).await;
-    let hash = ludex_server::auth::TokenHash::of(&tokens[0]).to_string();
-    assert_eq!(revoke(&store, &hash, 1).await.unwrap().len(), 1);
-    is_closed(&mut ann).await;
-    store.close().await.unwrap();
-    server.stop().stopped().await;
-}
-
 #[tokio::test]
 async fn a_token_that_expires_ends_like_one_that_is_revoked() {
     let server = Server::start(|c| c.limits.grace_ms = 100).await;
