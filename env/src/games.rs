@@ -49,4 +49,7 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),
     Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
+    Entry::of::<tower_defense::TowerDefense>(),
+    Entry::of::<battle_cards::BattleCards>(),
+    Entry::of::<elemental_duel::ElementalDuel>(),
 ];

@@ -1,4 +1,4 @@
-#![doc = include_str!("battle_cards/page.md")]
+#![doc = include_str!("battle_cards.md")]
 
 mod cards;
 mod craft;

@@ -1,4 +1,4 @@
-#![doc = include_str!("elemental_duel/page.md")]
+#![doc = include_str!("elemental_duel.md")]
 
 mod craft;
 mod simulate;

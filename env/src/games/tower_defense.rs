@@ -1,4 +1,4 @@
-#![doc = include_str!("tower_defense/page.md")]
+#![doc = include_str!("tower_defense.md")]
 
 mod craft;
 mod plan;

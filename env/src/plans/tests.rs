@@ -11,7 +11,7 @@ use crate::games::tower_defense::TowerDefense;
 use crate::{DynState, Games};
 
 fn games() -> Games {
-    Games::builtin().with::<TowerDefense>().with::<BattleCards>().with::<ElementalDuel>()
+    Games::builtin()
 }
 
 fn start(game: &str) -> Box<dyn DynState> {

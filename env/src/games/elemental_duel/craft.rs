@@ -48,7 +48,7 @@ impl Craft for Tables {
 
     const ID: &'static str = "elemental_duel";
     const TITLE: &'static str = "Elemental duel";
-    const PAGE: &'static str = include_str!("page.md");
+    const PAGE: &'static str = include_str!("../elemental_duel.md");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
         (

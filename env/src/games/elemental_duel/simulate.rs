@@ -470,7 +470,7 @@ impl<L: Log> Field<'_, L> {
                 strike(self, u64::from(if low { base + more } else { base }));
             }
             Skill::Announces(base, more) => {
-                let lost = self.lost(target);
+                let lost = self.lost(user);
                 strike(self, u64::from(base) + u64::from(more) * lost);
             }
             Skill::Sacrifices(part) => self.sacrifice(user, target, part as i32),
@@ -530,7 +530,7 @@ impl<L: Log> Field<'_, L> {
         }
     }
 
-    /// Pays with HP, and takes twice as much off the target's, past everything. None of it is stored.
+    /// Pays with HP, and takes twice as much off the target's, past everything. What the user pays is not stored.
     fn sacrifice(&mut self, user: Who, target: Who, part: i32) {
         let amount = self.all[user].hp * part / 100;
         if amount == 0 {
@@ -541,6 +541,7 @@ impl<L: Log> Field<'_, L> {
         tell!(self.log, "sacrifice", word(user), amount, left);
         let target_character = &mut self.all[target];
         target_character.hp -= 2 * amount;
+        target_character.stored += 2 * amount as u64;
         let left = target_character.hp;
         tell!(self.log, "hit", word(user), word(target), 2 * amount, 0, left);
     }

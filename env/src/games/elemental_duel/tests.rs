@@ -294,16 +294,16 @@ fn night_ambush() {
     acts(&log, "i0", 3, r#"["hit","i0","d0",14,0,128] ["heal","i0",0,100]"#);
 }
 
-/// 45; of 160 the target has lost 45, two tenths, then 100, six tenths.
+/// 45; the user has lost 20 of 100, two tenths, then 40, four tenths.
 #[test]
 fn final_announcment() {
     let log = two(USUAL, "Dark final_announcment x3", "Earth earth_shock x3");
     acts(&log, "i0", 1, r#"["hit","i0","d0",45,0,115]"#);
     acts(&log, "i0", 2, r#"["hit","i0","d0",55,0,60]"#);
-    acts(&log, "i0", 3, r#"["hit","i0","d0",75,0,-15] ["out","d0"]"#);
+    acts(&log, "i0", 3, r#"["hit","i0","d0",65,0,-5] ["out","d0"]"#);
 }
 
-/// 20 % of 100, then of 80: twice that, past sanctuary, shield and armor. None of it is stored.
+/// 20 % of 100, then of 80: twice that, past sanctuary, shield and armor. 40 and 32 are stored, and 80 % of 72 are 57.6.
 #[test]
 fn void_assimilation() {
     let log = two(USUAL, "Dark void_assimilation x3", "Light angelic_sanctuary x3");
@@ -311,7 +311,7 @@ fn void_assimilation() {
     acts(&log, "i0", 2, r#"["sacrifice","i0",16,64] ["hit","i0","d0",32,0,88]"#);
     let log = two(USUAL, "Dark void_assimilation x3", "Earth rock_armor core_rebound core_rebound");
     acts(&log, "i0", 2, r#"["sacrifice","i0",16,64] ["hit","i0","d0",32,0,88]"#);
-    acts(&log, "d0", 2, "");
+    acts(&log, "d0", 2, r#"["hit","d0","i0",57,0,7]"#);
 }
 
 /// 6 at the end of three rounds.

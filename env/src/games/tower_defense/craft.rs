@@ -42,7 +42,7 @@ impl Craft for Tables {
 
     const ID: &'static str = "tower_defense";
     const TITLE: &'static str = "Tower defence";
-    const PAGE: &'static str = include_str!("page.md");
+    const PAGE: &'static str = include_str!("../tower_defense.md");
     const PRESETS: &'static [PresetText] = &[
         ("advgamebench", r#"{"format":"match","rounds":10,"revise":"alternate"}"#, "ten rounds as in AdvGameBench"),
         (
