@@ -13,6 +13,7 @@ pub mod leduc_poker;
 pub mod liars_dice;
 pub mod negotiation;
 pub mod pig;
+mod plans;
 mod sharing;
 pub mod texas_holdem;
 
@@ -26,6 +27,7 @@ pub(crate) const BOTS: &[&[AgentEntry]] = &[
     leduc_poker::BOTS,
     liars_dice::BOTS,
     pig::BOTS,
+    plans::BOTS,
     sharing::BOTS,
     texas_holdem::BOTS,
 ];

@@ -7,6 +7,7 @@ mod analyze;
 mod craft;
 mod documents;
 mod log;
+mod marks;
 mod state;
 mod terms;
 #[cfg(test)]
@@ -14,7 +15,8 @@ mod tests;
 mod view;
 mod words;
 
-pub use craft::{Begun, Craft, Ended, Reading, Side};
+pub(crate) use craft::LADDER;
+pub use craft::{Begun, Craft, Ended, Piece, Reading, Side};
 #[cfg(test)]
 pub(crate) use log::events;
 pub(crate) use log::tell;
@@ -30,7 +32,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use serde_json::{Value, json};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Heard, Mover, PresetText, Seat, SeatSet, Seen, Sink, Turn, Viewer};
+use crate::game::{Action, Facts, Game, Heard, Mark, Mover, PresetText, Seat, SeatSet, Seen, Sink, Turn, Viewer};
 use crate::params::ParamError;
 use crate::tensor::{one_hot, stretches};
 use documents::Said;
@@ -326,6 +328,10 @@ impl<C: Craft> Game for Plans<C> {
         let left = budget.saturating_sub(self.craft.cost(side, &work.plan));
         flags[0] = (255 * left / budget) as u8;
         flags[1 + side] = 1;
+    }
+
+    fn marks(&self, before: &State<C::Plan>, _joint: &[Option<Heard>], after: &State<C::Plan>, out: &mut Vec<Mark>) {
+        self.count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, String> {

@@ -14,6 +14,7 @@ mod llm;
 mod llm_endpoint;
 mod llm_prompts;
 mod mcts;
+mod plans;
 mod random;
 mod small_bots;
 mod solver;

@@ -44,6 +44,23 @@ pub struct Reading<P> {
     pub violations: Vec<&'static str>,
 }
 
+/// The ladder of every game of plans.
+pub(crate) const LADDER: &[(u32, u32, &str)] =
+    &[(0, 1, "random"), (1, 1, "sound_plan"), (2, 1, "best_answer"), (3, 1, "hill_climber")];
+
+/// One piece of a plan as similarities count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it is: its place in the table of its side.
+    pub kind: u32,
+    /// Where it is, or in which form; not when.
+    pub place: u32,
+    /// What it costs.
+    pub cost: u32,
+    /// What it is for.
+    pub roles: &'static [&'static str],
+}
+
 /// The tables, the checker, the simulator and the catalogue of one game.
 pub trait Craft: Sized + Send + Sync + 'static {
     /// Typed parameters, as [`Game::Params`](crate::game::Game::Params).
@@ -91,6 +108,9 @@ pub trait Craft: Sized + Send + Sync + 'static {
     /// What a plan, or a part of it, costs.
     fn cost(&self, side: Side, plan: &Self::Plan) -> u32;
 
+    /// The pieces of a plan.
+    fn pieces(&self, side: Side, plan: &Self::Plan) -> Vec<Piece>;
+
     /// The ids that may follow, ascending; none of them is below 2.
     fn choices(&self, side: Side, budget: u32, plan: &Self::Plan, begun: &[Action], out: &mut impl Sink);
     /// Takes an id. Must not panic on any.
@@ -104,6 +124,8 @@ pub trait Craft: Sized + Send + Sync + 'static {
     fn simulate(&self, plans: [&Self::Plan; 2], budgets: [u32; 2], log: &mut impl Log) -> Ended;
     /// A random plan.
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Self::Plan;
+    /// A plan that differs from a legal one in a place or two, and is legal within the budget.
+    fn vary(&self, side: Side, budget: u32, plan: &Self::Plan, rng: &mut Stream) -> Self::Plan;
     /// A fixed plan that costs at most half of the budget at scale 1, of at most three units.
     fn example(&self, side: Side) -> Self::Plan;
     /// Every kind that a side can use: its name, and its line of the catalogue.

@@ -124,6 +124,104 @@ fn tries() {
     assert_eq!(last["violations"], json!([["over_budget"], []]));
 }
 
+/// Names and values of the marks of a seat.
+fn marked(before: &dyn DynState, after: &dyn DynState, seat: usize) -> Vec<Value> {
+    let marks = before.marks(&[None, None], after).into_iter().filter(|mark| mark.seat == seat);
+    marks.map(|mark| json!([mark.name, mark.value])).collect()
+}
+
+/// Round 1: Phoenix (5/5) kills Sapling (2/2) and has 3 of 5 left. Round 2: FireLizard joins; of two pieces one is the same,
+/// 25 / (5 * sqrt 26), two of three roles. Round 3: the other seat keeps.
+#[test]
+fn marks() {
+    let mut s = start("battle_cards(format=match,rounds=3)");
+    let mut step = |documents: [Value; 2], seat: usize| {
+        let before = s.boxed();
+        say(&mut *s, documents);
+        let marks = marked(&*before, &*s, seat);
+        let from = marks.iter().position(|mark| mark[0] == "round").unwrap();
+        json!(marks[from..])
+    };
+    let (keep, sapling) = (json!({ "keep": true }), defenders(&["Sapling"]));
+    assert_eq!(
+        step([invaders(&["Phoenix"]), sapling], 0),
+        json!([
+            ["round", 1.0],
+            ["won", 1.0],
+            ["cost", 5.0],
+            ["budget", 20.0],
+            ["over", 0.0],
+            ["violation", "none"],
+            ["revised", 0.0],
+            ["kept", 0.0],
+            ["value", 0.6]
+        ])
+    );
+    let second = step([invaders(&["Phoenix", "FireLizard"]), keep.clone()], 0);
+    assert_eq!(json!(second.as_array().unwrap()[6..8]), json!([["revised", 1.0], ["kept", 0.0]]));
+    let likeness = [0.5, 5.0 / 26f64.sqrt(), 2.0 / 3.0];
+    for (mark, expected) in second.as_array().unwrap()[9..].iter().zip(likeness) {
+        assert!((mark[1].as_f64().unwrap() - expected).abs() < 1e-12, "{mark}");
+    }
+    let third = step([keep.clone(), keep], 1);
+    assert_eq!(json!(third.as_array().unwrap()[6..8]), json!([["revised", 0.0], ["kept", 1.0]]));
+    assert_eq!(
+        json!(third.as_array().unwrap()[9..]),
+        json!([["structural", 1.0], ["semantic", 1.0], ["functional", 1.0]])
+    );
+    for name in ["attempt", "round", "won", "cost", "budget", "over", "violation", "revised", "kept", "value"] {
+        assert!(BattleCards::PAGE.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+/// Twice over budget, then within it: the round is played. Five times over: the last one counts, and the round is forfeited.
+#[test]
+fn attempts() {
+    let demons = json!({ "demons": [{ "name": "NormalDemon", "y": 0, "spawn_time": 0 }] });
+    let bombs = |n: u32| {
+        let bomb = |k: u32| json!({ "name": "Bomb", "x": k % 11, "y": k / 11, "spawn_time": 0 });
+        json!({ "humans": (0..n).map(bomb).collect::<Vec<_>>() })
+    };
+    for documents in [vec![11, 12, 10], vec![11, 12, 13, 14, 15]] {
+        let mut s = start("tower_defense");
+        for (n, bombs_now) in documents.iter().enumerate() {
+            let now = view(&*s, 0);
+            assert_eq!((&now["tries_left"], &now["budget"]), (&json!(5 - n), &json!(2000)));
+            let told = s.view(Viewer::Seat(0)).text();
+            if n > 0 {
+                let before = documents[n - 1];
+                assert_eq!(now["over"], json!({ "strategy": bombs(before), "cost": 200 * before }));
+                assert!(told.contains(&format!("Your last document costs {}, more than 2000", 200 * before)), "{told}");
+                assert!(told.contains(&format!("Tries left: {}.", 5 - n)), "{told}");
+            }
+            let (due, before) = (s.turn().seats(), s.boxed());
+            say(&mut *s, [bombs(*bombs_now), demons.clone()]);
+            let marks = marked(&*before, &*s, 0);
+            let word = if *bombs_now > 10 { "over_budget" } else { "none" };
+            let expected = [json!(["attempt", f64::from(n as u32 + 1)]), json!(["cost", f64::from(200 * bombs_now)])];
+            assert_eq!((&marks[..2], &marks[2]), (&expected[..], &json!(["violation", word])));
+            // The demons settle with the first document; nobody but the human side learns of the tries.
+            assert_eq!((due.has(1), view(&*s, 1)["over"].is_null()), (n == 0, true));
+        }
+        assert_eq!(s.turn(), Turn::Over);
+        let round = view(&*s, 0)["history"][0].clone();
+        let last = documents[documents.len() - 1];
+        assert_eq!(round["costs"], json!([200 * last, 100]));
+        // Ten bombs are enough: at tick 10 the demon is at 11880, in the column beside the last of them.
+        let (violations, reason, returns) = match last {
+            10 => (json!([]), "cleared", [1.0, -1.0]),
+            _ => (json!(["over_budget"]), "forfeit", [-1.0, 1.0]),
+        };
+        assert_eq!((&round["violations"][0], &round["reason"]), (&violations, &json!(reason)));
+        assert_eq!(s.returns(), returns);
+    }
+    // Both over: 2,200 of 2,000 is a tenth, 1,800 of 1,500 two tenths.
+    let mut s = start("tower_defense(tries=1)");
+    let kings = (0..18).map(|_| json!({ "name": "NormalDemon", "y": 0, "spawn_time": 0 })).collect::<Vec<_>>();
+    say(&mut *s, [bombs(11), json!({ "demons": kings })]);
+    assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![1.0, -1.0], &json!("both_forfeit")));
+}
+
 /// `keep` keeps, `none` forfeits the next round and the strategy before stays.
 #[test]
 fn keep_and_none() {
@@ -233,6 +331,70 @@ fn violations() {
     assert_eq!(judged("elemental_duel", 0, other), json!(["skills"]));
 }
 
+/// Violations in pairs, in the order of the page; and both sides at once.
+#[test]
+fn violations_in_pairs() {
+    let unit = |name: &str, x: i32, time: i32| json!({ "name": name, "x": x, "y": 0, "spawn_time": time });
+    let flaws: [(&str, Value); 4] = [
+        ("unknown_name", unit("Sunflower", 1, 0)),
+        ("wrong_side", unit("DemonKing", 2, 0)),
+        ("out_of_grid", unit("Bomb", 11, 0)),
+        ("bad_time", unit("Bomb", 3, -50)),
+    ];
+    let demons = json!({ "demons": [{ "name": "Bomb", "y": 0, "spawn_time": 0 }] });
+    for (n, (first, one)) in flaws.iter().enumerate() {
+        for (second, other) in &flaws[n + 1..] {
+            let mut s = start("tower_defense");
+            say(&mut *s, [json!({ "humans": [other, one] }), demons.clone()]);
+            let round = view(&*s, 0)["history"][0].clone();
+            assert_eq!(round["violations"], json!([[first, second], ["wrong_side"]]));
+            assert_eq!((round["winner"].clone(), s.returns()), (Value::Null, vec![-1.0, -1.0]));
+        }
+        // A flaw and a cost of 2,200: no further try is given beyond the five.
+        let mut all: Vec<Value> = (0..11).map(|k| unit("Bomb", k, 50 * k)).collect();
+        all.push(one.clone());
+        let mut s = start("tower_defense(tries=1)");
+        say(&mut *s, [json!({ "humans": all }), json!({ "none": true })]);
+        let round = view(&*s, 1)["history"][0].clone();
+        assert_eq!(round["violations"], json!([[first, "over_budget"], ["no_answer"]]));
+        assert_eq!(round["reason"], "both_forfeit");
+    }
+}
+
+/// A plan for the wrong side, `keep` beside units, `keep` at the beginning, two objects, a cut one, a fence.
+#[test]
+fn odd_answers() {
+    let mut s = start("battle_cards(format=match,rounds=3,revise=both)");
+    let refused = |s: &dyn DynState, given: Move| s.read(0, &given).unwrap_err();
+    for document in [
+        defenders(&["King"]),
+        json!({ "keep": true }),
+        json!({ "none": false }),
+        json!({ "none": true, "invaders": [] }),
+        json!({ "invaders": [{ "name": "Phoenix" }, 7] }),
+        json!({ "invaders": [{ "name": ["Phoenix"] }] }),
+        json!({ "invaders": vec![json!({ "name": "FireLizard" }); 41] }),
+    ] {
+        assert!(!refused(&*s, Move::Document(document.clone())).issues.is_empty(), "{document}");
+    }
+    for text in ["", "Phoenix and TideLord!", r#"{"invaders": [{"name": "Phoenix"}"#] {
+        let refusal = refused(&*s, Move::Text(text.into()));
+        assert_eq!(refusal.code, ludex_protocol::ErrorCode::Unparsed, "{text}");
+    }
+    let two = r#"{"invaders": [{"name": "TideLord"}]} or rather {"invaders": [{"name": "Phoenix"}]}"#;
+    let last = json!({ "invaders": [{ "name": "Phoenix", "tier": "Bronze" }] });
+    assert_eq!(s.read(0, &Move::Text(two.into())).unwrap(), Heard::Said(last.clone()));
+    assert_eq!(s.read(0, &Move::Text(format!("```\n{last}\n```"))).unwrap(), Heard::Said(last));
+    say(&mut *s, [json!({ "none": true }), defenders(&["King"])]);
+    assert_eq!((s.returns(), &view(&*s, 0)["history"][0]["reason"]), (vec![-1.0, 1.0], &json!("forfeit")));
+    // Nothing stands yet, so nothing can be kept: the round is forfeited again.
+    say(&mut *s, [json!({ "keep": true }), json!({ "keep": true })]);
+    assert_eq!(view(&*s, 0)["history"][1]["violations"], json!([["no_answer"], []]));
+    assert!(
+        !refused(&*s, Move::Document(json!({ "keep": true, "invaders": [{ "name": "Phoenix" }] }))).issues.is_empty()
+    );
+}
+
 /// What does not fit the schema is refused with its place.
 #[test]
 fn refused() {
@@ -263,7 +425,7 @@ where
 {
     let plans = Plans::<C>::new(Default::default()).unwrap();
     let mut rng = Stream::named(game);
-    for _ in 0..crate::check::scaled(2_000) {
+    for _ in 0..crate::check::scaled(10_000) {
         let teams = [0, 1].map(|side| plans.craft.random(side, plans.budgets[side], &mut rng));
         let documents = [0, 1].map(|side| plans.craft.document(side, &teams[side]));
         let mut said = start(game);
@@ -359,6 +521,31 @@ fn examples() {
     check::<crate::games::elemental_duel::Tables>();
 }
 
+/// What is varied stays legal, again and again, also within a small budget; and it differs.
+#[test]
+fn varied_plans_are_legal() {
+    fn check<C: Craft>() {
+        let craft = C::new(&Default::default()).unwrap();
+        let mut rng = Stream::named(C::ID);
+        for side in 0..2 {
+            for budget in [C::BUDGETS[side] / 2, C::BUDGETS[side], 4 * C::BUDGETS[side]] {
+                let (mut plan, mut differ) = (craft.random(side, budget, &mut rng), 0);
+                for _ in 0..300 {
+                    let next = craft.vary(side, budget, &plan, &mut rng);
+                    let document = craft.document(side, &next);
+                    assert_eq!(craft.read(side, budget, &document).violations, Vec::<&str>::new(), "{document}");
+                    differ += u32::from(next != plan);
+                    plan = next;
+                }
+                assert!(differ > 150, "{} {side} {budget}: {differ}", C::ID);
+            }
+        }
+    }
+    check::<crate::games::tower_defense::Tables>();
+    check::<crate::games::battle_cards::Tables>();
+    check::<crate::games::elemental_duel::Tables>();
+}
+
 /// The worked examples as questions.
 #[test]
 fn analyze() {
@@ -438,34 +625,37 @@ fn mutated(document: &Value, rng: &mut Stream) -> Value {
     }
 }
 
-/// Each mutated document has a verdict: it is refused with issues, or accepted and played to the end of its round.
+/// Each mutated document has a verdict: it is refused with issues, or accepted and played to the end of its round. 10,000
+/// in each phase of each game at scale 1; the slowest verdict is printed.
 #[test]
 fn mutations() {
     for name in ["battle_cards", "elemental_duel", "tower_defense"] {
         let mut rng = Stream::named(name);
-        let game = games().load(&format!("{name}(format=match,rounds=2,revise=both,tries=1)")).unwrap();
-        let (mut refused, mut accepted) = (0, 0);
-        for _ in 0..crate::check::scaled(3_000) {
+        let game = games().load(&format!("{name}(format=match,rounds=4,revise=both,roles=alternate,tries=1)")).unwrap();
+        let (mut heard, wanted) = (std::collections::BTreeMap::<&str, [usize; 2]>::new(), crate::check::scaled(10_000));
+        let mut slowest = std::time::Duration::ZERO;
+        while heard.len() < 4 || heard.values().any(|[refused, accepted]| ((refused + accepted) as u64) < wanted) {
             let mut s = game.start();
             while s.turn() != Turn::Over {
-                let mut heard = |seat: usize| loop {
+                let phase = s.phase().unwrap();
+                let mut take = |seat: usize| loop {
                     let document = mutated(&s.sample(seat, &mut rng).unwrap(), &mut rng);
-                    match s.read(seat, &Move::Document(document)) {
+                    let begun = std::time::Instant::now();
+                    let read = s.read(seat, &Move::Document(document));
+                    slowest = slowest.max(begun.elapsed());
+                    heard.entry(phase).or_default()[usize::from(read.is_ok())] += 1;
+                    match read {
                         Ok(heard) => break Some(heard),
-                        Err(why) => {
-                            assert!(!why.issues.is_empty());
-                            refused += 1;
-                        }
+                        Err(why) => assert!(!why.issues.is_empty()),
                     }
                 };
-                let joint = [heard(0), heard(1)];
-                accepted += 2;
+                let joint = [take(0), take(1)];
                 s.play_joint(&joint).unwrap();
             }
-            assert!(s.returns().iter().all(|sum| sum.abs() <= 2.0));
+            assert!(s.returns().iter().all(|sum| sum.abs() <= 4.0));
         }
-        println!("{name}: {accepted} mutated documents accepted, {refused} refused");
-        assert!(refused > 1_000 && accepted > 1_000);
+        println!("{name}: {heard:?} mutated documents refused and accepted, the slowest verdict took {slowest:?}");
+        assert!(heard.values().flatten().all(|&n| n as u64 > wanted / 20), "{heard:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use super::{Params, Tables};
 use crate::draw::Stream;
 use crate::game::{Action, PresetText, Sink};
 use crate::params::ParamError;
-use crate::plans::{Begun, Craft, Ended, Log, Reading, Side, Terms};
+use crate::plans::{self, Begun, Craft, Ended, LADDER, Log, Reading, Side, Terms};
 
 /// First ids of each kind.
 const CARD: Action = 2;
@@ -52,7 +52,7 @@ impl Craft for Tables {
             "with the rules of AdvGameBench's code",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+    const LADDER: &'static [(u32, u32, &'static str)] = LADDER;
     const SIDES: [&'static str; 2] = ["invader", "defender"];
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;
@@ -157,7 +157,17 @@ impl Craft for Tables {
     }
 
     fn cost(&self, side: Side, team: &Team) -> u32 {
-        team.cards.iter().map(|&piece| team::cost(side, piece)).sum()
+        team::total(side, team)
+    }
+
+    fn pieces(&self, side: Side, team: &Team) -> Vec<plans::Piece> {
+        let piece = |&piece: &Piece| plans::Piece {
+            kind: piece.kind.into(),
+            place: piece.gold.into(),
+            cost: team::cost(side, piece),
+            roles: CARDS[usize::from(of_side(side, piece.kind))].roles,
+        };
+        team.cards.iter().map(piece).collect()
     }
 
     fn choices(&self, side: Side, budget: u32, team: &Team, _begun: &[Action], out: &mut impl Sink) {
@@ -221,6 +231,10 @@ impl Craft for Tables {
             }
         }
         team
+    }
+
+    fn vary(&self, side: Side, budget: u32, team: &Team, rng: &mut Stream) -> Team {
+        team::vary(side, budget, team, rng)
     }
 
     fn example(&self, side: Side) -> Team {

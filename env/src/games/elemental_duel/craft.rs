@@ -9,7 +9,7 @@ use super::{Params, Tables};
 use crate::draw::Stream;
 use crate::game::{Action, PresetText, Sink};
 use crate::params::ParamError;
-use crate::plans::{Begun, Craft, Ended, Log, Reading, Side, Terms};
+use crate::plans::{self, Begun, Craft, Ended, LADDER, Log, Reading, Side, Terms};
 
 /// First ids of each kind.
 const ELEMENT: Action = 2;
@@ -57,7 +57,7 @@ impl Craft for Tables {
             "with the rules of AdvGameBench's code",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+    const LADDER: &'static [(u32, u32, &'static str)] = LADDER;
     const SIDES: [&'static str; 2] = ["invader", "defender"];
     const BUDGETS: [u32; 2] = [20, 20];
     const ACTIONS: u32 = END;
@@ -166,6 +166,19 @@ impl Craft for Tables {
         team::cost(side, team)
     }
 
+    fn pieces(&self, side: Side, team: &Team) -> Vec<plans::Piece> {
+        let of = |piece: &Piece| {
+            let at = place(side, piece.element);
+            piece.skills.into_iter().zip(0..).map(move |(n, slot)| plans::Piece {
+                kind: (at * KINDS) as u32 + u32::from(n),
+                place: slot,
+                cost: SKILLS[at][usize::from(n)].cost,
+                roles: SKILLS[at][usize::from(n)].roles,
+            })
+        };
+        team.iter().flat_map(|piece| of(piece).collect::<Vec<_>>()).collect()
+    }
+
     fn choices(&self, side: Side, budget: u32, team: &Team, begun: &[Action], out: &mut impl Sink) {
         let Some((&element, skills)) = begun.split_first() else {
             if !team.is_full() {
@@ -211,6 +224,10 @@ impl Craft for Tables {
 
     fn random(&self, side: Side, budget: u32, rng: &mut Stream) -> Team {
         team::random(side, budget, rng)
+    }
+
+    fn vary(&self, side: Side, budget: u32, team: &Team, rng: &mut Stream) -> Team {
+        team::vary(side, budget, team, rng)
     }
 
     fn example(&self, _side: Side) -> Team {

@@ -41,3 +41,22 @@ pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
         }
     }
 }
+
+/// A team with two characters exchanged, or with one skill replaced by a random one.
+pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
+    let mut new = team.clone();
+    let place = |rng: &mut Stream| rng.below(team.len().max(1));
+    if rng.below(5) == 0 {
+        let (a, b) = (place(rng), place(rng));
+        new.swap(a, b);
+        return new;
+    }
+    loop {
+        let (at, skill) = (place(rng), rng.below(KINDS) as u8);
+        new[at].skills[rng.below(3)] = skill;
+        if cost(side, &new) <= budget {
+            return new;
+        }
+        new.clone_from(team);
+    }
+}

@@ -9,7 +9,7 @@ use super::{Params, TICK, Tables};
 use crate::draw::Stream;
 use crate::game::{Action, PresetText, Sink};
 use crate::params::ParamError;
-use crate::plans::{Begun, Craft, Ended, Log, Reading, Side, Terms};
+use crate::plans::{self, Begun, Craft, Ended, LADDER, Log, Reading, Side, Terms};
 
 /// First ids of each kind.
 const UNIT: Action = 2;
@@ -51,7 +51,7 @@ impl Craft for Tables {
             "with the rules of AdvGameBench's code",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+    const LADDER: &'static [(u32, u32, &'static str)] = LADDER;
     const SIDES: [&'static str; 2] = ["human", "demon"];
     const BUDGETS: [u32; 2] = [2000, 1500];
     const ACTIONS: u32 = END;
@@ -156,6 +156,19 @@ impl Craft for Tables {
         plan.iter().map(|piece| plan::cost(side, piece.kind, self.rules)).sum()
     }
 
+    fn pieces(&self, side: Side, plan: &Vec<Piece>) -> Vec<plans::Piece> {
+        let piece = |piece: &Piece| {
+            let kind = usize::from(piece.kind);
+            plans::Piece {
+                kind: piece.kind.into(),
+                place: piece.cell.into(),
+                cost: plan::cost(side, piece.kind, self.rules),
+                roles: if side == 0 { HUMANS[kind].roles } else { DEMONS[kind].roles },
+            }
+        };
+        plan.iter().map(piece).collect()
+    }
+
     fn choices(&self, side: Side, budget: u32, plan: &Vec<Piece>, begun: &[Action], out: &mut impl Sink) {
         let taken = |cell: Action, tick: u16| {
             side == 0 && plan.iter().any(|piece| Action::from(piece.cell) == cell - CELL && piece.tick == tick)
@@ -221,6 +234,10 @@ impl Craft for Tables {
                 return plan;
             }
         }
+    }
+
+    fn vary(&self, side: Side, budget: u32, plan: &Vec<Piece>, rng: &mut Stream) -> Vec<Piece> {
+        plan::vary(side, budget, self.rules, plan, rng)
     }
 
     fn example(&self, side: Side) -> Vec<Piece> {
