@@ -24,4 +24,7 @@ GAMES: dict[str, int] = {
     "negotiation": 1,
     "bargaining": 1,
     "iterated_prisoners_dilemma": 1,
+    "tower_defense": 1,
+    "battle_cards": 1,
+    "elemental_duel": 1,
 }
