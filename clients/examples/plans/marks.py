@@ -1,8 +1,9 @@
-"""Counts the marks of a game of plans again, from a record and `ludex analyze`, and compares them with `ludex replay --marks`.
+"""Counts the marks of a game of plans again, and compares them with `ludex replay --marks`.
 
     python3 marks.py RECORDS [LUDEX]
 
-It uses nothing of the program but its answers to questions and the tables on the game's page. It exits with 1 if a mark differs.
+It uses the record, the answers of `ludex analyze` and the tables on the game's page. It exits with 1 if
+a mark differs.
 """
 
 import json
@@ -191,8 +192,8 @@ def marks(record, ludex):
         answer = game.battle(pair)
         cost, words = answer["costs"][side], answer["violations"][side]
         if attempt:
-            key = seat, f"initial {side} {attempt}"
-            out[*key, "attempt"], out[*key, "cost"], out[*key, "violation"] = attempt, cost, (words or ["none"])[0]
+            found = {"attempt": attempt, "cost": cost, "violation": (words or ["none"])[0]}
+            out.update({(seat, f"initial {side} {attempt}", name): value for name, value in found.items()})
             if "over_budget" in words and attempt < params["tries"]:
                 return True
         if none:
@@ -218,7 +219,7 @@ def marks(record, ludex):
             side = side_of(n, seat)
             won = answer["winner"] == SIDES[game.name][side]
             words, cost = answer["violations"][side], answer["costs"][side]
-            before = last.get((seat, side))
+            before, flaws = last.get((seat, side), (None, []))
             revised = bool(before and played[seat] and before != played[seat])
             worth = (value if side == 0 else -value) if battle else (1 if won else -1)
             kept = asked.get((seat, side), False) and not revised and bool(before and played[seat])
@@ -227,12 +228,11 @@ def marks(record, ludex):
                 "over": int(cost > game.budgets[side]), "violation": (words or ["none"])[0],
                 "revised": int(revised), "kept": int(kept), "value": worth,
             }  # fmt: skip
-            if before and played[seat] and not words and not any(game.battle_words.get((seat, side), ())):
+            if before and played[seat] and not words and not flaws:
                 found |= game.likeness(side, played[seat], before)
             out.update({(seat, f"round {n + 1}", name): v for name, v in found.items()})
             if played[seat]:
-                last[seat, side] = played[seat]
-                game.battle_words[seat, side] = words
+                last[seat, side] = played[seat], words
             absent.discard((seat, side))
             asked[seat, side] = False
         played_rounds = n + 1
@@ -272,7 +272,6 @@ def main():
     for line in open(path):
         record = json.loads(line)
         swaps = record["params"]["roles"] == "alternate"
-        Game.battle_words = {}
         mine = {}
         for (seat, key, name), value in marks(record, ludex).items():
             if key.startswith("initial"):
