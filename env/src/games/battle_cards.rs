@@ -8,8 +8,8 @@ mod team;
 mod tests;
 
 pub use cards::{CARDS, KINDS};
-pub use simulate::{MOST, simulate};
-pub use team::{Piece, Team, random};
+pub use simulate::simulate;
+pub use team::{MOST, Piece, Team, random};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

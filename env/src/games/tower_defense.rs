@@ -7,8 +7,8 @@ mod simulate;
 mod tests;
 mod units;
 
-pub use plan::{Piece, random};
-pub use simulate::{MOST, simulate};
+pub use plan::{MOST, Piece, random};
+pub use simulate::simulate;
 pub use units::{DEMONS, HUMANS};
 
 use schemars::JsonSchema;

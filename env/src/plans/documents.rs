@@ -21,7 +21,7 @@ pub(super) enum Said<P> {
     Over(Value, u32),
 }
 
-/// The canonical document of a submission that is no strategy.
+/// The fields of a submission that gives no strategy.
 const KEEP: &str = "keep";
 const NONE: &str = "none";
 

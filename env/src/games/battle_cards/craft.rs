@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::cards::{CARDS, KINDS, of_side};
-use super::simulate::{MOST, simulate};
-use super::team::{self, Piece, Team};
+use super::simulate::simulate;
+use super::team::{self, MOST, Piece, Team};
 use super::{Params, Tables};
 use crate::draw::Stream;
 use crate::game::{Action, PresetText, Sink};

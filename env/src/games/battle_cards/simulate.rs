@@ -5,11 +5,9 @@ use serde_json::{Value, json};
 use smallvec::SmallVec;
 
 use super::cards::{Ability, CARDS, Card, Element, KINDS, of_side};
-use super::{Rules, Team};
+use super::{MOST, Rules, Team};
 use crate::plans::{Ended, Log, Word, tell};
 
-/// Cards of a side, at most.
-pub const MOST: usize = 7;
 /// Turns after which the healthier side wins.
 const CAP: u32 = 200;
 /// Attack never grows beyond this.

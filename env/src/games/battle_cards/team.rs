@@ -2,10 +2,12 @@
 
 use arrayvec::ArrayVec;
 
-use super::MOST;
 use super::cards::{CARDS, GOLD_COST, KINDS, of_side};
 use crate::draw::Stream;
 use crate::game::Seat;
+
+/// Cards of a side, at most.
+pub const MOST: usize = 7;
 
 /// A card of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 /// Elements of a side.
 pub const ELEMENTS: usize = 3;
-/// Skills of an element, and so many places a character has.
+/// Skills of an element.
 pub const KINDS: usize = 6;
 /// The elements: the invaders' three, then the defenders'.
 pub static NAMES: [&str; 6] = ["Fire", "Water", "Dark", "Wood", "Earth", "Light"];

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::plan::{self, COLUMNS, ENTRY, LATEST, Piece, ROWS};
-use super::simulate::{MOST, simulate};
+use super::plan::{self, COLUMNS, ENTRY, LATEST, MOST, Piece, ROWS};
+use super::simulate::simulate;
 use super::units::{DEMONS, HUMANS, demon_health};
 use super::{Params, TICK, Tables};
 use crate::draw::Stream;

@@ -1,6 +1,5 @@
 //! Plans: what they are, what they cost, and random ones.
 
-use super::simulate::MOST;
 use super::units::{DEMONS, HUMANS, human_cost};
 use super::{Rules, TICK};
 use crate::draw::Stream;
@@ -8,6 +7,8 @@ use crate::game::Seat;
 
 /// Columns in which humans stand, and rows.
 pub const COLUMNS: u8 = 11;
+/// The most pieces of a plan.
+pub const MOST: usize = 200;
 /// Rows of the field.
 pub const ROWS: u8 = 5;
 /// The first cell of the column in which demons appear.

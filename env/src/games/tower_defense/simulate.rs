@@ -7,11 +7,9 @@ use serde_json::{Value, json};
 use smallvec::SmallVec;
 
 use super::units::{Blast, DEMONS, Demon, Duty, HUMANS, Human, SUMMONED, Shot, Trait, demon_health, human_cost};
-use super::{Piece, Rules, TICK};
+use super::{MOST, Piece, Rules, TICK};
 use crate::plans::{Ended, Log, Word, tell};
 
-/// The most pieces of a plan.
-pub const MOST: usize = 200;
 /// Rows of the field.
 const ROWS: usize = 5;
 /// Columns in which humans stand.

@@ -57,7 +57,7 @@ fn has(log: &[Value], expected: &str) {
     }
 }
 
-/// There are so many events of this kind.
+/// There are `n` events of this kind.
 #[track_caller]
 fn count(log: &[Value], kind: &str, n: usize) {
     assert_eq!(log.iter().filter(|e| e[1] == kind).count(), n, "{kind}");
