@@ -260,6 +260,10 @@ export interface Viewed extends Reply {
   info?: WireTensors;
   names?: string[];
   parsed?: (number | null)[];
+  /** The phase, in games that have several. */
+  phase?: string;
+  /** Which of the spec's `proposals` a document of the seat must fit now. */
+  schema?: string;
 }
 
 interface WireViews { obs?: WireTensors; info?: WireTensors; struct?: unknown[]; text?: string[] }
@@ -387,6 +391,7 @@ export interface ErrorMessage extends Reply {
   got?: unknown;
   allowed?: unknown;
   nearest?: string;
+  issues?: Issue[];
 }
 
 export type EventMessage = MatchStart | TurnMessage | MatchEvent | MatchEnd | Resync | Queued | Draining;

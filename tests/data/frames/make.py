@@ -226,6 +226,7 @@ SERVER = [
     ("viewed", 14, "viewed", {
         "tensor": {"board": Tensor("u1", [2], 0, 1)}, "struct": {"board": "x"}, "text": "x", "info": {"h": Tensor("u1", [0])},
         "names": ["a1", "b1"], "parsed": [3, None]}),
+    ("viewed_schema", 14, "viewed", {"phase": "swap", "schema": "swap/first"}),
     ("snapshots", 16, "snapshots", {"hash": "9d0c41aa", "items": [Bin(b"\x81\xa1v\x01"), Bin(b"")]}),
     ("ok", 18, "ok", {}),
     ("joined", 2, "joined", {"join": "j_1"}),
