@@ -298,6 +298,11 @@ impl<G: Game> DynBatch for Envs<G> {
         }
     }
 
+    fn said_bytes(&self) -> usize {
+        let speaks = self.of.spec.proposals.is_some();
+        if speaks { self.cold.iter().map(|c| c.said.bytes).sum() } else { 0 }
+    }
+
     fn take_episodes(&mut self) -> Vec<Episode> {
         std::mem::take(&mut self.episodes)
     }
