@@ -9,6 +9,8 @@ pub mod chess;
 pub mod connect_four;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
+mod flaw;
+pub mod free_style;
 pub mod go;
 pub mod gomoku;
 pub mod hanabi;
