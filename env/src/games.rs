@@ -9,7 +9,6 @@ pub mod chess;
 pub mod connect_four;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
-mod flaw;
 pub mod free_style;
 pub mod go;
 pub mod gomoku;
@@ -24,6 +23,7 @@ pub mod pig;
 pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
+pub mod undercover;
 
 /// The games of this crate, in documented order.
 pub(crate) const GAMES: &[Entry] = &[
@@ -47,5 +47,7 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<first_sealed_auction::FirstSealedAuction>(),
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),
+    Entry::of::<free_style::FreeStyle>(),
+    Entry::of::<undercover::Undercover>(),
     Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
 ];

@@ -66,6 +66,13 @@ const MORE: &[&str] = &[
     "negotiation(instance=2 3 4;7 1 7;7 6 1;6)",
     "bargaining(prob_end=0.3,discount=0.9,max_turns=4)",
     "bargaining(instance=1 1 3;3 7 0;1 6 1,reward=difference)",
+    "free_style(rules=F0)",
+    "free_style(rules=F1)",
+    "free_style(rules=F2)",
+    "free_style(messages=2,first=1,fallback=F2)",
+    "undercover(players=3)",
+    "undercover(players=10,undercovers=3,guesses=true)",
+    "undercover(pair=winter;summer,survive=2)",
 ];
 
 fn keeps_the_laws(string: &str) {

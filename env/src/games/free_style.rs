@@ -182,8 +182,7 @@ impl Game for FreeStyle {
             }
             Some(document) => {
                 let rules = validate::verdict(&document).into_rules().map_err(|flaws| {
-                    let all: Vec<String> =
-                        flaws.iter().map(|f| format!("{} {}: {}", f.code, f.issue.path, f.issue.message)).collect();
+                    let all: Vec<String> = flaws.iter().map(|f| format!("{}: {}", f.path, f.message)).collect();
                     let mut e = ParamError::value("rules", document, "F0, F1, F2 or a valid FSR document");
                     e.message = format!("these are not rules: {}", all.join("; "));
                     e
@@ -233,7 +232,13 @@ impl Game for FreeStyle {
             actions: ACTIONS,
             max_chance: match &self.fixed {
                 None => 3,
-                Some(r) => if random(r) { 2 } else { 0 },
+                Some(r) => {
+                    if random(r) {
+                        2
+                    } else {
+                        0
+                    }
+                }
             },
             legal: LegalForm::Ids,
             tensor: Some(("observation", stretches(&parts, 101.0))),
@@ -307,19 +312,18 @@ impl Game for FreeStyle {
 
     #[inline]
     fn play_unchecked(&self, s: &mut State, a: Action) {
-        let rules = s.rules.as_ref().or(self.fixed.as_ref());
-        match (rules, &mut s.play) {
-            (Some(rules), Some(play)) => {
-                if !rules.together() {
-                    play.step(rules, a);
-                }
+        let Some(rules) = s.rules.as_ref().or(self.fixed.as_ref()) else {
+            if self.turn(s) == Turn::Chance {
+                return self.begin(s, Rules::built_in(a as usize).clone());
             }
-            (Some(rules), play) => *play = Some(Play::start(rules, a as usize & 1)),
-            (None, _) if self.turn(s) == Turn::Chance => self.begin(s, Rules::built_in(a as usize).clone()),
-            (None, _) => {
-                let message = Message::of_id(self.speaker(s), a);
-                self.say(s, message);
-            }
+            let message = Message::of_id(self.speaker(s), a);
+            return self.say(s, message);
+        };
+        match &mut s.play {
+            // A game of joint plies has no single ones.
+            Some(play) if !rules.together() => play.step(rules, a),
+            Some(_) => {}
+            play => *play = Some(Play::start(rules, a as usize & 1)),
         }
     }
 
@@ -448,7 +452,8 @@ impl Game for FreeStyle {
         }
         if play.over.is_some() && (rules.document.hidden.values || rules.document.hidden.pieces) {
             let plies = view::plies(rules, play, None);
-            let list: Vec<String> = plies.iter().map(|p| format!("{} {}", ["a", "b"][usize::from(p.seat & 1)], p.text)).collect();
+            let list: Vec<String> =
+                plies.iter().map(|p| format!("{} {}", ["a", "b"][usize::from(p.seat & 1)], p.text)).collect();
             let ids: Vec<_> = plies.iter().map(|p| json!([p.seat, p.action])).collect();
             out.push((format!("the plies were: {}", list.join(", ")), json!({ "plies": ids })));
         }
@@ -457,6 +462,10 @@ impl Game for FreeStyle {
 
     fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         self.listen(s, seat, said)
+    }
+
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        self.drawn(s, seat, rng)
     }
 
     fn play_said(&self, s: &mut State, seat: Seat, said: &Value) {

@@ -160,8 +160,7 @@ pub(super) fn zone(name: &str) -> Option<u32> {
 }
 
 /// The names of the built-in zones.
-pub(super) const ZONES: &str =
-    "all, row1 to row5, cola to cole, centre, edge, corner, home0, home1";
+pub(super) const ZONES: &str = "all, row1 to row5, cola to cole, centre, edge, corner, home0, home1";
 
 /// The set with its rows in the opposite order.
 pub(super) fn mirrored(set: u32) -> u32 {
@@ -191,7 +190,10 @@ mod tests {
         for wrong in ["row0", "row6", "row+1", "row11", "colf", "col", "cola1", "ALL", ""] {
             assert_eq!(zone(wrong), None, "{wrong}");
         }
-        assert_eq!((cell("a1"), cell("B1"), cell("e5"), cell("f1"), cell("a6"), cell("a")), (Some(0), Some(1), Some(24), None, None, None));
+        assert_eq!(
+            (cell("a1"), cell("B1"), cell("e5"), cell("f1"), cell("a6"), cell("a")),
+            (Some(0), Some(1), Some(24), None, None, None)
+        );
         assert_eq!(mirrored(zone("home0").unwrap_or(0)), zone("home1").unwrap_or(0));
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::board::{self, Cell};
@@ -13,8 +13,6 @@ use super::board::{self, Cell};
 pub(super) const MOST_BYTES: usize = 4_096;
 /// The most kinds of pieces.
 pub(super) const MOST_KINDS: usize = 4;
-/// The greatest value of a piece.
-pub(super) const MOST_VALUE: u8 = 25;
 /// The most plies of a game.
 pub(super) const MOST_PLIES: u8 = 100;
 
@@ -604,7 +602,46 @@ pub(super) fn schema() -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("title");
     }
+    tell_apart(&mut schema);
     schema
+}
+
+/// Replaces `oneOf` where one field tells the forms apart, so that an issue names the field that is wrong instead of saying
+/// that no form fits: lists of words become `enum`, objects become one `if` and `then` for each form.
+fn tell_apart(schema: &mut Value) {
+    match schema {
+        Value::Array(list) => list.iter_mut().for_each(tell_apart),
+        Value::Object(map) => {
+            map.values_mut().for_each(tell_apart);
+            let Some(Value::Array(forms)) = map.get("oneOf") else { return };
+            let forms = forms.clone();
+            if let Some(words) = forms.iter().map(|f| f.get("const").cloned()).collect::<Option<Vec<Value>>>() {
+                map.remove("oneOf");
+                let told = |f: &Value| Some(format!("{}: {}", f["const"].as_str()?, f["description"].as_str()?));
+                let told: Vec<String> = forms.iter().filter_map(told).collect();
+                map.insert("description".into(), told.join(" ").into());
+                map.insert("enum".into(), words.into());
+                return;
+            }
+            let tag = |form: &Value| -> Option<(String, Value)> {
+                let fields = form["properties"].as_object()?;
+                fields.iter().find_map(|(key, field)| Some((key.clone(), field.get("const")?.clone())))
+            };
+            let Some(tags) = forms.iter().map(tag).collect::<Option<Vec<_>>>() else { return };
+            let Some(key) = tags.first().map(|t| t.0.clone()).filter(|key| tags.iter().all(|t| t.0 == *key)) else {
+                return;
+            };
+            let one = |(form, (key, word)): (&Value, &(String, Value))| json!({ "if": { "properties": { key: { "const": word } }, "required": [key] }, "then": form });
+            let all: Vec<Value> = forms.iter().zip(&tags).map(one).collect();
+            let words: Vec<&Value> = tags.iter().map(|t| &t.1).collect();
+            map.remove("oneOf");
+            map.insert("type".into(), "object".into());
+            map.insert("properties".into(), json!({ &key: { "enum": words } }));
+            map.insert("required".into(), json!([key]));
+            map.insert("allOf".into(), all.into());
+        }
+        _ => {}
+    }
 }
 
 impl Document {
@@ -620,11 +657,6 @@ impl Document {
             fields.remove("name");
         }
         hex::encode(&Sha256::digest(canonical(&value))[..4])
-    }
-
-    /// Actions, effects, ends, scores and pieces at the beginning: how much there is to read.
-    pub(super) fn clauses(&self) -> usize {
-        self.actions.len() + self.effects.len() + self.end.len() + self.score.len() + self.setup.len()
     }
 }
 

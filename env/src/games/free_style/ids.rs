@@ -44,11 +44,7 @@ pub(super) fn ply(a: Action) -> Ply {
     }
     match a.checked_sub(PLACE) {
         None => Ply::Pass,
-        Some(k) => Ply::Place {
-            kind: k / (CELLS * NUMBERS),
-            cell: k / NUMBERS % CELLS,
-            value: (k % NUMBERS) as u8,
-        },
+        Some(k) => Ply::Place { kind: k / (CELLS * NUMBERS), cell: k / NUMBERS % CELLS, value: (k % NUMBERS) as u8 },
     }
 }
 

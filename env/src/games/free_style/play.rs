@@ -202,11 +202,9 @@ impl Play {
                 };
                 self.finish(Over { winner, why: Why::Stuck, scored });
             }
-            _ if self.acts == 0 => self.finish(Over {
-                winner: score::winner(rules, self),
-                why: Why::NoAction,
-                scored: true,
-            }),
+            _ if self.acts == 0 => {
+                self.finish(Over { winner: score::winner(rules, self), why: Why::NoAction, scored: true })
+            }
             _ => {}
         }
     }
@@ -350,7 +348,8 @@ impl Play {
         });
         let swap = matches!(moves, [Some((a, x, _)), Some((b, y, _))] if x == b && y == a);
         // A piece that is itself moved onto waits for the other to have left, or not.
-        let waits = |seat: usize| matches!((moves[seat], moves[1 - seat]), (Some((_, to, _)), Some((from, ..))) if to == from);
+        let waits =
+            |seat: usize| matches!((moves[seat], moves[1 - seat]), (Some((_, to, _)), Some((from, ..))) if to == from);
         let order = if waits(0) { [1, 0] } else { [0, 1] };
         let mut leaves = [swap; 2];
         let mut targets = [None; 2];
@@ -419,7 +418,8 @@ impl Play {
 
     /// All conditions in order for the mover, with those of no seat; then for the opponent.
     fn ended(&self, rules: &Rules, mover: usize) -> Option<Over> {
-        let first = rules.ends.iter().find_map(|e| self.holds(rules, e, mover).or_else(|| self.holds_for_all(rules, e)));
+        let first =
+            rules.ends.iter().find_map(|e| self.holds(rules, e, mover).or_else(|| self.holds_for_all(rules, e)));
         first.or_else(|| rules.ends.iter().find_map(|e| self.holds(rules, e, 1 - mover)))
     }
 
@@ -441,11 +441,7 @@ impl Play {
     /// The cells that `seat` holds empty, as far as it knows.
     #[inline]
     pub(super) fn empty(&self, rules: &Rules, seat: usize) -> u32 {
-        let known = if rules.document.hidden.pieces {
-            self.pieces[seat] | self.bumped[seat]
-        } else {
-            self.taken()
-        };
+        let known = if rules.document.hidden.pieces { self.pieces[seat] | self.bumped[seat] } else { self.taken() };
         ALL & !known
     }
 

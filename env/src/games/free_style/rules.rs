@@ -146,9 +146,7 @@ impl Rules {
                     places.push(Place { kind: kind(d, id)?, zone: zones(d, by)?, near: *near });
                 }
                 Act::Move { kind: id, steps, range, forward_only, onto } => {
-                    let from = |seat: usize| {
-                        std::array::from_fn(|cell| rays(steps, *range, *forward_only, seat, cell))
-                    };
+                    let from = |seat: usize| std::array::from_fn(|cell| rays(steps, *range, *forward_only, seat, cell));
                     moves.push(Moves { kind: kind(d, id)?, onto: *onto, rays: Box::new([from(0), from(1)]) });
                 }
                 Act::Pass { when } => {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::validate;
 use super::rules::Rules;
+use super::validate;
 use crate::draw::Stream;
 
 /// A valid document: the first of a few draws that the validator takes, else a built-in one.
@@ -56,7 +56,10 @@ pub(super) fn document(rng: &mut Stream) -> Value {
         json!({ "id": id, "values": values, "supply": supply })
     });
     doc.insert("kinds".into(), list.collect::<Vec<_>>().into());
-    doc.insert("zones".into(), json!({ "low": ["a1", "b2", "c3", "d2", "e1"], "high": ["a5", "b4", "c3", "d4", "e5"] }));
+    doc.insert(
+        "zones".into(),
+        json!({ "low": ["a1", "b2", "c3", "d2", "e1"], "high": ["a5", "b4", "c3", "d4", "e5"] }),
+    );
     let setup = !hidden_pieces && rare(rng, 2);
     if setup {
         doc.insert("setup".into(), pieces(rng, &kinds));
@@ -198,10 +201,8 @@ fn ends(rng: &mut Stream, supply: bool) -> Value {
 }
 
 fn score(rng: &mut Stream) -> Value {
-    let per = one(
-        rng,
-        &["piece", "value", "territory4", "largest_group4", "capture", "line", "row_compare", "col_compare"],
-    );
+    let per =
+        one(rng, &["piece", "value", "territory4", "largest_group4", "capture", "line", "row_compare", "col_compare"]);
     let pts = 1 + rng.below(3);
     match per {
         "line" => json!({ "per": per, "len": 2 + rng.below(3), "pts": pts }),

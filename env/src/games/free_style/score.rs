@@ -27,9 +27,8 @@ fn count(counting: &Counting, s: &Play, seat: usize) -> i32 {
         Counting::Capture(pts) => i32::from(s.captured[seat]) * pts,
         Counting::Line(rows, pts) => rows.iter().filter(|row| row.set & own == row.set).count() as i32 * pts,
         Counting::Compare { rows, pts } => {
-            let other = |set: u32| {
-                cells(set & s.pieces[1 - seat]).map(|c| s.number(c).map_or(0, i32::from)).sum::<i32>()
-            };
+            let other =
+                |set: u32| cells(set & s.pieces[1 - seat]).map(|c| s.number(c).map_or(0, i32::from)).sum::<i32>();
             (0..SIDE).filter(|&k| sum(rows[seat][k]) > other(rows[1 - seat][k])).count() as i32 * pts
         }
     }

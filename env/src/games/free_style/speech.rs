@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::ids::{ACCEPT, REJECT};
 use super::rules::Rules;
-use super::{FreeStyle, State, document, validate, words};
+use super::validate::flaw;
+use super::{FreeStyle, State, document, sample, validate, words};
+use crate::draw::Stream;
 use crate::game::{Action, Game, Heard, Seat, Turn};
-use crate::games::flaw::Flaw;
 
 /// The most words that are said with a message.
 const MOST_WORDS: usize = 120;
@@ -95,28 +96,27 @@ pub(super) fn play_schema() -> Value {
 }
 
 /// An object with the fields of `keys` and no others.
-fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Flaw>) -> Option<&'a Map<String, Value>> {
+fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
     let Value::Object(map) = said else {
-        flaws.push(Flaw::new("unparsed", "", said, keys.to_vec(), "an object with these fields is needed"));
+        flaws.push(flaw("unparsed", "", said, keys.to_vec(), "an object with these fields is needed"));
         return None;
     };
     for (key, value) in map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
-        flaws.push(Flaw::new("schema", format!("/{key}"), value, keys.to_vec(), format!("there is no field {key}")));
+        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("there is no field {key}")));
     }
     Some(map)
 }
 
 impl FreeStyle {
     pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
-        let heard = match self.turn(s) {
+        match self.turn(s) {
             Turn::Seat(p) if p == seat && s.play.is_none() => self.listen_message(s, seat, said),
             turn if turn.seats().has(seat) && s.play.is_some() => self.listen_ply(s, seat, said),
-            _ => Err(vec![Flaw::new("schema", "", said, "nothing", "the seat does not act now")]),
-        };
-        heard.map_err(|flaws| flaws.into_iter().map(|f| f.issue).collect())
+            _ => Err(vec![flaw("schema", "", said, "nothing", "the seat does not act now")]),
+        }
     }
 
-    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Flaw>> {
+    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         let mut flaws = Vec::new();
         let text = match said {
             Value::String(text) => text.as_str(),
@@ -126,7 +126,7 @@ impl FreeStyle {
                     Some(Value::String(text)) => text,
                     other => {
                         let got = other.cloned().unwrap_or_default();
-                        flaws.push(Flaw::new("schema", "/move", &got, "a ply as text", "the ply is missing"));
+                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the ply is missing"));
                         return Err(flaws);
                     }
                 }
@@ -138,20 +138,20 @@ impl FreeStyle {
             read => {
                 let code = if read.is_some() { "illegal" } else { "unparsed" };
                 let allowed = "c3, c3=7, n:c3=7, b1-b2 or pass, as the rules allow";
-                flaws.push(Flaw::new(code, "/move", &json!(text), allowed, self.why_not_text(s, seat, text)));
+                flaws.push(flaw(code, "/move", &json!(text), allowed, self.why_not_text(s, seat, text)));
                 Err(flaws)
             }
         }
     }
 
-    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Flaw>> {
+    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         let mut flaws = Vec::new();
         let Some(map) = fields(said, &["act", "rules", "hash", "say"], &mut flaws) else { return Err(flaws) };
         let given = map.get("act").cloned().unwrap_or_default();
         let act = serde_json::from_value::<Act>(given.clone()).ok();
         if act.is_none() {
             let allowed = vec!["propose", "counter", "accept", "reject"];
-            flaws.push(Flaw::new("schema", "/act", &given, allowed, "the message does not say what it does"));
+            flaws.push(flaw("schema", "/act", &given, allowed, "the message does not say what it does"));
         }
         let say = match map.get("say") {
             None | Some(Value::Null) => None,
@@ -162,7 +162,7 @@ impl FreeStyle {
             }
             Some(other) => {
                 let allowed = format!("a text of at most {MOST_WORDS} words and {MOST_CHARS} characters");
-                flaws.push(Flaw::new("too_long", "/say", other, allowed, "this cannot be said"));
+                flaws.push(flaw("too_long", "/say", other, allowed, "this cannot be said"));
                 None
             }
         };
@@ -170,7 +170,7 @@ impl FreeStyle {
         for (key, belongs) in [("rules", proposes), ("hash", act == Some(Act::Accept))] {
             if let Some(value) = map.get(key).filter(|_| act.is_some() && !belongs) {
                 let message = format!("{key} does not belong to this act");
-                flaws.push(Flaw::new("schema", format!("/{key}"), value, Value::Null, message));
+                flaws.push(flaw("schema", format!("/{key}"), value, Value::Null, message));
             }
         }
         let mut canonical = Map::new();
@@ -179,13 +179,17 @@ impl FreeStyle {
             Some(Act::Propose | Act::Counter) => {
                 if self.last(s) {
                     let message = self.why_not(s, seat, 0);
-                    flaws.push(Flaw::new("last_message", "/act", &given, vec!["accept", "reject"], message));
+                    flaws.push(flaw("last_message", "/act", &given, vec!["accept", "reject"], message));
                 }
                 let name = if self.open(s, 1 - seat).is_some() { "counter" } else { "propose" };
                 canonical.insert("act".into(), name.into());
                 match map.get("rules").map(|value| validate::verdict(value).into_rules()) {
-                    None => flaws.push(Flaw::new("schema", "/rules", &Value::Null, "an FSR/1 document", "the rules are missing")),
-                    Some(Err(issues)) => flaws.extend(issues.into_iter().map(|f| f.within("/rules"))),
+                    None => {
+                        flaws.push(flaw("schema", "/rules", &Value::Null, "an FSR/1 document", "the rules are missing"))
+                    }
+                    Some(Err(issues)) => {
+                        flaws.extend(issues.into_iter().map(|i| Issue { path: format!("/rules{}", i.path), ..i }))
+                    }
                     Some(Ok(rules)) => {
                         id = (0..3).find(|&k| Rules::built_in(k).canonical == rules.canonical).map(|k| k as Action);
                         canonical.insert("rules".into(), rules.canonical);
@@ -200,7 +204,7 @@ impl FreeStyle {
                         None => self.why_not(s, seat, ACCEPT),
                         Some(_) => "the hash is not that of the other's latest proposal".into(),
                     };
-                    flaws.push(Flaw::new("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
+                    flaws.push(flaw("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
                 }
                 canonical.insert("act".into(), "accept".into());
                 canonical.insert("hash".into(), got);
@@ -225,21 +229,34 @@ impl FreeStyle {
     }
 }
 
+impl FreeStyle {
+    /// A document that is heard here: in half of the cases where there is a choice, rules.
+    pub(super) fn drawn(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        if let Some(rules) = self.rules(s) {
+            let all = (self.turn(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
+            return Some(json!({ "move": words::name(rules, all) }));
+        }
+        let say = ["Let us play.", "Is this fair?", "I like numbers."][rng.below(3)];
+        let open = self.open(s, 1 - seat);
+        match rng.below(4) {
+            0 | 1 if !self.last(s) => {
+                let rules = sample::valid(rng).canonical;
+                Some(json!({ "act": if open.is_some() { "counter" } else { "propose" }, "rules": rules, "say": say }))
+            }
+            2 if open.is_some() => Some(json!({ "act": "accept", "hash": open.map(|r| &r.hash), "say": say })),
+            _ => Some(json!({ "act": "reject", "say": say })),
+        }
+    }
+}
+
 /// What the validator says of a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`, `symmetric` and
 /// `playouts`.
 pub(super) fn analysis(question: &Value) -> Value {
     let verdict = validate::verdict(question);
-    let list = |flaws: &[Flaw]| -> Value {
-        let one = |f: &Flaw| {
-            let i = &f.issue;
-            json!({ "code": f.code, "path": i.path, "got": i.got, "allowed": i.allowed, "message": i.message })
-        };
-        flaws.iter().map(one).collect()
-    };
     let mut out = json!({
         "valid": verdict.issues.is_empty(),
-        "issues": list(&verdict.issues),
-        "warnings": list(&verdict.warnings),
+        "issues": verdict.issues,
+        "warnings": verdict.warnings,
     });
     if let Some(rules) = &verdict.rules {
         out["canonical"] = rules.canonical.clone();

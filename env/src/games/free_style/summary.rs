@@ -57,7 +57,9 @@ fn order(d: &Document) -> String {
     };
     match d.mode {
         Mode::Alternate => format!("{first}: it moves first, then the seats move in turn."),
-        Mode::Simultaneous => format!("Both seats choose their moves at the same time, without seeing the other's. {first}."),
+        Mode::Simultaneous => {
+            format!("Both seats choose their moves at the same time, without seeing the other's. {first}.")
+        }
     }
 }
 
@@ -129,11 +131,8 @@ fn action(d: &Document, a: &Act) -> String {
                     format!("by a change of row number and column: {}", list.join(", "))
                 }
             };
-            let range = if *range == 1 {
-                String::new()
-            } else {
-                format!(", up to {range} such steps over empty cells")
-            };
+            let range =
+                if *range == 1 { String::new() } else { format!(", up to {range} such steps over empty cells") };
             let forward = if *forward_only { ", only away from the own home row" } else { "" };
             let onto = match onto {
                 Onto::Empty => "an empty cell",
@@ -258,9 +257,7 @@ fn score(d: &Document) -> Vec<String> {
             Score::LargestGroup4(p) => {
                 (p.pts, "for each piece of the largest group that is connected along rows and columns".into())
             }
-            Score::Capture(p) => {
-                (p.pts, "for each piece of the opponent captured or taken off in own plies".into())
-            }
+            Score::Capture(p) => (p.pts, "for each piece of the opponent captured or taken off in own plies".into()),
             Score::Line(p) => {
                 (p.pts, format!("for each stretch of {} own pieces in a straight line", p.len.unwrap_or(0)))
             }
@@ -276,7 +273,9 @@ fn score(d: &Document) -> Vec<String> {
 
 fn compare(d: &Document, line: &str, by: &BySeat) -> String {
     let [a, b] = by.both().map(|name| cells(d, name));
-    format!("for each {line} in which the numbers of own pieces add to more than the opponent's (seat a counts {a}, seat b counts {b})")
+    format!(
+        "for each {line} in which the numbers of own pieces add to more than the opponent's (seat a counts {a}, seat b counts {b})"
+    )
 }
 
 fn tie(d: &Document) -> String {

@@ -3,6 +3,7 @@
 mod course;
 mod documents;
 mod effects;
+mod game;
 mod sampled;
 
 use serde_json::{Value, json};

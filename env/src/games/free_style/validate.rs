@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jsonschema::Validator;
+use ludex_protocol::error::Issue;
 use serde_json::{Value, json};
 
 use super::board::{self, ZONES, mirrored};
@@ -14,7 +15,6 @@ use super::legal;
 use super::play::{Play, Why, Winner};
 use super::rules::{Rules, kind, zone};
 use crate::draw::Stream;
-use crate::games::flaw::Flaw;
 
 /// Random games that a verdict looks at.
 const GAMES: u32 = 200;
@@ -38,9 +38,9 @@ pub(super) struct Playouts {
 #[derive(Debug)]
 pub(super) struct Verdict {
     /// Why it is refused; empty for a valid one.
-    pub issues: Vec<Flaw>,
+    pub issues: Vec<Issue>,
     /// What its author may want to change.
-    pub warnings: Vec<Flaw>,
+    pub warnings: Vec<Issue>,
     /// The rules, where the document could be read.
     pub rules: Option<Rules>,
     /// The random games, where they could be played.
@@ -48,17 +48,28 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn refused(issues: Vec<Flaw>) -> Self {
+    fn refused(issues: Vec<Issue>) -> Self {
         Verdict { issues, warnings: Vec::new(), rules: None, playouts: None }
     }
 
     /// The rules of a valid document, or why it is refused.
-    pub(super) fn into_rules(self) -> Result<Rules, Vec<Flaw>> {
+    pub(super) fn into_rules(self) -> Result<Rules, Vec<Issue>> {
         match self.rules {
             Some(rules) if self.issues.is_empty() => Ok(rules),
             _ => Err(self.issues),
         }
     }
+}
+
+/// An issue with its code.
+pub(super) fn flaw(
+    code: &str,
+    path: impl Into<String>,
+    got: &Value,
+    allowed: impl Into<Value>,
+    message: impl Into<String>,
+) -> Issue {
+    Issue::new(path, got, allowed, message).code(code)
 }
 
 /// The verdict on anything.
@@ -70,12 +81,12 @@ pub(super) fn verdict(value: &Value) -> Verdict {
     });
     let (schema, validator) = &*SCHEMA;
     let errors = validator.iter().flat_map(|v| v.iter_errors(value));
-    let issues: Vec<Flaw> = errors
+    let issues: Vec<Issue> = errors
         .take(64)
         .map(|e| {
             let code = if e.kind().keyword().starts_with("max") && e.instance().is_array() { "size" } else { "schema" };
             let allowed = schema.pointer(e.schema_path().as_str()).cloned().unwrap_or_default();
-            Flaw::new(code, e.instance_path().to_string(), e.instance(), allowed, e.masked_with("the value").to_string())
+            flaw(code, e.instance_path().to_string(), e.instance(), allowed, e.masked_with("the value").to_string())
         })
         .collect();
     if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }
@@ -86,11 +97,11 @@ pub(super) fn judge(value: &Value) -> Verdict {
     let bytes = value.to_string().len();
     if bytes > MOST_BYTES {
         let message = format!("the document has {bytes} bytes");
-        return Verdict::refused(vec![Flaw::new("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
+        return Verdict::refused(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
     let document: Document = match serde_json::from_value(value.clone()) {
         Ok(document) => document,
-        Err(e) => return Verdict::refused(vec![Flaw::new("schema", "", value, "an FSR/1 document", e.to_string())]),
+        Err(e) => return Verdict::refused(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
     };
     let mut issues = Vec::new();
     references(&document, &mut issues);
@@ -102,7 +113,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
         return Verdict::refused(issues);
     }
     let Some(rules) = Rules::of(document) else {
-        return Verdict::refused(vec![Flaw::new("reference", "", value, "names that exist", "a name does not exist")]);
+        return Verdict::refused(vec![flaw("reference", "", value, "names that exist", "a name does not exist")]);
     };
     opening(&rules, &mut issues);
     if !issues.is_empty() {
@@ -135,12 +146,12 @@ fn named(d: &Document) -> Vec<(String, &str)> {
 }
 
 /// Every name that is used exists, and every name that is given is new.
-fn references(d: &Document, issues: &mut Vec<Flaw>) {
+fn references(d: &Document, issues: &mut Vec<Issue>) {
     let kinds: Vec<&str> = d.kinds.iter().map(|k| k.id.as_str()).collect();
     for (k, id) in kinds.iter().enumerate() {
         if kinds[..k].contains(id) {
             let path = format!("/kinds/{k}/id");
-            issues.push(Flaw::new("reference", path, &json!(id), "a name of its own", format!("two kinds are called {id}")));
+            issues.push(flaw("reference", path, &json!(id), "a name of its own", format!("two kinds are called {id}")));
         }
     }
     let used = d.actions.iter().enumerate().filter_map(|(k, a)| match a {
@@ -150,27 +161,27 @@ fn references(d: &Document, issues: &mut Vec<Flaw>) {
     let set = d.setup.iter().enumerate().map(|(k, s)| (format!("/setup/{k}/kind"), &s.kind));
     for (path, id) in used.chain(set) {
         if kind(d, id).is_none() {
-            issues.push(Flaw::new("reference", path, &json!(id), kinds.clone(), format!("there is no kind {id}")));
+            issues.push(flaw("reference", path, &json!(id), kinds.clone(), format!("there is no kind {id}")));
         }
     }
     for (name, cells) in &d.zones {
         if board::zone(name).is_some() {
             let message = format!("{name} is a built-in zone");
-            issues.push(Flaw::new("reference", format!("/zones/{}", pointer(name)), &json!(cells), "another name", message));
+            issues.push(flaw("reference", format!("/zones/{}", pointer(name)), &json!(cells), "another name", message));
         }
     }
     for (path, name) in named(d) {
         if zone(d, name).is_none() {
             let own = d.zones.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let allowed = if own.is_empty() { ZONES.to_owned() } else { format!("{ZONES}, {own}") };
-            issues.push(Flaw::new("reference", path, &json!(name), allowed, format!("there is no zone {name}")));
+            issues.push(flaw("reference", path, &json!(name), allowed, format!("there is no zone {name}")));
         }
     }
     let mut taken = BTreeSet::new();
     for (k, s) in d.setup.iter().enumerate() {
         if !taken.insert(s.at) {
             let message = format!("two pieces stand on {}", String::from(s.at));
-            issues.push(Flaw::new("reference", format!("/setup/{k}/at"), &json!(s.at), "an empty cell", message));
+            issues.push(flaw("reference", format!("/setup/{k}/at"), &json!(s.at), "an empty cell", message));
         }
     }
 }
@@ -181,13 +192,13 @@ fn pointer(name: &str) -> String {
 }
 
 /// Fields that belong together.
-fn fields(d: &Document, issues: &mut Vec<Flaw>) {
+fn fields(d: &Document, issues: &mut Vec<Issue>) {
     for (k, e) in d.effects.iter().enumerate() {
         let counts = matches!(e.then, Then::Add | Then::Sub);
         if counts != e.n.is_some() {
             let allowed = if counts { json!("1 to 25") } else { Value::Null };
             let message = "n is how much `add` and `sub` change a number, and belongs to them alone";
-            issues.push(Flaw::new("schema", format!("/effects/{k}/n"), &json!(e.n), allowed, message));
+            issues.push(flaw("schema", format!("/effects/{k}/n"), &json!(e.n), allowed, message));
         }
     }
     for (k, s) in d.score.iter().enumerate() {
@@ -201,7 +212,7 @@ fn fields(d: &Document, issues: &mut Vec<Flaw>) {
         if line != len.is_some() {
             let allowed = if line { json!("2 to 5") } else { Value::Null };
             let message = "len is the length of stretches, and belongs to `line` alone";
-            issues.push(Flaw::new("schema", format!("/score/{k}/len"), &json!(len), allowed, message));
+            issues.push(flaw("schema", format!("/score/{k}/len"), &json!(len), allowed, message));
         }
     }
     for (k, s) in d.setup.iter().enumerate() {
@@ -214,13 +225,13 @@ fn fields(d: &Document, issues: &mut Vec<Flaw>) {
         if !fits && kind(d, &s.kind).is_some() {
             let allowed = values.map_or(Value::Null, |v| json!(format!("{} to {}", v.min, v.max)));
             let message = format!("the number of the piece on {} does not fit its kind", String::from(s.at));
-            issues.push(Flaw::new("sum", format!("/setup/{k}/value"), &json!(s.value), allowed, message));
+            issues.push(flaw("sum", format!("/setup/{k}/value"), &json!(s.value), allowed, message));
         }
     }
 }
 
 /// Every supply can be used up, and numbers fit their sums.
-fn supplies(d: &Document, issues: &mut Vec<Flaw>) {
+fn supplies(d: &Document, issues: &mut Vec<Issue>) {
     for (k, one) in d.kinds.iter().enumerate() {
         if let Some(v) = &one.values {
             numbers(d, k, v, one.supply.unwrap_or(1), issues);
@@ -234,15 +245,15 @@ fn supplies(d: &Document, issues: &mut Vec<Flaw>) {
         let path = format!("/end/{at}");
         for one in d.kinds.iter().filter(|k| placed(&k.id) && k.supply.is_none()) {
             let message = format!("supply_out never comes: the supply of {} has no limit", one.id);
-            issues.push(Flaw::new("supply", path.clone(), &json!("supply_out"), "kinds with a supply", message));
+            issues.push(flaw("supply", path.clone(), &json!("supply_out"), "kinds with a supply", message));
         }
         if !d.kinds.iter().any(|k| placed(&k.id)) {
             let message = "supply_out never comes: nothing is placed";
-            issues.push(Flaw::new("supply", path, &json!("supply_out"), "a place action", message));
+            issues.push(flaw("supply", path, &json!("supply_out"), "a place action", message));
         }
     }
-    let leaves = d.actions.iter().any(|a| matches!(a, Act::Move { .. }))
-        || d.effects.iter().any(|e| e.then == Then::Remove);
+    let leaves =
+        d.actions.iter().any(|a| matches!(a, Act::Move { .. })) || d.effects.iter().any(|e| e.then == Then::Remove);
     for (k, one) in d.kinds.iter().enumerate().filter(|_| !leaves) {
         let room = |seat: usize| {
             let zones = d.actions.iter().filter_map(|a| match a {
@@ -254,17 +265,17 @@ fn supplies(d: &Document, issues: &mut Vec<Flaw>) {
         if let Some(n) = one.supply.filter(|&n| placed(&one.id) && (0..2).any(|seat| room(seat) < u32::from(n))) {
             let room = room(0).min(room(1));
             let message = format!("{n} pieces {} do not fit on the cells where they may be placed", one.id);
-            issues.push(Flaw::new("supply", format!("/kinds/{k}/supply"), &json!(n), format!("at most {room}"), message));
+            issues.push(flaw("supply", format!("/kinds/{k}/supply"), &json!(n), format!("at most {room}"), message));
         }
     }
 }
 
 /// The least numbers of a kind, as many as its supply, fit its range and its sum.
-fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Flaw>) {
+fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Issue>) {
     let path = format!("/kinds/{k}/values");
     if v.min > v.max {
         let message = "the least number is greater than the greatest";
-        return issues.push(Flaw::new("sum", format!("{path}/min"), &json!(v.min), format!("at most {}", v.max), message));
+        return issues.push(flaw("sum", format!("{path}/min"), &json!(v.min), format!("at most {}", v.max), message));
     }
     for seat in 0..2 {
         let of = |s: &&Setup| s.owner == seat && s.kind == d.kinds[k].id;
@@ -272,7 +283,7 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Flaw
         let free: Vec<u8> = (v.min..=v.max).filter(|n| !v.unique || !set.contains(n)).collect();
         if v.unique && free.len() < usize::from(supply) {
             let message = format!("there are {} different numbers for {supply} pieces", free.len());
-            return issues.push(Flaw::new("sum", path, &json!(v), "as many numbers as pieces", message));
+            return issues.push(flaw("sum", path, &json!(v), "as many numbers as pieces", message));
         }
         let least: u32 = match v.unique {
             true => free.iter().take(supply.into()).map(|&n| u32::from(n)).sum(),
@@ -281,15 +292,21 @@ fn numbers(d: &Document, k: usize, v: &Values, supply: u8, issues: &mut Vec<Flaw
         let sum = least + set.iter().map(|&n| u32::from(n)).sum::<u32>();
         if let Some(most) = v.sum_max.filter(|&most| u32::from(most) < sum) {
             let message = format!("the numbers of {supply} pieces add to {sum} at least");
-            return issues.push(Flaw::new("sum", format!("{path}/sum_max"), &json!(most), format!("at least {sum}"), message));
+            return issues.push(flaw(
+                "sum",
+                format!("{path}/sum_max"),
+                &json!(most),
+                format!("at least {sum}"),
+                message,
+            ));
         }
     }
 }
 
 /// What is hidden can be guessed by a viewer: nothing that everybody sees depends on it.
-fn secrets(d: &Document, issues: &mut Vec<Flaw>) {
+fn secrets(d: &Document, issues: &mut Vec<Issue>) {
     let mut add = |path: String, got: Value, message: &str| {
-        issues.push(Flaw::new("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
+        issues.push(flaw("hidden", path, &got, "nothing of the kind, or nothing hidden", message));
     };
     if d.hidden.values {
         for (k, e) in d.effects.iter().enumerate().filter(|(_, e)| e.then != Then::Remove || e.cond.is_some()) {
@@ -326,7 +343,7 @@ fn secrets(d: &Document, issues: &mut Vec<Flaw>) {
 }
 
 /// There is a way to win.
-fn decisive(d: &Document, issues: &mut Vec<Flaw>) {
+fn decisive(d: &Document, issues: &mut Vec<Issue>) {
     let wins = d.end.iter().any(|e| match e {
         End::Full { .. } | End::SupplyOut { .. } => false,
         End::Stuck { then } => *then == StuckThen::Lose,
@@ -334,16 +351,16 @@ fn decisive(d: &Document, issues: &mut Vec<Flaw>) {
     });
     if !wins && d.score.is_empty() {
         let message = "nobody can win: there is neither an end that somebody wins nor a score";
-        issues.push(Flaw::new("decisive", "/end", &json!(d.end), "an end that somebody wins, or a score", message));
+        issues.push(flaw("decisive", "/end", &json!(d.end), "an end that somebody wins, or a score", message));
     }
 }
 
 /// Both seats can begin.
-fn opening(rules: &Rules, issues: &mut Vec<Flaw>) {
+fn opening(rules: &Rules, issues: &mut Vec<Issue>) {
     let s = Play::start(rules, 0);
     for seat in (0..2).filter(|&seat| !legal::free(rules, &s, seat)) {
         let message = format!("seat {} has no action on the first board", ["a", "b"][seat]);
-        issues.push(Flaw::new("opening", "/actions", &json!(rules.document.actions), "an action for each seat", message));
+        issues.push(flaw("opening", "/actions", &json!(rules.document.actions), "an action for each seat", message));
     }
 }
 
@@ -352,9 +369,8 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Play
     let mut s = Play::start(rules, first);
     while s.over.is_none() {
         if rules.together() {
-            let one = |seat: usize, rng: &mut Stream| {
-                (s.acts >> seat & 1 == 1).then(|| legal::random(rules, &s, seat, rng))
-            };
+            let one =
+                |seat: usize, rng: &mut Stream| (s.acts >> seat & 1 == 1).then(|| legal::random(rules, &s, seat, rng));
             let joint = [one(0, rng), one(1, rng)];
             s.step_together(rules, joint);
         } else {
@@ -388,22 +404,23 @@ pub(super) fn playouts(rules: &Rules, games: u32) -> Playouts {
 }
 
 /// What random games say against a document, and what they warn of.
-fn results(p: &Playouts, issues: &mut Vec<Flaw>) -> Vec<Flaw> {
+fn results(p: &Playouts, issues: &mut Vec<Issue>) -> Vec<Issue> {
     let decided = p.wins[0] + p.wins[1];
     if p.helpless > 0 {
-        let message = format!("in {} of {GAMES} random games a seat had no action, and no rule speaks of it", p.helpless);
+        let message =
+            format!("in {} of {GAMES} random games a seat had no action, and no rule speaks of it", p.helpless);
         let allowed = "an end `stuck`, or a pass when stuck";
-        issues.push(Flaw::new("stuck", "/end", &json!(p.helpless), allowed, message));
+        issues.push(flaw("stuck", "/end", &json!(p.helpless), allowed, message));
     }
     if decided * 20 < GAMES {
         let message = format!("only {decided} of {GAMES} random games had a winner");
-        issues.push(Flaw::new("decisive", "", &json!(decided), format!("at least {}", GAMES / 20), message));
+        issues.push(flaw("decisive", "", &json!(decided), format!("at least {}", GAMES / 20), message));
         return Vec::new();
     }
     let mut warnings = Vec::new();
     let share = f64::from(p.first) / f64::from(decided);
     let message = format!("the seat that moves first won {} of {decided} decided random games", p.first);
-    let unbalanced = Flaw::new("unbalanced", "", &json!(share), "a share of 0.05 to 0.95", message);
+    let unbalanced = flaw("unbalanced", "", &json!(share), "a share of 0.05 to 0.95", message);
     if share > 0.98 {
         issues.push(unbalanced);
     } else if !(0.05..=0.95).contains(&share) {
@@ -411,7 +428,7 @@ fn results(p: &Playouts, issues: &mut Vec<Flaw>) -> Vec<Flaw> {
     }
     if p.capped * 2 > GAMES {
         let message = format!("the cap ended {} of {GAMES} random games", p.capped);
-        warnings.push(Flaw::new("capped", "/ply_cap", &json!(p.capped), "more plies, or another end", message));
+        warnings.push(flaw("capped", "/ply_cap", &json!(p.capped), "more plies, or another end", message));
     }
     warnings
 }

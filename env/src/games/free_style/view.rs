@@ -269,7 +269,8 @@ impl FreeStyle {
         out.extend(view.seat.map(|p| format!("You are seat {}.", name(p))));
         if view.phase == Phase::Negotiate {
             out.push(
-                "The two seats agree on rules of a game on a board of 5 by 5, and then play by them. Messages so far:".into(),
+                "The two seats agree on rules of a game on a board of 5 by 5, and then play by them. Messages so far:"
+                    .into(),
             );
         }
         for m in &view.messages {
@@ -311,7 +312,8 @@ impl FreeStyle {
         }
         out.push(String::new());
         out.extend(picture(view));
-        let last: Vec<String> = view.plies.iter().rev().take(6).rev().map(|t| format!("{} {}", name(t.seat), t.text)).collect();
+        let last: Vec<String> =
+            view.plies.iter().rev().take(6).rev().map(|t| format!("{} {}", name(t.seat), t.text)).collect();
         if !last.is_empty() {
             out.push(format!("Last plies: {}.", last.join(", ")));
         }
@@ -393,9 +395,8 @@ fn look(rules: &Rules, play: &Play, who: Option<Seat>, view: &mut View) {
         view.sums = play.sums[p][..kinds.len().min(MOST_KINDS)].to_vec();
     }
     let left = |seat: usize| {
-        let one = |(k, kind): (usize, &super::document::Kind)| {
-            kind.supply.map(|n| n.saturating_sub(play.placed[seat][k]))
-        };
+        let one =
+            |(k, kind): (usize, &super::document::Kind)| kind.supply.map(|n| n.saturating_sub(play.placed[seat][k]));
         kinds.iter().enumerate().take(MOST_KINDS).map(one).collect()
     };
     view.supply = [left(0), left(1)];

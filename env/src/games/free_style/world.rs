@@ -21,8 +21,7 @@ const DRAWS: usize = 2_000;
 
 /// The rules of a document that somebody else may have written.
 pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
-    static SCHEMA: LazyLock<Option<Validator>> =
-        LazyLock::new(|| jsonschema::validator_for(&document::schema()).ok());
+    static SCHEMA: LazyLock<Option<Validator>> = LazyLock::new(|| jsonschema::validator_for(&document::schema()).ok());
     SCHEMA.as_ref()?.is_valid(value).then_some(())?;
     Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
 }
@@ -185,7 +184,11 @@ impl<'a> Attempt<'a> {
         }
         let kind = usize::from(told.kind?);
         if let Some(cell) = told.cell {
-            return Some(ids::place(kind.min(MOST_KINDS - 1), usize::from(cell).min(CELLS - 1), self.numbers[at].min(25)));
+            return Some(ids::place(
+                kind.min(MOST_KINDS - 1),
+                usize::from(cell).min(CELLS - 1),
+                self.numbers[at].min(25),
+            ));
         }
         if let Some(cell) = self.wanted[at] {
             return Some(ids::place(kind.min(MOST_KINDS - 1), cell, self.numbers[at].min(25)));
@@ -256,7 +259,8 @@ fn share(
     let most = 25 * 25;
     let sum = values.sum_max.map_or(most, |m| usize::from(m).saturating_sub(spent)).min(most);
     let list: Vec<u8> = (values.min..=values.max).filter(|n| !values.unique || !used.contains(n)).collect();
-    let mut drawn = if values.unique { subset(&list, open.len(), sum, rng) } else { sequence(&list, open.len(), sum, rng) };
+    let mut drawn =
+        if values.unique { subset(&list, open.len(), sum, rng) } else { sequence(&list, open.len(), sum, rng) };
     rng.shuffle(&mut drawn);
     open.into_iter().zip(drawn).for_each(|(at, number)| numbers[at] = number);
 }
@@ -318,4 +322,3 @@ fn subset(list: &[u8], m: usize, mut sum: usize, rng: &mut Stream) -> Vec<u8> {
     }
     out
 }
-

@@ -5,10 +5,12 @@ use serde_json::json;
 use super::*;
 
 fn placing(effects: Value, setup: Value) -> Rules {
-    rules(json!({ "kinds": [{ "id": "s" }, { "id": "v", "values": { "min": 1, "max": 9, "unique": false, "sum_max": null } }],
+    rules(
+        json!({ "kinds": [{ "id": "s" }, { "id": "v", "values": { "min": 1, "max": 9, "unique": false, "sum_max": null } }],
         "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "all" } },
             { "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } }],
-        "effects": effects, "setup": setup }))
+        "effects": effects, "setup": setup }),
+    )
 }
 
 /// Pieces of kind s, `o` cells of seat 0 and `x` cells of seat 1.
@@ -61,7 +63,10 @@ fn conditions_compare_numbers() {
     let setup = json!([{ "owner": 1, "kind": "v", "at": "b3", "value": 3 }, { "owner": 1, "kind": "v", "at": "d3", "value": 4 },
         { "owner": 1, "kind": "v", "at": "c4", "value": 6 }, { "owner": 1, "kind": "s", "at": "c2" }]);
     for (cond, left) in [("lower", "d3 c4 c2"), ("higher", "b3 d3 c2"), ("equal", "b3 c4 c2"), ("sum10", "b3 d3 c2")] {
-        let r = placing(json!([{ "on": "place", "cells": "adj4", "who": "opp", "if": cond, "then": "remove" }]), setup.clone());
+        let r = placing(
+            json!([{ "on": "place", "cells": "adj4", "who": "opp", "if": cond, "then": "remove" }]),
+            setup.clone(),
+        );
         let s = after(&r, &["v:c3=4"]);
         let found: Vec<String> = board::cells(s.pieces[1]).map(board::name).collect();
         let mut wanted: Vec<&str> = left.split(' ').collect();

@@ -12,7 +12,9 @@ use crate::draw::Stream;
 fn clauses(value: &Value, path: &str, out: &mut BTreeMap<String, u32>) {
     match value {
         Value::Object(map) => {
-            for (key, inner) in map.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "id" | "kind" | "at" | "zones")) {
+            for (key, inner) in
+                map.iter().filter(|(key, _)| !matches!(key.as_str(), "name" | "id" | "kind" | "at" | "zones"))
+            {
                 clauses(inner, &format!("{path}/{key}"), out);
             }
         }
@@ -65,7 +67,11 @@ fn sound(rules: &Rules, s: &Play) {
         let mut found: Vec<Action> = Vec::new();
         legal::actions(rules, s, seat, &mut found);
         assert!(found.windows(2).all(|w| w[0] < w[1]) && found.is_empty() != (s.acts >> seat & 1 == 1));
-        assert!(found.iter().all(|&a| legal::is(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a)));
+        assert!(
+            found
+                .iter()
+                .all(|&a| legal::is(rules, s, seat, a) && words::read(rules, &words::name(rules, a)) == Some(a))
+        );
     }
 }
 
@@ -93,18 +99,23 @@ fn sampled_documents_reach_every_clause() {
                     let _ = score::points(&rules, &s);
                 }
                 let (again, text) = (validate::judge(&rules.canonical), &rules.summary);
-                assert_eq!(again.rules.map(|r| (r.hash, r.canonical)), Some((rules.hash.clone(), rules.canonical.clone())));
-                assert!(!text.contains("0 plies") && text.lines().count() > 4);
+                assert_eq!(
+                    again.rules.map(|r| (r.hash, r.canonical)),
+                    Some((rules.hash.clone(), rules.canonical.clone()))
+                );
+                assert!(text.lines().count() > 4, "{text}");
             }
             Err(flaws) => {
                 for flaw in &flaws {
-                    *reasons.entry(format!("{} {}", flaw.code, flaw.issue.path)).or_default() += 1;
+                    *reasons.entry(format!("{:?} {}", flaw.code, flaw.path)).or_default() += 1;
                 }
                 assert!(!flaws.is_empty());
             }
         }
     }
-    println!("{valid} of {total} are valid; the slowest verdict took {slowest:?}; refused for {reasons:#?}; {counts:#?}");
+    println!(
+        "{valid} of {total} are valid; the slowest verdict took {slowest:?}; refused for {reasons:#?}; {counts:#?}"
+    );
     let least = |key: &&&str| counts.get(**key).copied().unwrap_or(0) < 20;
     let rare: Vec<_> = wanted().iter().filter(least).map(|k| (*k, counts.get(*k).copied())).collect();
     assert!(rare.is_empty() || total < 10_000, "{valid} valid documents have too few of {rare:?}");
@@ -119,7 +130,8 @@ fn positions_of_sampled_games_are_sound() {
         let mut s = Play::start(&rules, 0);
         while s.over.is_none() {
             sound(&rules, &s);
-            let one = |seat: usize, rng: &mut Stream| (s.acts >> seat & 1 == 1).then(|| legal::random(&rules, &s, seat, rng));
+            let one =
+                |seat: usize, rng: &mut Stream| (s.acts >> seat & 1 == 1).then(|| legal::random(&rules, &s, seat, rng));
             if rules.together() {
                 let joint = [one(0, &mut rng), one(1, &mut rng)];
                 s.step_together(&rules, joint);
@@ -169,7 +181,10 @@ fn broken(value: &Value, rng: &mut Stream) -> Value {
             map.insert(key.clone(), json!({ "deep": [[[[1]]]] }));
         }
         3 => {
-            map.insert("ply_cap".into(), [json!(0), json!(101), json!(-5), json!(1e300), json!("9"), json!(2.5)][rng.below(6)].clone());
+            map.insert(
+                "ply_cap".into(),
+                [json!(0), json!(101), json!(-5), json!(1e300), json!("9"), json!(2.5)][rng.below(6)].clone(),
+            );
         }
         4 => {
             map.insert("actions".into(), json!([{ "do": "place", "kind": "zz", "by": { "0": "all", "1": "all" } }]));
@@ -194,7 +209,7 @@ fn mutated_documents_are_refused_with_reasons() {
         let value = broken(&sample::document(&mut rng), &mut rng);
         let verdict = validate::verdict(&value);
         assert!(!verdict.issues.is_empty(), "{value} was taken");
-        assert!(verdict.issues.iter().all(|f| !f.issue.message.is_empty()), "{:?}", verdict.issues);
+        assert!(verdict.issues.iter().all(|f| !f.message.is_empty()), "{:?}", verdict.issues);
     }
     for value in crate::check::garbage() {
         assert!(!validate::verdict(&value).issues.is_empty());
