@@ -14,7 +14,7 @@ use ludex_protocol::spec::Dynamics;
 const ROWS: usize = 1_024;
 
 /// Measured besides the defaults of every game.
-const MORE: &[&str] = &["go(board_size=9)"];
+const MORE: &[&str] = &["go(board_size=9)", "free_style(rules=F0)", "free_style(rules=F1)"];
 
 /// The strings of all games that are measured.
 fn measured() -> impl Iterator<Item = &'static str> {
