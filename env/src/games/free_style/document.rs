@@ -649,15 +649,14 @@ impl Document {
     pub(super) fn value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }
+}
 
-    /// The first 8 hex digits of SHA-256 over the canonical form (RFC 8785) without the name.
-    pub(super) fn hash(&self) -> String {
-        let mut value = self.value();
-        if let Some(fields) = value.as_object_mut() {
-            fields.remove("name");
-        }
-        hex::encode(&Sha256::digest(canonical(&value))[..4])
+/// The first 8 hex digits of SHA-256 over a canonical form (RFC 8785) without the name.
+pub(super) fn hash(mut value: Value) -> String {
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("name");
     }
+    hex::encode(&Sha256::digest(canonical(&value))[..4])
 }
 
 /// The canonical form (RFC 8785) of a value.

@@ -201,7 +201,7 @@ impl Rules {
         let unlimited = (0..d.kinds.len()).filter(|&k| d.kinds[k].supply.is_none());
         let unlimited = unlimited.fold(0, |set, k| set | 1 << k) & placed;
         let canonical = document.value();
-        let (hash, summary) = (document.hash(), super::summary::of(&document));
+        let (hash, summary) = (super::document::hash(canonical.clone()), super::summary::of(&document));
         let effects = document.effects.clone();
         Some(Rules {
             canonical,

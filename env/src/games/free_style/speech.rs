@@ -183,7 +183,7 @@ impl FreeStyle {
                 }
                 let name = if self.open(s, 1 - seat).is_some() { "counter" } else { "propose" };
                 canonical.insert("act".into(), name.into());
-                match map.get("rules").map(|value| validate::verdict(value).into_rules()) {
+                match map.get("rules").map(|value| validate::judge(value).into_rules()) {
                     None => {
                         flaws.push(flaw("schema", "/rules", &Value::Null, "an FSR/1 document", "the rules are missing"))
                     }
