@@ -126,7 +126,7 @@ impl FreeStyle {
         s.talk.iter().rev().filter(|m| m.seat == seat).find_map(|m| m.rules.as_ref())
     }
 
-    /// Adds a message, and goes on to play if it was the last one or an acceptance.
+    /// Adds a message, and begins play if it was the last one or an acceptance.
     fn say(&self, s: &mut State, message: Message) {
         let (seat, accepts) = (message.seat, message.act == speech::Act::Accept);
         s.talk.push(Arc::new(message));

@@ -600,7 +600,7 @@ impl Game for Undercover {
         Seen { action: Some(VOTE + target), text: Some(vote) }
     }
 
-    /// A seat's own word when the game begins, the role of whoever is out, everything at the end.
+    /// A seat's own word when the game begins, the role of a player who is out, everything at the end.
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
         let mut out = Vec::new();
         if now.phase == Phase::Clue

@@ -6,7 +6,7 @@ use crate::game::Action;
 
 /// Proposals of F0, F1 and F2 are the ids below.
 pub(super) const ACCEPT: Action = 3;
-/// Ends nothing: the other seat goes on.
+/// Proposals stay open.
 pub(super) const REJECT: Action = 4;
 /// Does nothing for one ply.
 pub(super) const PASS: Action = 5;
@@ -34,7 +34,7 @@ pub(super) enum Ply {
     Move { from: usize, to: usize },
 }
 
-/// What an id does; ids that are no ply pass.
+/// What an id does; all other ids pass.
 #[inline]
 pub(super) fn ply(a: Action) -> Ply {
     let a = a as usize;

@@ -360,8 +360,8 @@ impl Play {
             leaves[seat] = !target || self.meet(rules, seat, from, to, onto);
             targets[seat] = (target && leaves[seat]).then_some(to);
         }
-        for seat in 0..2 {
-            if let Some(cell) = targets[seat] {
+        for (seat, target) in targets.into_iter().enumerate() {
+            if let Some(cell) = target {
                 self.capture(seat, cell);
             }
         }

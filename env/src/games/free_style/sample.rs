@@ -29,7 +29,7 @@ pub(super) fn document(rng: &mut Stream) -> Value {
     let hidden_pieces = rare(rng, 7);
     let hidden_values = rare(rng, 4);
     let contact = rare(rng, 2);
-    let kinds: Vec<(String, Option<(u8, u8)>, bool)> = (0..1 + rng.below(5) / 2)
+    let kinds: Vec<Kind> = (0..1 + rng.below(5) / 2)
         .map(|k| {
             let values = (hidden_values || rare(rng, 2)).then(|| {
                 let min = rng.below(3) as u8;
@@ -78,7 +78,9 @@ pub(super) fn document(rng: &mut Stream) -> Value {
     Value::Object(doc)
 }
 
-type Kinds = [(String, Option<(u8, u8)>, bool)];
+/// Name, range of numbers, whether each is used only once.
+type Kind = (String, Option<(u8, u8)>, bool);
+type Kinds = [Kind];
 
 /// Pieces on both home rows, each facing one of its own kind.
 fn pieces(rng: &mut Stream, kinds: &Kinds) -> Value {

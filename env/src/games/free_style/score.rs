@@ -9,8 +9,8 @@ use super::rules::{Counting, Rules};
 pub(super) fn points(rules: &Rules, s: &Play) -> [i32; 2] {
     let mut out = [0; 2];
     for counting in &rules.scores {
-        for seat in 0..2 {
-            out[seat] += count(counting, s, seat);
+        for (seat, sum) in out.iter_mut().enumerate() {
+            *sum += count(counting, s, seat);
         }
     }
     out

@@ -163,7 +163,13 @@ impl Undercover {
                     flaws.extend(issue("schema", &path, &json!(word), Value::Null, "this game takes no guesses"));
                 }
                 Some(p) if p as usize == seat => {
-                    flaws.extend(issue("own_seat", &path, &json!(word), "other players", "your own word is no guess"));
+                    flaws.extend(issue(
+                        "own_seat",
+                        &path,
+                        &json!(word),
+                        "other players",
+                        "your own word needs no guess",
+                    ));
                 }
                 Some(p) if (p as usize) < self.players() && word.chars().count() <= GUESS => guesses.push((p, word)),
                 Some(p) if (p as usize) < self.players() => {

@@ -161,8 +161,7 @@ impl Undercover {
         s.phase = view.phase;
         s.round = view.round.min(ROUNDS as u8);
         let n = self.players();
-        let seats = |list: &[u8]| list.iter().filter(|&&p| usize::from(p) < n).fold(0, |set, &p| set | 1u16 << p);
-        s.alive = seats(&view.alive);
+        s.alive = view.alive.iter().filter(|&&p| usize::from(p) < n).fold(0, |set, &p| set | 1u16 << p);
         s.out = view.out.iter().map(|o| o.seat.min(n as u8 - 1)).take(MOST).collect();
         for (k, clue) in view.clues.iter().enumerate().take(CLUES) {
             let stems = words::stems(&clue.text);

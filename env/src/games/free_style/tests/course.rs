@@ -14,7 +14,7 @@ fn f0_is_won_by_four_in_line() {
     board_is(&s, [". . . . .", ". . . . .", "x o o . .", "x . o . .", "x . . . ."]);
     assert_eq!(winner(&s), None);
     go(f0, &mut s, "d3");
-    assert_eq!(winner(&s), None, "three and a gap are no line of four");
+    assert_eq!(winner(&s), None, "three and a gap do not make four");
     go(f0, &mut s, "a4");
     board_is(&s, [". . . . .", "x . . . .", "x o o o .", "x . o . .", "x . . . ."]);
     assert_eq!((winner(&s), s.over.map(|o| o.why), s.ply), (WON(1), Some(Why::Line), 8));
