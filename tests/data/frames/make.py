@@ -250,9 +250,9 @@ SERVER = [
         "issues": [{"path": "rules.n", "got": 0.5, "allowed": {"minimum": 1}, "message": "too small"},
                    {"path": "act", "message": "missing"}], "then": "random"}),
     ("refused_unparsed", 4, "refused", {
-        "match": "m_7c", "turn": 0, "try": 1, "code": "unparsed", "message": "there is no move in these words",
+        "match": "m_7c", "turn": 0, "try": 1, "code": "unparsed", "message": "these words name no move",
         "tries_left": 2, "legal": [0, 1], "issues": [
-            {"path": "", "got": "well", "allowed": "keep or swap", "message": "there is no move in these words", "code": "unparsed"}]}),
+            {"path": "", "got": "well", "allowed": "keep or swap", "message": "these words name no move", "code": "unparsed"}]}),
     ("event_move", None, "event", event(5, "move", seat=0, action=4, text="x(1,1)", ms=12, forced=True)),
     ("event_move_hidden", None, "event", event(6, "move", seat=1, text="a card", ms=0)),
     ("event_chance", None, "event", event(7, "chance", action=3, text="deal K")),
