@@ -158,10 +158,16 @@ fn mutated(good: &Value, rng: &mut Stream) -> Value {
 fn mutated_documents_get_a_verdict_each() {
     let mut slowest = Duration::ZERO;
     let mut heard = [0, 0];
-    for game in [offers(""), ludex_env::load("bargaining(preset=llmarena)").unwrap()] {
+    let load = |text: &str| ludex_env::load(text).unwrap();
+    for (game, documents) in [
+        (offers(""), 50_000),
+        (load("bargaining(preset=llmarena)"), 50_000),
+        (load("undercover(preset=llmarena_guess)"), 20_000),
+        (load("free_style"), 20_000),
+    ] {
         let mut rng = Stream::named(game.id());
         let mut state = game.start();
-        let mut left = check::scaled(50_000);
+        let mut left = check::scaled(documents);
         while left > 0 {
             if state.turn() == Turn::Over {
                 state = game.start();

@@ -5,7 +5,8 @@ pub mod document;
 mod effects;
 mod ids;
 mod legal;
-pub mod play;
+mod play;
+pub mod position;
 pub mod rules;
 mod sample;
 mod score;
@@ -35,7 +36,7 @@ use crate::params::ParamError;
 use crate::tensor::stretches;
 
 use ids::{ACCEPT, ACTIONS, REJECT};
-use play::{Play, Winner};
+use position::{Play, Winner};
 use rules::Rules;
 use speech::Message;
 pub use view::{Phase, View};
@@ -163,7 +164,8 @@ impl Game for FreeStyle {
     const PAGE: &'static str = include_str!("free_style.md");
     const PRESETS: &'static [PresetText] =
         &[("qitown", "{}", "Qi Town's free-style game: eight messages, then play by what was agreed; the default")];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")];
     const UNIT: Unit = Unit::Duplicate(1);
 
     fn new(mut params: Params) -> Result<Self, ParamError> {

@@ -23,7 +23,7 @@ use crate::game::{
 use crate::params::ParamError;
 use crate::tensor::stretches;
 
-pub use view::View;
+pub use view::{Clue, Named, Out, Told, View, Vote};
 use words::{Lexicon, lexicon};
 
 /// Find the player whose word is another one.
@@ -107,10 +107,10 @@ const ROUNDS: usize = 8;
 const CLUES: usize = 52;
 /// Says nothing.
 const BLANK: Action = 0;
-/// Stock clues.
-const STOCK: usize = 64;
+/// How many stock clues there are: ids 1 to 64.
+pub const STOCK_CLUES: usize = 64;
 /// The vote for seat 0.
-const VOTE: Action = 1 + STOCK as Action;
+const VOTE: Action = 1 + STOCK_CLUES as Action;
 const ACTIONS: u32 = VOTE + MOST as u32;
 /// No seat, no pair; and a clue that is not of the list.
 const NONE: u8 = u8::MAX;
@@ -322,8 +322,8 @@ impl Game for Undercover {
             "the same, and a vote may name the others' words",
         ),
     ];
-    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
-    const UNIT: Unit = Unit::Field(&["random"]);
+    const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "stock_speaker")];
+    const UNIT: Unit = Unit::Field(&["random", "stock_speaker"]);
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(3..=10).contains(&params.players) {
@@ -427,7 +427,7 @@ impl Game for Undercover {
         match s.phase {
             Phase::Clue if seat == Self::speaker(s) => {
                 out.put(BLANK);
-                (1..=STOCK as u8).filter(|&id| self.may_say(s, id)).for_each(|id| out.put(id.into()));
+                (1..=STOCK_CLUES as u8).filter(|&id| self.may_say(s, id)).for_each(|id| out.put(id.into()));
             }
             Phase::Vote if s.alive >> seat & 1 == 1 => {
                 SeatSet(s.alive & !(1 << seat)).iter().for_each(|p| out.put(VOTE + p as Action));
@@ -677,6 +677,23 @@ impl Game for Undercover {
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         self.encode(s, who.seat().filter(|&p| p < self.players()), out);
     }
+}
+
+/// The id of the stock clue with this text.
+pub fn stock_clue(text: &str) -> Option<Action> {
+    lexicon().clues.iter().position(|c| c.text == text).map(|k| k as Action + 1)
+}
+
+/// What a word of the list is, by the first pair that holds it: `fruit`, `tool`, ..
+pub fn category(word: &str) -> Option<&'static str> {
+    let lexicon = lexicon();
+    let pair = lexicon.pairs.iter().position(|pair| pair.contains(&word))?;
+    lexicon.categories.get(pair).copied()
+}
+
+/// All words of the list, sorted.
+pub fn all_words() -> &'static [&'static str] {
+    &lexicon().words
 }
 
 /// The place in the sorted list of a word.

@@ -645,9 +645,11 @@ fn tell_apart(schema: &mut Value) {
 }
 
 impl Document {
-    /// The canonical form as a value: every field that has a default is written out.
+    /// The canonical form as a value: every field that has a default is written out, and keys are sorted.
     pub(super) fn value(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        value.sort_all_objects();
+        value
     }
 }
 
@@ -662,4 +664,15 @@ pub(super) fn hash(mut value: Value) -> String {
 /// The canonical form (RFC 8785) of a value.
 pub(super) fn canonical(value: &Value) -> String {
     serde_json_canonicalizer::to_string(value).unwrap_or_else(|_| value.to_string())
+}
+
+/// The set of a zone of the document, or a built-in one.
+pub(super) fn zone(document: &Document, name: &str) -> Option<u32> {
+    let own = || document.zones.get(name).map(|cells| cells.iter().fold(0, |set, c| set | 1 << c.0));
+    board::zone(name).or_else(own)
+}
+
+/// The place in the list of a kind.
+pub(super) fn kind(document: &Document, id: &str) -> Option<usize> {
+    document.kinds.iter().take(MOST_KINDS).position(|k| k.id == id)
 }

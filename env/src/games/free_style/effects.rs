@@ -2,7 +2,7 @@
 
 use super::board::{ADJ4, ADJ8, CELLS, DIRECTIONS, cells, step};
 use super::document::{Cells, Cond, Effect, On, Then, Who};
-use super::play::{NONE, Play};
+use super::position::{NONE, Play};
 use super::rules::Rules;
 
 /// Which pieces stand where, whose they are and their numbers, before the first effect.

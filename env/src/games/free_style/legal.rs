@@ -3,7 +3,7 @@
 use super::board::{cells, grow4, grow8};
 use super::document::{Near, Onto, When};
 use super::ids::{self, PASS};
-use super::play::Play;
+use super::position::Play;
 use super::rules::{Moves, Rules};
 use crate::draw::Stream;
 use crate::game::{Action, Sink};

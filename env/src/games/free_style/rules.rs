@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::board::{self, ALL, CELLS, DIRECTIONS, SIDE, Stretch};
 use super::document::{
-    Act, BySeat, Dirs, Document, Effect, End, First, MOST_KINDS, Mode, Named, Near, Onto, Score, Scored, Steps,
-    StuckThen, When, WinLose,
+    Act, BySeat, Dirs, Document, Effect, End, First, Mode, Named, Near, Onto, Score, Scored, Steps, StuckThen, When,
+    WinLose, kind, zone,
 };
 
 /// The three sets of rules that are played when seats do not agree.
@@ -93,17 +93,6 @@ pub(super) enum Counting {
     Capture(i32),
     Line(Vec<Stretch>, i32),
     Compare { rows: [[u32; SIDE]; 2], pts: i32 },
-}
-
-/// The set of a zone of the document, or a built-in one.
-pub(super) fn zone(document: &Document, name: &str) -> Option<u32> {
-    let own = || document.zones.get(name).map(|cells| cells.iter().fold(0, |set, c| set | 1 << c.0));
-    board::zone(name).or_else(own)
-}
-
-/// The place in the list of a kind.
-pub(super) fn kind(document: &Document, id: &str) -> Option<usize> {
-    document.kinds.iter().take(MOST_KINDS).position(|k| k.id == id)
 }
 
 fn zones(document: &Document, by: &BySeat) -> Option<[u32; 2]> {

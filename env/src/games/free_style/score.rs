@@ -2,7 +2,7 @@
 
 use super::board::{ALL, SIDE, cells, flood, grow4};
 use super::document::Tie;
-use super::play::{Play, Winner};
+use super::position::{Play, Winner};
 use super::rules::{Counting, Rules};
 
 /// The points of both seats.

@@ -3,9 +3,8 @@
 use super::board::{self, ALL};
 use super::document::{
     Act, BySeat, Cells, Cond, Dirs, Document, Effect, End, First, Hidden, Kind, Mode, Named, Near, On, Onto, Reveal,
-    Score, Steps, StuckThen, Then, Tie, When, Who, WinLose,
+    Score, Steps, StuckThen, Then, Tie, When, Who, WinLose, zone,
 };
-use super::rules::zone;
 
 /// The rules in words, one sentence a line.
 pub(super) fn of(d: &Document) -> String {

@@ -5,12 +5,13 @@ mod documents;
 mod effects;
 mod game;
 mod sampled;
+mod summary;
 
 use serde_json::{Value, json};
 
 use super::ids;
 use super::legal;
-use super::play::{NONE, Over, Play, Winner};
+use super::position::{NONE, Over, Play, Winner};
 use super::rules::Rules;
 use super::validate;
 use super::{board, words};

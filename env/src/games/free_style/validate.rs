@@ -1,7 +1,8 @@
 //! Whether a document makes a game: its structure, what it refers to, and how 200 random games of it end.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use ludex_protocol::error::Issue;
@@ -9,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::board::{self, ZONES, mirrored};
 use super::document::{
-    Act, Document, End, MOST_BYTES, Mode, Near, Reveal, Score, Setup, Steps, StuckThen, Then, Values,
+    Act, Document, End, MOST_BYTES, Mode, Near, Reveal, Score, Setup, Steps, StuckThen, Then, Values, kind, zone,
 };
 use super::legal;
-use super::play::{Play, Why, Winner};
-use super::rules::{Rules, kind, zone};
+use super::position::{Play, Why, Winner};
+use super::rules::Rules;
 use crate::draw::Stream;
 
 /// Random games that a verdict looks at.
@@ -72,13 +73,21 @@ pub(super) fn flaw(
     Issue::new(path, got, allowed, message).code(code)
 }
 
+/// The schema of documents, and its checker.
+static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
+    let schema = super::document::schema();
+    let validator = jsonschema::validator_for(&schema).ok();
+    (schema, validator)
+});
+
+/// The rules of a document that somebody else may have written, without a verdict on them.
+pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
+    SCHEMA.1.as_ref()?.is_valid(value).then_some(())?;
+    Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
+}
+
 /// The verdict on anything.
 pub(super) fn verdict(value: &Value) -> Verdict {
-    static SCHEMA: LazyLock<(Value, Option<Validator>)> = LazyLock::new(|| {
-        let schema = super::document::schema();
-        let validator = jsonschema::validator_for(&schema).ok();
-        (schema, validator)
-    });
     let (schema, validator) = &*SCHEMA;
     let errors = validator.iter().flat_map(|v| v.iter_errors(value));
     let issues: Vec<Issue> = errors
@@ -119,7 +128,7 @@ pub(super) fn judge(value: &Value) -> Verdict {
     if !issues.is_empty() {
         return Verdict { rules: Some(rules), ..Verdict::refused(issues) };
     }
-    let playouts = playouts(&rules, GAMES);
+    let playouts = playouts(&rules);
     let warnings = results(&playouts, &mut issues);
     Verdict { issues, warnings, rules: Some(rules), playouts: Some(playouts) }
 }
@@ -381,11 +390,24 @@ pub(super) fn random_game(rules: &Rules, first: usize, rng: &mut Stream) -> Play
     s
 }
 
-/// Random games, the same ones for the same rules.
-pub(super) fn playouts(rules: &Rules, games: u32) -> Playouts {
+/// Random games, the same ones for the same rules. Those of the last document are kept, because the agent that proposes it and the
+/// host that hears it ask one after the other.
+fn playouts(rules: &Rules) -> Playouts {
+    thread_local! {
+        static LAST: RefCell<Option<(Value, Playouts)>> = const { RefCell::new(None) };
+    }
+    let kept = LAST.with_borrow(|last| last.as_ref().filter(|(of, _)| *of == rules.canonical).map(|(_, found)| *found));
+    kept.unwrap_or_else(|| {
+        let found = played(rules);
+        LAST.set(Some((rules.canonical.clone(), found)));
+        found
+    })
+}
+
+fn played(rules: &Rules) -> Playouts {
     let mut rng = Stream::named(&format!("ludex.v1:free_style:{}", rules.hash));
     let mut out = Playouts::default();
-    for _ in 0..games {
+    for _ in 0..GAMES {
         let first = rules.first(0).unwrap_or_else(|| rng.below(2));
         let s = random_game(rules, first, &mut rng);
         out.plies += u32::from(s.ply);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::board;
 use super::document::MOST_KINDS;
 use super::ids::{Ply, ply};
-use super::play::{NOTHING, Play, Why, Winner};
+use super::position::{NOTHING, Play, Why, Winner};
 use super::rules::Rules;
 use super::speech::Act;
 use super::{FreeStyle, State, score, words};
@@ -218,7 +218,7 @@ pub(super) fn advance(rules: &Rules, s: &mut Play, joint: [Option<Action>; 2]) {
 impl FreeStyle {
     /// The rules of a view.
     pub(super) fn rules_of(&self, view: &View) -> Option<Arc<Rules>> {
-        self.fixed.clone().or_else(|| view.ready.0.clone()).or_else(|| super::world::rules(view.rules.as_ref()?))
+        self.fixed.clone().or_else(|| view.ready.0.clone()).or_else(|| super::validate::rules(view.rules.as_ref()?))
     }
 
     pub(super) fn seen_by(&self, s: &State, who: Option<Seat>) -> View {
@@ -288,7 +288,7 @@ impl FreeStyle {
             for (seat, hash) in view.open.iter().enumerate() {
                 let Some(hash) = hash else { continue };
                 let of = |m: &&Said| usize::from(m.seat) == seat && m.hash.as_ref() == Some(hash);
-                let rules = view.messages.iter().rev().find(of).and_then(|m| super::world::rules(m.rules.as_ref()?));
+                let rules = view.messages.iter().rev().find(of).and_then(|m| super::validate::rules(m.rules.as_ref()?));
                 if let Some(rules) = rules {
                     let words = &rules.summary;
                     out.push(format!("\nThe latest rules of seat {} ({hash}):\n{words}\n", name(seat as u8)));

@@ -44,7 +44,7 @@ pub(super) fn read(rules: &Rules, text: &str) -> Option<Action> {
         return Some(ids::shift(board::cell(from.trim())?, board::cell(to.trim())?));
     }
     let (kind, rest) = match text.split_once(':') {
-        Some((id, rest)) => (super::rules::kind(&rules.document, id.trim())?, rest),
+        Some((id, rest)) => (super::document::kind(&rules.document, id.trim())?, rest),
         None if rules.placed.count_ones() == 1 => (rules.placed.trailing_zeros() as usize, text.as_str()),
         None => return None,
     };

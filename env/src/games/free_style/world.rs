@@ -1,30 +1,18 @@
 //! Full positions that a viewer cannot tell from the true one: hidden numbers and hidden pieces are drawn.
 
-use std::sync::{Arc, LazyLock};
-
-use jsonschema::Validator;
-use serde_json::Value;
-
 use super::board::{CELLS, cells};
-use super::document::{MOST_KINDS, Setup, Values};
+use super::document::{MOST_KINDS, Setup, Values, kind};
 use super::ids::{self, Ply, ply};
-use super::play::Play;
-use super::rules::{Rules, kind};
+use super::position::Play;
+use super::rules::Rules;
 use super::speech::Message;
 use super::view::{self, Told, View};
-use super::{FreeStyle, State, document, legal};
+use super::{FreeStyle, State, legal, validate};
 use crate::draw::Stream;
 use crate::game::{Action, Game};
 
 /// Draws until one fits what was seen.
 const DRAWS: usize = 2_000;
-
-/// The rules of a document that somebody else may have written.
-pub(super) fn rules(value: &Value) -> Option<Arc<Rules>> {
-    static SCHEMA: LazyLock<Option<Validator>> = LazyLock::new(|| jsonschema::validator_for(&document::schema()).ok());
-    SCHEMA.as_ref()?.is_valid(value).then_some(())?;
-    Some(Arc::new(Rules::of(serde_json::from_value(value.clone()).ok()?)?))
-}
 
 impl FreeStyle {
     pub(super) fn world_of(&self, view: &View, rng: &mut Stream) -> State {
@@ -33,7 +21,7 @@ impl FreeStyle {
             if self.rules(&s).is_some() {
                 break;
             }
-            let proposed = m.rules.as_ref().and_then(rules);
+            let proposed = m.rules.as_ref().and_then(validate::rules);
             let message = Message { seat: usize::from(m.seat & 1), act: m.act, rules: proposed, say: m.say.clone() };
             self.say(&mut s, message);
         }

@@ -10,6 +10,8 @@ use super::{BLANK, NONE, Phase, State, Undercover, VOTE};
 use crate::draw::Stream;
 use crate::game::{Action, Game, Heard, Seat, SeatSet};
 
+/// What an agent without an answer hands over. Every game refuses it, also where any other line is a clue.
+const NO_MOVE: &str = "no move";
 /// The most characters of a guess.
 const GUESS: usize = 40;
 
@@ -94,6 +96,9 @@ impl Undercover {
                 let name = format!("player_{seat}:");
                 match text.to_ascii_lowercase().rfind(&name) {
                     Some(at) => trimmed(&text[at + name.len()..]),
+                    None if text.trim() == NO_MOVE => {
+                        return Err(vec![Issue::unparsed(said, form, "this is not a clue")]);
+                    }
                     None if text.trim().lines().count() > 1 => {
                         let message = "several lines, and none of them begins with your name";
                         return Err(vec![Issue::unparsed(said, form, message)]);

@@ -66,7 +66,7 @@ fn the_pairs_are_good() {
     let mut seen = BTreeSet::new();
     let mut uses = std::collections::BTreeMap::new();
     for line in lines {
-        let [a, b] = words::pair(line).unwrap_or_else(|why| panic!("{line:?}: {why}"));
+        let ([a, b], _) = words::pair(line).unwrap_or_else(|why| panic!("{line:?}: {why}"));
         assert!(seen.insert([a.min(b), a.max(b)]), "{line:?} stands there twice");
         [a, b].iter().for_each(|w| *uses.entry(*w).or_insert(0) += 1);
     }
@@ -99,7 +99,7 @@ fn a_faulty_line_is_refused_with_its_reason() {
 #[test]
 fn no_stock_clue_holds_a_word() {
     let all = lexicon();
-    assert_eq!(all.clues.len(), STOCK);
+    assert_eq!(all.clues.len(), STOCK_CLUES);
     for (k, clue) in all.clues.iter().enumerate() {
         assert!(
             all.clues[..k].iter().all(|c| !words::equal(&c.stems, &clue.stems)),
@@ -145,8 +145,14 @@ fn the_game_ends_as_it_should() {
         (5, 2, vec![3, 4], false),
         (5, 2, vec![3, 0], true),
         (8, 1, vec![0, 1, 2, 3, 4], true),
+        (8, 2, vec![6, 0, 1, 2, 3], true),
+        (8, 2, vec![0, 7, 1, 6], false),
         (8, 3, vec![0, 1], true),
         (8, 3, vec![7, 0, 6, 5], false),
+        (10, 1, vec![0, 1, 2, 3, 4, 5, 6], true),
+        (10, 1, vec![0, 1, 2, 3, 4, 5, 9], false),
+        (10, 2, vec![9, 0, 1, 2, 3, 4, 5], true),
+        (10, 2, vec![0, 1, 2, 3, 4, 5], true),
         (10, 3, vec![9, 8, 7], false),
         (10, 3, vec![0, 1, 9, 2, 3, 4], true),
     ] {
@@ -183,6 +189,23 @@ fn a_tie_is_decided_by_chance() {
     s.play_chance(1).unwrap();
     assert_eq!(s.view(Viewer::Public).value()["alive"], json!([0, 2, 3, 4]));
     assert_eq!(s.turn(), Turn::Seat(0));
+}
+
+#[test]
+fn a_tie_of_all_is_drawn_among_all() {
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(2), Some(3), Some(4), Some(0)]);
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    assert_eq!(outcomes.items(), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+    s.play_chance(4).unwrap();
+    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, 1.0, 1.0, 1.0, -1.0]));
+    // The seat with most votes is out without a draw.
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(2), Some(1), Some(4), Some(0)]);
+    assert_eq!(s.view(Viewer::Public).value()["alive"], json!([0, 2, 3, 4]));
 }
 
 #[test]
@@ -229,6 +252,7 @@ fn clues_are_heard_in_every_form() {
     }
     let text = |t: &str| Move::Text(t.into());
     assert_eq!(code(&*s, 0, text("line one\nline two")), "unparsed");
+    assert_eq!(code(&*s, 0, text("no move")), "unparsed");
     assert_eq!(code(&*s, 0, text("it is like the moon")), "contains_word", "the others' word is moon");
     assert_eq!(code(&*s, 0, text(&"long ".repeat(20))), "too_long");
     assert_eq!(code(&*s, 0, Move::Document(json!({ "clue": "x".repeat(70) }))), "maxLength");
@@ -240,6 +264,47 @@ fn clues_are_heard_in_every_form() {
     assert!(!s.is_legal(2, 13));
     assert_eq!(code(&*s, 2, text("It is round")), "repeated");
     assert_eq!(said(&*s, 2, "blank"), Ok(Heard::Action(0)));
+}
+
+/// Answers as models give them to LLMArena's prompts, which ask for `player_i: clue` and `vote: player_i`.
+#[test]
+fn answers_in_the_forms_of_llmarena_are_read() {
+    let clue = |text: &str| Ok(Heard::Said(json!({ "clue": text })));
+    let s = start("undercover(preset=llmarena,pair=sun;moon)");
+    for (text, wanted) in [
+        ("player_0: It shines at night", clue("It shines at night")),
+        ("player_0: \"It shines at night\"", clue("It shines at night")),
+        ("Player_0: It shines at night.", clue("It shines at night.")),
+        ("PLAYER_0:It shines at night", clue("It shines at night")),
+        ("My word is something above us.\n\nplayer_0: It shines at night", clue("It shines at night")),
+        ("player_1 was vague.\nplayer_0: It shines at night\n", clue("It shines at night")),
+        ("Thought: be careful.\nAction: player_0: It shines at night", clue("It shines at night")),
+        ("player_0: draft\nNo, better:\nplayer_0: It shines at night", clue("It shines at night")),
+        ("It shines at night", clue("It shines at night")),
+        ("\u{201c}It shines at night\u{201d}", clue("It shines at night")),
+        ("player_0: it is round", Ok(Heard::Action(13))),
+    ] {
+        assert_eq!(s.read(0, &Move::Text(text.into())), wanted, "{text:?}");
+    }
+    let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
+    round(&mut *s);
+    for text in [
+        "vote: player_2",
+        "Vote: player_2",
+        "vote: Player_2.",
+        "I vote for player_2",
+        "player_0: I think it is player_4, no: vote: player_2",
+        "player_1 and player_3 agree, player_4 too.\nvote: player_2",
+        "vote: 2",
+        "My vote: **player_2**",
+    ] {
+        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(Heard::Action(VOTE + 2)), "{text:?}");
+    }
+    let guess = r#"```json
+{"vote": "player_2", "guesses": {"player_1": "moon"}}
+```"#;
+    let wanted = json!({ "vote": "player_2", "guesses": { "player_1": "moon" } });
+    assert_eq!(s.read(0, &Move::Text(guess.into())), Ok(Heard::Said(wanted)));
 }
 
 #[test]
@@ -313,7 +378,7 @@ fn seats_see_their_word_alone() {
 #[test]
 fn a_given_pair_bars_the_stock_clues_that_hold_it() {
     let s = start("undercover(pair=winter;summer,undercover=last)");
-    let barred = |s: &dyn DynState| (1..=STOCK as Action).filter(|&a| !s.is_legal(0, a)).count();
+    let barred = |s: &dyn DynState| (1..=STOCK_CLUES as Action).filter(|&a| !s.is_legal(0, a)).count();
     assert_eq!(barred(&*s), 1, "summer is in one stock clue");
     assert_eq!(barred(&*start(&format!("{GIVEN})"))), 0);
 }
@@ -349,4 +414,123 @@ fn wrong_parameters_are_named() {
     ] {
         assert_eq!(crate::load(text).err().and_then(|e| e.name).as_deref(), Some(name), "{text}");
     }
+}
+
+/// Whole games at random, half of the moves documents: what holds at the end and on the way.
+#[test]
+fn random_games_end_as_they_must() {
+    for preset in ["undercover", "undercover(preset=llmarena)", "undercover(preset=llmarena_guess)"] {
+        let game = crate::load(preset).unwrap();
+        let mut rng = Stream::named(preset);
+        let mut outcomes = Outcomes::new();
+        for _ in 0..scaled(1_000) {
+            let (mut s, mut length) = (game.start(), 0);
+            while s.turn() != Turn::Over {
+                let move_of = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
+                    let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
+                    let heard = said.map(|said| s.read(seat, &Move::Document(said)).unwrap());
+                    heard.unwrap_or_else(|| Heard::Action(s.random_action(seat, rng)))
+                };
+                match s.turn() {
+                    Turn::Chance => {
+                        s.chance(&mut outcomes);
+                        let (a, _) = outcomes.items()[rng.below(outcomes.items().len())];
+                        s.play_chance(a).unwrap();
+                        continue;
+                    }
+                    Turn::Seat(seat) => match move_of(&*s, seat, &mut rng) {
+                        Heard::Action(a) => s.play(seat, a).unwrap(),
+                        Heard::Said(said) => s.play_said(seat, &said).unwrap(),
+                    },
+                    set => {
+                        let living = set.seats();
+                        let joint: Vec<Option<Heard>> =
+                            (0..5).map(|p| living.has(p).then(|| move_of(&*s, p, &mut rng))).collect();
+                        s.play_joint(&joint).unwrap();
+                    }
+                }
+                length += 1;
+            }
+            let (returns, teams) = (s.returns(), s.teams().unwrap());
+            let sides: BTreeSet<(usize, bool)> = teams.iter().zip(&returns).map(|(&t, &r)| (t, r > 0.0)).collect();
+            assert_eq!((sides.len(), teams.iter().sum::<usize>()), (2, 1), "{teams:?} {returns:?}");
+            let view = s.view(Viewer::Public).value();
+            let alive = view["alive"].as_array().unwrap().len();
+            let undercover = teams.iter().position(|&t| t == 1).unwrap();
+            assert_eq!(returns[undercover] > 0.0, view["alive"].as_array().unwrap().contains(&json!(undercover)));
+            assert!((2..5).contains(&alive) && length <= game.spec().max_length, "{alive} {length}");
+            assert!(preset == "undercover" || undercover == 4);
+        }
+    }
+}
+
+/// What a seat reads is enough to play: its name, its word, the rules, what was said, and the form of the answer.
+#[test]
+fn every_seat_reads_what_it_needs() {
+    let mut s = start(&format!("{GIVEN},guesses=true)"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(0), Some(1), Some(1), Some(1)]);
+    for seat in [0, 2, 3, 4] {
+        assert_eq!(s.turn(), Turn::Seat(seat));
+        let text = s.view(Viewer::Seat(seat)).text();
+        let word = if seat == 4 { "sun" } else { "moon" };
+        for part in [
+            format!("You are player_{seat}. Your secret word is: {word}."),
+            "There are 5 players. 1 player has another word".into(),
+            "when 3 or fewer players are left".into(),
+            "Clues of round 1:".into(),
+            "- player_3: ".into(),
+            "Votes of round 1: player_0 for player_1".into(),
+            "player_1 is out and had the common word.".into(),
+            "In the game: player_0, player_2, player_3, player_4.".into(),
+            format!("answer `player_{seat}: your clue`, at most 200 characters"),
+        ] {
+            assert!(text.contains(&part), "{part:?} is not in\n{text}");
+        }
+        s.play(seat, BLANK).unwrap();
+    }
+    let text = s.view(Viewer::Seat(2)).text();
+    assert!(text.contains("answer `vote: player_K`, one of player_0, player_3, player_4.") && text.contains("guesses"));
+    assert!(s.view(Viewer::Public).text().contains("To move: player_0, player_2, player_3, player_4."));
+}
+
+/// Every refusal says where, what was given and what is allowed.
+fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
+    let refused = s.read(seat, &Move::Document(given.clone())).expect_err("it is refused");
+    let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
+    assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
+    refused.issues.into_iter().map(|i| i.path).collect()
+}
+
+#[test]
+fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
+    let mut s = start(&format!("{GIVEN},guesses=true)"));
+    assert!(refused(&*s, 0, json!({ "vote": "player_1" })).contains(&"/clue".to_owned()));
+    assert_eq!(refused(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
+    assert_eq!(refused(&*s, 0, json!({ "clue": "x", "more": [] })), ["/more"]);
+    assert_eq!(refused(&*s, 0, json!({ "clue": "word ".repeat(100) })), ["/clue"]);
+    assert!(s.read(1, &Move::Document(json!({ "clue": "not my turn" }))).is_err());
+    round(&mut *s);
+    assert!(refused(&*s, 0, json!({ "clue": "It shines" })).contains(&"/vote".to_owned()));
+    assert_eq!(refused(&*s, 0, json!({ "vote": "player_10" })), ["/vote"]);
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_1", "guesses": { "player_0": "moon" } })),
+        ["/guesses/player_0"]
+    );
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_1": "x".repeat(41) } }))
+            .len(),
+        1,
+        "the structure goes first"
+    );
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
+        ["/guesses/player_0", "/guesses/player_7", "/vote"]
+    );
+    // A joint move with a vote missing, or with one too many, leaves all as it was.
+    let before = s.view(Viewer::Public).value();
+    for joint in [vec![Some(VOTE + 1); 4], vec![Some(VOTE + 1), Some(VOTE), None, Some(VOTE), Some(VOTE)]] {
+        assert!(s.play_together(&joint).is_err(), "{joint:?}");
+    }
+    assert_eq!(s.view(Viewer::Public).value(), before);
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::words::{self, lexicon};
-use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK, State, Undercover, place};
+use super::{CLUES, Guess, MOST, Memory, NONE, Phase, ROUNDS, STOCK_CLUES, State, Undercover, place};
 use crate::draw::Stream;
 use crate::game::{Game, Seat, SeatSet, Turn};
 
@@ -347,7 +347,7 @@ impl Undercover {
         }
         SeatSet(s.alive).iter().for_each(|p| set(512 + turned(p)));
         for (seat, id, _) in Self::running(s) {
-            set(522 + 65 * turned(seat.into()) + if id == NONE { 0 } else { usize::from(id).min(STOCK) });
+            set(522 + 65 * turned(seat.into()) + if id == NONE { 0 } else { usize::from(id).min(STOCK_CLUES) });
         }
         let last = (usize::from(s.round) + usize::from(s.phase == Phase::Tie)).checked_sub(1);
         if let Some(votes) = last.and_then(|k| s.votes.get(k)) {

@@ -15,6 +15,8 @@ pub(super) struct Stock {
 pub(super) struct Lexicon {
     /// The words of each pair, and what they are.
     pub pairs: Vec<[&'static str; 2]>,
+    /// What the words of each pair are.
+    pub categories: Vec<&'static str>,
     /// All words, sorted.
     pub words: Vec<&'static str>,
     pub clues: Vec<Stock>,
@@ -24,11 +26,11 @@ fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
 }
 
-/// A line of the file of pairs.
+/// A line of the file of pairs: two words and what they are.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn pair(line: &str) -> Result<[&str; 2], String> {
+pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [a, b, category] = fields[..] else {
         return Err(format!("{} fields, not two words and a category", fields.len()));
@@ -48,18 +50,19 @@ pub(super) fn pair(line: &str) -> Result<[&str; 2], String> {
     if holds(a, b) || holds(b, a) {
         return Err(format!("one of {a:?} and {b:?} holds the other"));
     }
-    Ok([a, b])
+    Ok(([a, b], category))
 }
 
 /// The lists of this crate.
 pub(super) fn lexicon() -> &'static Lexicon {
     static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-        let pairs: Vec<[&str; 2]> = lines(include_str!("pairs.tsv")).filter_map(|line| pair(line).ok()).collect();
+        let (pairs, categories): (Vec<[&str; 2]>, Vec<&str>) =
+            lines(include_str!("pairs.tsv")).filter_map(|line| pair(line).ok()).unzip();
         let mut words: Vec<&str> = pairs.iter().flatten().copied().collect();
         words.sort_unstable();
         words.dedup();
         let clues = lines(include_str!("clues.txt")).map(|text| Stock { text, stems: stems(text) }).collect();
-        Lexicon { pairs, words, clues }
+        Lexicon { pairs, categories, words, clues }
     });
     &LEXICON
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::play::Why;
+use super::super::position::Why;
 use super::*;
 
 const WON: fn(u8) -> Option<Winner> = |seat| Some(Winner::Seat(seat));

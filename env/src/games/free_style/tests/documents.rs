@@ -12,6 +12,7 @@ fn built_in_rules_have_their_canonical_form_and_hash() {
     ] {
         let r = Rules::built_in(k);
         assert_eq!((canonical(&r.canonical).as_str(), r.hash.as_str()), (wanted.trim(), hash));
+        assert_eq!(r.canonical.to_string(), wanted.trim(), "the value is in the order of the canonical form");
         let verdict = validate::verdict(&r.canonical);
         assert_eq!((verdict.issues, verdict.warnings), (vec![], vec![]), "F{k}");
     }

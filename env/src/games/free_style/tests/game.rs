@@ -224,3 +224,40 @@ fn hidden_numbers_are_drawn_uniformly() {
     let chi: f64 = counts.values().map(|&n| (f64::from(n) - 1_000.0).powi(2) / 1_000.0).sum();
     assert!(chi < 27.9, "chi-square {chi} of 9 degrees is beyond 0.999: {counts:?}");
 }
+
+#[test]
+fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
+    let refused = |s: &dyn DynState, seat: usize, given: serde_json::Value| -> Vec<String> {
+        let refused = s.read(seat, &Move::Document(given.clone())).expect_err("it is refused");
+        let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
+        assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
+        refused.issues.into_iter().map(|i| i.path).collect()
+    };
+    let mut s = load("free_style").start();
+    let f1 = super::Rules::built_in(1).canonical.clone();
+    assert!(refused(&*s, 0, json!({ "move": "c3" })).contains(&"/act".to_owned()));
+    assert_eq!(refused(&*s, 0, json!({ "act": "propose" })), ["/rules"]);
+    assert_eq!(refused(&*s, 0, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"], "nothing is open");
+    assert_eq!(refused(&*s, 0, json!({ "act": "reject", "rules": f1 })), ["/rules"]);
+    assert_eq!(refused(&*s, 0, json!({ "act": "reject", "hash": "c440f6a5" })), ["/hash"]);
+    let flawed = json!({ "act": "propose", "say": "word ".repeat(121), "rules": { "fsr": 1, "name": "x", "board": 5,
+        "ply_cap": 9, "kinds": [{ "id": "s" }], "actions": [{ "do": "place", "kind": "t", "by": { "0": "x", "1": "all" } }] } });
+    assert_eq!(
+        refused(&*s, 0, flawed),
+        ["/rules/actions/0/by/0", "/rules/actions/0/kind", "/rules/end", "/say"],
+        "all flaws at once, in order"
+    );
+    // The proposal changes, so the hash of the first one is stale.
+    s.play(0, 1).unwrap();
+    s.play(1, 4).unwrap();
+    s.play(0, 0).unwrap();
+    assert_eq!(refused(&*s, 1, json!({ "act": "accept", "hash": "c440f6a5" })), ["/hash"]);
+    assert_eq!(refused(&*s, 1, json!({ "act": "counter", "say": "other rules" })), ["/rules"]);
+    s.play(1, 3).unwrap();
+    let seat = s.turn().seats().iter().next().unwrap();
+    assert!(refused(&*s, seat, json!({ "act": "reject" })).contains(&"/move".to_owned()));
+    for wrong in ["z9", "c3=1", "a1-a2", "pass", ""] {
+        assert_eq!(refused(&*s, seat, json!({ "move": wrong })), ["/move"], "{wrong}");
+    }
+    assert_eq!(refused(&*s, seat, json!({ "move": { "move": "c3" } })), ["/move"]);
+}
