@@ -9,6 +9,7 @@ pub mod chess;
 pub mod connect_four;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
+pub mod free_style;
 pub mod go;
 pub mod gomoku;
 pub mod hanabi;
@@ -22,6 +23,7 @@ pub mod pig;
 pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
+pub mod undercover;
 
 /// The games of this crate, in documented order.
 pub(crate) const GAMES: &[Entry] = &[
@@ -45,5 +47,7 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<first_sealed_auction::FirstSealedAuction>(),
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),
+    Entry::of::<free_style::FreeStyle>(),
+    Entry::of::<undercover::Undercover>(),
     Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
 ];
