@@ -457,9 +457,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// played. The game's page says what may be asked.
     ///
     /// # Errors
-    /// What is wrong with the question. The default answers none.
-    fn analyze(&self, _question: &Value) -> Result<Value, String> {
-        Err(format!("{} answers no questions", Self::ID))
+    /// What is wrong with the question, and where. The default answers none.
+    fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
+        Err(Issue { message: format!("{} answers no questions", Self::ID), ..Issue::default() })
     }
     /// The name of the phase, for games that have several.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {
