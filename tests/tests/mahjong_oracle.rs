@@ -95,7 +95,8 @@ fn the_strict_edition_differs_where_it_should() {
     assert_eq!(differing, STRICT);
 }
 
-const STRICT: usize = 0;
+/// How many hands of the file differ.
+const STRICT: usize = 190;
 
 #[test]
 fn shanten_is_that_of_the_oracle() {
