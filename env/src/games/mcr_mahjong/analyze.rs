@@ -26,7 +26,8 @@ const FIELDS: [&str; 11] = [
 const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
 
 fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
-    Issue { path: path.into(), got: got.cloned(), allowed: Some(allowed.into()), message: message.into() }
+    let (path, message) = (path.into(), message.into());
+    Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
 /// A question that was read.

@@ -1,5 +1,7 @@
 //! The calculator: flags, corrections, shanten, and questions that are wrong.
 
+mod fans;
+
 use serde_json::json;
 
 use super::*;
@@ -175,5 +177,60 @@ fn distances_are_those_of_a_plain_search() {
             }
         }
         assert_eq!(shanten::Form::Regular.distance(&hand, 3), least, "{}", tiles::names(tiles::list(&hand)));
+    }
+}
+
+/// Tiles as in `W123 F11`.
+fn short(text: &str) -> Vec<String> {
+    let group = |group: &str| {
+        let (letter, ranks) = group.split_at(1);
+        ranks.chars().map(|rank| format!("{letter}{rank}")).collect::<Vec<_>>()
+    };
+    text.split_whitespace().flat_map(group).collect()
+}
+
+/// The question that a line of the table is.
+fn question(line: &str) -> Value {
+    let parts: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [melds, hand, last] = parts[..] else { return question(&format!("|{line}")) };
+    let meld = |text: &str| {
+        let (kind, tile) = text.split_once(':').unwrap();
+        match kind {
+            "C" => json!(["CHI", tile, 1]),
+            "P" => json!(["PENG", tile, 1]),
+            kind => json!(["GANG", tile, u8::from(kind == "G")]),
+        }
+    };
+    let pack: Vec<Value> = melds.split_whitespace().map(meld).collect();
+    let (win, flags) = last.split_once(' ').unwrap_or((last, ""));
+    let mut question = json!({ "pack": pack, "hand": short(hand), "win": win });
+    for flag in flags.split_whitespace() {
+        let number = || flag[1..].parse::<u8>().unwrap().into();
+        let (field, value): (&str, Value) = match &flag[..1] {
+            "d" => ("self_drawn", true.into()),
+            "4" => ("fourth_tile", true.into()),
+            "k" => ("about_kong", true.into()),
+            "l" => ("wall_last", true.into()),
+            "f" => ("flowers", number()),
+            "s" => ("seat_wind", number()),
+            _ => ("prevalent_wind", number()),
+        };
+        question[field] = value;
+    }
+    question
+}
+
+#[test]
+fn each_fan_has_a_hand_that_has_it_and_one_that_misses_it() {
+    let has = |line: &str, fan: &str| {
+        let answer = ask(question(line)).unwrap_or_else(|issue| panic!("{line}: {issue:?}"));
+        answer["fans"].as_array().is_some_and(|fans| fans.iter().any(|f| f[2] == fan))
+    };
+    let names: Vec<&str> = fans::FANS.iter().map(|row| row.0).collect();
+    let all: Vec<&str> = super::fans::FANS[1..82].iter().map(|row| row.name).collect();
+    assert_eq!(names, all);
+    for &(fan, hit, miss) in fans::FANS {
+        assert!(has(hit, fan), "{fan} is not in {hit}");
+        assert!(!has(miss, fan), "{fan} is in {miss}");
     }
 }
