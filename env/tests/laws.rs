@@ -1,7 +1,10 @@
 //! Every game of the registry keeps every law, under every preset and some other parameters.
 
-use ludex_env::{DynState, Games, Stream, Unit, Viewer, check};
+use std::time::{Duration, Instant};
+
+use ludex_env::{DynState, Games, Stream, Turn, Unit, Viewer, check};
 use ludex_protocol::Move;
+use serde_json::{Value, json};
 
 mod common;
 
@@ -123,6 +126,61 @@ fn words_beside_offers_keep_the_laws() {
     if let Err(faults) = check::game_with(&game, 0..check::scaled(20), &speak) {
         panic!("{}", faults.join("\n"));
     }
+}
+
+/// A document with a fault or two, or without, made from a good one.
+fn mutated(good: &Value, rng: &mut Stream) -> Value {
+    let mut fields = good.as_object().cloned().unwrap_or_default();
+    for _ in 0..1 + rng.below(2) {
+        let name = fields.keys().nth(rng.below(fields.len().max(1))).cloned().unwrap_or_default();
+        let deep = |n| (0..n).fold(json!(1), |inner, _| json!({ "a": inner }));
+        let odd =
+            [json!(null), json!(-1), json!(1e308), json!(0.5), json!("x".repeat(5_000)), json!([[], {}]), deep(40)];
+        match rng.below(5) {
+            0 => drop(fields.remove(&name)),
+            1 => drop(fields.insert(format!("{name}/~"), json!(1))),
+            2 => fields.extend((0..100).map(|k| (format!("field {k}"), json!(k)))),
+            3 if rng.below(2) == 0 => return odd[rng.below(odd.len())].clone(),
+            _ => drop(fields.insert(name, odd[rng.below(odd.len())].clone())),
+        }
+    }
+    fields.into()
+}
+
+#[test]
+fn mutated_documents_get_a_verdict_each() {
+    let mut slowest = Duration::ZERO;
+    let mut heard = [0, 0];
+    for game in [offers(""), ludex_env::load("bargaining(preset=llmarena)").unwrap()] {
+        let mut rng = Stream::named(game.id());
+        let mut state = game.start();
+        let mut left = check::scaled(50_000);
+        while left > 0 {
+            if state.turn() == Turn::Over {
+                state = game.start();
+            }
+            for seat in state.turn().seats().iter().filter(|&seat| state.schema(seat).is_some()) {
+                let good = state.sample(seat, &mut rng).unwrap_or_else(|| json!({ "offer": rng.below(10) }));
+                for _ in 0..20 {
+                    let given = mutated(&good, &mut rng);
+                    let begun = Instant::now();
+                    let read = state.read(seat, &Move::Document(given.clone()));
+                    slowest = slowest.max(begun.elapsed());
+                    heard[usize::from(read.is_ok())] += 1;
+                    if let Err(refusal) = read {
+                        let sorted = refusal.issues.windows(2).all(|two| two[0].path <= two[1].path);
+                        let told = (1..=64).contains(&refusal.issues.len());
+                        assert!(told && !refusal.message.is_empty(), "{given}: {refusal:?}");
+                        assert!(sorted || refusal.issues.len() == 64, "{given}: {refusal:?}");
+                    }
+                }
+                left = left.saturating_sub(20);
+            }
+            state.rollout(&mut rng, 1);
+        }
+    }
+    println!("{heard:?} refused and heard; the slowest verdict took {slowest:?}");
+    assert!(heard.iter().all(|&n| n > 0), "{heard:?}");
 }
 
 /// The suite is not blind: each of these flaws is found, and named.

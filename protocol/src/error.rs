@@ -53,7 +53,7 @@ pub enum ErrorCode {
     BadShape,
     /// The action is not legal here.
     IllegalAction,
-    /// A text holds no move that can be read.
+    /// The text names no move.
     Unparsed,
     /// A snapshot does not lead to a reachable state of this game.
     BadSnapshot,

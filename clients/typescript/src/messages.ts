@@ -30,7 +30,7 @@ export type Reason =
 export type ErrorCode =
   | 'bad_frame' | 'bad_message' | 'bad_field' | 'unknown_type' | 'too_large' | 'too_deep' | 'protocol_version'
   | 'hello_first' | 'unauthorized' | 'forbidden' | 'unknown_game' | 'bad_params' | 'unknown_agent' | 'bad_seed'
-  | 'unknown_env' | 'env_over' | 'bad_shape' | 'illegal_action' | 'bad_snapshot' | 'limit' | 'rate_limited'
+  | 'unknown_env' | 'env_over' | 'bad_shape' | 'illegal_action' | 'unparsed' | 'bad_snapshot' | 'limit' | 'rate_limited'
   | 'window_full' | 'unknown_join' | 'unknown_match' | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict'
   | 'match_over' | 'draining' | 'internal';
 

@@ -628,6 +628,18 @@ impl Game for Bargaining {
         self.listen(s, seat, said)
     }
 
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        if !self.params.talk || self.turn(s) != Turn::Seat(seat) {
+            return None;
+        }
+        let (a, say) = (self.random_action(s, seat, rng), ["That is fair.", "I need these.", ""][rng.below(3)]);
+        let mut document = if a == AGREE { json!({ "deal": true }) } else { json!({ "offer": self.offer(a) }) };
+        if !say.is_empty() {
+            document["say"] = say.into();
+        }
+        Some(document)
+    }
+
     fn play_said(&self, s: &mut State, _seat: Seat, said: &Value) {
         if let (Phase::Offer, Ok((a, say))) = (s.phase, self.document(said)) {
             self.act(s, a, say.as_deref());

@@ -164,7 +164,11 @@ impl<S: Io> Connection<S> {
             return Err(End::Broken(Broken::Lost));
         }
         let encoding = self.wire.encoding;
-        let read = read_large(&message, encoding, &self.session.account.name, &self.shared).await;
+        let read = match read_large(&message, encoding, &self.session.account.name, &self.shared) {
+            // On its own in memory, as it is rare: a connection holds the room of its largest wait for life.
+            Some(reading) => Box::pin(self.beside(reading)).await?,
+            None => None,
+        };
         let passed = self.gate.pass(&message, read, encoding, &mut self.work.replies, &self.shared);
         if !self.settled && self.gate.heard {
             self.settled = true;
@@ -181,6 +185,21 @@ impl<S: Io> Connection<S> {
             Passed::Refused(id, error) => self.refuse(id, *error).await,
             Passed::Nothing => Ok(()),
             Passed::Close(with) => Err(close_with(with)),
+        }
+    }
+
+    /// Waits for `work`, and tells the client meanwhile what happens. A token that is revoked or a session that is resumed
+    /// elsewhere ends the wait, and the work is forgotten if it has not begun.
+    async fn beside<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            self.flush().await?;
+            tokio::select! {
+                biased;
+                said = self.control.recv() => self.control(said).await?,
+                out = self.mailbox.recv() => self.out(out).await?,
+                done = &mut work => return Ok(done),
+            }
         }
     }
 
@@ -511,6 +530,51 @@ mod tests {
                 serving.await.unwrap();
             })
             .await;
+        drop(shared);
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_large_frame_that_waits_holds_nothing_up() {
+        let data = tempfile::tempdir().unwrap();
+        let store = Store::open(data.path()).await.unwrap();
+        let config = Config { workers: 1, ..Config::new(data.path()) };
+        let shared = Arc::new(Shared::new(config, store.clone(), Metrics::new().unwrap()).await.unwrap());
+        let (near, far) = tokio::io::duplex(PIPE);
+        // Somebody else has the only thread that computes, and keeps it.
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::spawn(shared.gym.compute.run(&"other".into(), move || held.recv().is_ok()));
+        let client = async {
+            let mut ws = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+            let hello = json!({"type": "hello", "id": 0, "protocol": [1], "client": "raw/0"});
+            let welcome = say(&mut ws, hello).await;
+            let session = shared.hub.sessions.get(welcome["session"].as_str().unwrap()).unwrap();
+            let ping = json!({"type": "ping", "id": 1, "unknown": "x".repeat(100_000)});
+            ws.send(Message::text(ping.to_string())).await.unwrap();
+            let event = Queued { join: "j".into(), waiting: 1, eta_ms: None };
+            assert!(session.mailbox().unwrap().event(ServerMessage::Queued(event)).is_ok());
+            let mut next = async || {
+                let frame = tokio::time::timeout(Duration::from_secs(20), ws.next()).await.expect("a frame");
+                serde_json::from_str::<Value>(frame.unwrap().unwrap().to_text().unwrap()).unwrap()
+            };
+            assert_eq!(next().await["type"], "queued");
+            release.send(()).unwrap();
+            assert_eq!(next().await["re"], 1);
+            ws.close(None).await.unwrap();
+        };
+        let local = tokio::task::LocalSet::new();
+        local
+            .run_until(async {
+                let ip = [127, 0, 0, 1].into();
+                let entry = shared.doors.enter(ip).unwrap();
+                let peer = Peer { ip, local: true, bearer: None, entry: Arc::new(entry) };
+                let wire = Wire::new(near, Vec::new(), Encoding::Json, &shared.limits).await;
+                let serving = tokio::task::spawn_local(serve(wire, peer, shared.clone()));
+                client.await;
+                serving.await.unwrap();
+            })
+            .await;
+        assert!(busy.await.unwrap().unwrap());
         drop(shared);
         store.close().await.unwrap();
     }

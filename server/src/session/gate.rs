@@ -40,19 +40,20 @@ pub(super) type Read = Result<(Option<Id>, ClientMessage), Rejected>;
 /// A frame with more bytes may take milliseconds to read, so that is done on the threads that compute.
 const LARGE: usize = 64 << 10;
 
-/// Reads a large frame when it is its owner's turn, while other connections are served. `None` for other frames.
-pub(super) async fn read_large(
+/// A large frame is read when it is its owner's turn, while other connections are served. `None` for other frames.
+pub(super) fn read_large(
     message: &Message,
     encoding: Encoding,
     owner: &Arc<str>,
     shared: &Shared,
-) -> Option<Read> {
+) -> Option<impl Future<Output = Option<Read>> + use<>> {
     if message.len() <= LARGE || payload(message, encoding).is_none() {
         return None;
     }
     let (message, limits) = (message.clone(), shared.limits.clone());
     let read = move || payload(&message, encoding).map(|bytes| encoding.read_client(bytes, &limits));
-    shared.gym.compute.run(owner, read).await.ok().flatten()
+    let (compute, owner) = (shared.gym.compute.clone(), owner.clone());
+    Some(async move { compute.run(&owner, read).await.ok().flatten() })
 }
 
 /// The gate of one connection.

@@ -165,6 +165,7 @@ CLIENT = [
     ("reset_some", 11, "reset", {"env": 1, "envs": u4(0, 3), "seeds": ["0", "18446744073709551615"], "seats": ["random", "agent"]}),
     ("step", 12, "step", {"env": 1, "actions": i4(3, -1, 70000)}),
     ("step_moves", -13, "step", {"env": 1, "envs": u4(1, 0, 2, 3), "moves": [3, "d1", {"offer": [1, 2]}, None]}),
+    ("step_joint", 12, "step", {"env": 1, "moves": [{"number": 7}, 3]}),
     ("view", 14, "view", {"env": 1, "views": ["tensor", "text"]}),
     ("view_all", 14, "view", {"env": 1, "i": 1, "seat": 0, "views": ["struct"], "names": [0, 1], "parse": ["d1", "?"]}),
     ("clone", 15, "clone", {"env": 1, "envs": u4(0), "seed": "7"}),
@@ -236,6 +237,9 @@ SERVER = [
     ("turn", None, "turn", TURN),
     ("turn_ranges", None, "turn", {
         "seq": 1000004, "match": "m_7c", "turn": 0, "try": 2, "bank_ms": [], "legal": [[0, 18], [361, 361]], "view": {}}),
+    ("turn_schema", None, "turn", {
+        "seq": 2, "match": "m_7c", "turn": 0, "try": 0, "bank_ms": [], "legal": [0, 1, 2, 3], "view": {},
+        "phase": "swap", "schema": "swap/first"}),
     ("accepted", 3, "accepted", {"match": "m_7c", "turn": 0, "action": 4, "text": "x(1,1)", "bank_ms": 0}),
     ("accepted_said", 3, "accepted", {"match": "m_7c", "turn": 0, "text": "offer 3", "bank_ms": 250}),
     ("refused", 4, "refused", {
@@ -245,6 +249,10 @@ SERVER = [
         "match": "m_7c", "turn": 1, "try": 3, "code": "illegal_action", "message": "2 issues", "tries_left": 0,
         "issues": [{"path": "rules.n", "got": 0.5, "allowed": {"minimum": 1}, "message": "too small"},
                    {"path": "act", "message": "missing"}], "then": "random"}),
+    ("refused_unparsed", 4, "refused", {
+        "match": "m_7c", "turn": 0, "try": 1, "code": "unparsed", "message": "these words name no move",
+        "tries_left": 2, "legal": [0, 1], "issues": [
+            {"path": "", "got": "well", "allowed": "keep or swap", "message": "these words name no move", "code": "unparsed"}]}),
     ("event_move", None, "event", event(5, "move", seat=0, action=4, text="x(1,1)", ms=12, forced=True)),
     ("event_move_hidden", None, "event", event(6, "move", seat=1, text="a card", ms=0)),
     ("event_chance", None, "event", event(7, "chance", action=3, text="deal K")),

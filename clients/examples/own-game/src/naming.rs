@@ -12,7 +12,7 @@ pub struct Naming {
     params: Params,
 }
 
-/// There are none.
+/// The game has no parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {}
@@ -130,7 +130,7 @@ impl Game for Naming {
     fn hear(&self, s: &State, _seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
         let Value::Object(document) = said else {
             let how = if s.numbers.is_none() { "a number from 0 to 9 in an object" } else { "keep or swap" };
-            return Err(vec![Issue::unparsed(said, how, "there is no move in these words")]);
+            return Err(vec![Issue::unparsed(said, how, "these words name no move")]);
         };
         let say = document.get("say").unwrap_or(&Value::Null);
         if say.as_str().is_some_and(|words| words.to_lowercase().contains(SECRET)) {
