@@ -267,7 +267,8 @@ pub struct Facts {
 pub enum Unit {
     /// One episode: won, drawn or lost.
     Episode,
-    /// This many seeds. On each, two episodes are played with the seats swapped; the greater sum of returns wins.
+    /// This many seeds. On each, two episodes are played with the seats swapped (with four seats two against two); the greater
+    /// sum of returns wins.
     /// Long enough for skill to show through the luck.
     Duplicate(u32),
     /// No duel: each agent's mean return in the company of these agents, one after the other.

@@ -226,6 +226,13 @@ impl Game for McrMahjong {
         ),
         ("flowers", r#"{"wall":"common","flowers":true}"#, "all 144 tiles in one wall, as the rules of 1998 have it"),
     ];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "lowest_shanten slips=0.13"),
+        (2, 1, "most_useful"),
+        (3, 1, "fan_plans slips=0.08"),
+        (4, 1, "fan_plans"),
+    ];
     const UNIT: Unit = Unit::Duplicate(4);
 
     fn new(params: Params) -> Result<Self, ParamError> {

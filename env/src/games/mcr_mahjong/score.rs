@@ -360,13 +360,17 @@ impl Hand {
     /// The fans of the best reading; `None` if the hand does not win. Flags count as they stand: [`correct`](Hand::correct)
     /// corrects them.
     pub fn score(&self, edition: Edition) -> Option<Score> {
+        self.best(edition, &EXCLUDED[usize::from(edition == Edition::Strict98)])
+    }
+
+    /// The best reading, with what each fan leaves out.
+    fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
         let melds: arrayvec::ArrayVec<Set, 4> = self.melds.iter().map(|&m| m.into()).collect();
         let standing: u8 = self.standing.iter().sum();
         if usize::from(standing) + 3 * melds.len() != 13 || usize::from(self.win) >= KINDS {
             return None;
         }
         let whole = Whole::of(self);
-        let excluded = &EXCLUDED[usize::from(edition == Edition::Strict98)];
         let mut best: Option<Score> = None;
         let mut offer = |mut tally: Tally| {
             if edition == Edition::Strict98 && tally.held & bit(MIXED_KONGS) != 0 {
@@ -395,5 +399,13 @@ impl Hand {
         }
         readings(&whole.tiles, &melds, 4 - melds.len(), |reading| offer(whole.read(reading, false)));
         best
+    }
+}
+
+#[cfg(test)]
+impl Hand {
+    /// The fans that hold in the best reading where nothing is left out.
+    pub(super) fn all_fans(&self) -> Option<Score> {
+        self.best(Edition::Oracle, &[0; ROWS])
     }
 }

@@ -234,3 +234,58 @@ fn each_fan_has_a_hand_that_has_it_and_one_that_misses_it() {
         assert!(!has(miss, fan), "{fan} is in {miss}");
     }
 }
+
+/// The fans of a line's hand, without and with exclusions.
+fn both(line: &str) -> [Vec<usize>; 2] {
+    let q = question(line);
+    let read = |v: &Value| tiles::read(v.as_str().unwrap()).unwrap();
+    let meld = |v: &Value| Meld {
+        kind: match v[0].as_str().unwrap() {
+            "CHI" => MeldKind::Chi,
+            "PENG" => MeldKind::Peng,
+            _ if v[2] == 0 => MeldKind::Angang,
+            _ => MeldKind::Gang,
+        },
+        tile: read(&v[1]),
+    };
+    let melds: Vec<Meld> = q["pack"].as_array().unwrap().iter().map(meld).collect();
+    let standing = tiles::counts(q["hand"].as_array().unwrap().iter().map(read));
+    let flag = |name: &str| q[name] == json!(true);
+    let wind = |name: &str| q[name].as_u64().unwrap_or(0) as u8;
+    let flags = Flags {
+        self_drawn: flag("self_drawn"),
+        fourth_tile: flag("fourth_tile"),
+        about_kong: flag("about_kong"),
+        wall_last: flag("wall_last"),
+        seat_wind: wind("seat_wind"),
+        prevalent_wind: wind("prevalent_wind"),
+        flowers: 0,
+    };
+    let mut hand = Hand::new(&melds, standing, read(&q["win"]), flags);
+    hand.correct();
+    let numbers = |score: Option<Score>| score.map(|s| s.numbers().map(|n| n.0).collect()).unwrap_or_default();
+    [numbers(hand.all_fans()), numbers(hand.score(Edition::Oracle))]
+}
+
+/// For each exclusion of the table a hand counts the first fan without the second, and no hand counts both. Where the tally may hold both,
+/// there is a hand that holds both before the exclusion.
+#[test]
+fn each_exclusion_leaves_a_fan_out() {
+    use super::super::fans::FANS as TABLE;
+    let lines = fans::FANS.iter().flat_map(|row| [row.1, row.2]).chain(fans::BOTH.iter().copied());
+    let hands: Vec<[Vec<usize>; 2]> = lines.map(both).collect();
+    let mut apart = Vec::new();
+    for (fan, row) in TABLE.iter().enumerate() {
+        for &out in row.excludes {
+            let names = (row.name, TABLE[out].name);
+            assert!(hands.iter().any(|[_, counted]| counted.contains(&fan) && !counted.contains(&out)), "{names:?}");
+            assert!(!hands.iter().any(|[_, counted]| counted.contains(&fan) && counted.contains(&out)), "{names:?}");
+            let held =
+                |[all, counted]: &[Vec<usize>; 2]| all.contains(&fan) && all.contains(&out) && counted.contains(&fan);
+            if !hands.iter().any(held) {
+                apart.push(names);
+            }
+        }
+    }
+    assert_eq!(apart, fans::NEVER_TOGETHER);
+}
