@@ -12,6 +12,7 @@ pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
+pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod pig;
 mod sharing;
@@ -28,6 +29,7 @@ pub(crate) const BOTS: &[&[AgentEntry]] = &[
     kuhn_poker::BOTS,
     leduc_poker::BOTS,
     liars_dice::BOTS,
+    mcr_mahjong::BOTS,
     pig::BOTS,
     sharing::BOTS,
     texas_holdem::BOTS,

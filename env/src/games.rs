@@ -17,6 +17,7 @@ pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
+pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod nim;
 pub mod pig;
@@ -44,6 +45,7 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<liars_dice::LiarsDice>(),
     Entry::of::<fight_the_landlord::FightTheLandlord>(),
     Entry::of::<hanabi::Hanabi>(),
+    Entry::of::<mcr_mahjong::McrMahjong>(),
     Entry::of::<first_sealed_auction::FirstSealedAuction>(),
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),

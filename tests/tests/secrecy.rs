@@ -12,6 +12,7 @@ use ludex_env::{
 use ludex_play::machine::Match;
 use ludex_play::machine::Watcher;
 use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
+use ludex_protocol::error::Issue;
 use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
 use ludex_protocol::spec::{Dynamics, Information, Spec};
@@ -51,7 +52,7 @@ impl DynGame for Continued {
         self.game.read_view(value)
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         self.game.analyze(question)
     }
 

@@ -20,6 +20,7 @@ GAMES: dict[str, int] = {
     "liars_dice": 1,
     "fight_the_landlord": 1,
     "hanabi": 1,
+    "mcr_mahjong": 1,
     "first_sealed_auction": 1,
     "negotiation": 1,
     "bargaining": 1,
