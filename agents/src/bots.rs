@@ -15,6 +15,7 @@ pub mod liars_dice;
 pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod pig;
+mod plans;
 mod sharing;
 pub mod texas_holdem;
 pub mod undercover;
@@ -31,6 +32,7 @@ pub(crate) const BOTS: &[&[AgentEntry]] = &[
     liars_dice::BOTS,
     mcr_mahjong::BOTS,
     pig::BOTS,
+    plans::BOTS,
     sharing::BOTS,
     texas_holdem::BOTS,
     undercover::BOTS,

@@ -27,4 +27,7 @@ GAMES: dict[str, int] = {
     "free_style": 1,
     "undercover": 1,
     "iterated_prisoners_dilemma": 1,
+    "tower_defense": 1,
+    "battle_cards": 1,
+    "elemental_duel": 1,
 }
