@@ -267,7 +267,8 @@ pub struct Facts {
 pub enum Unit {
     /// One episode: won, drawn or lost.
     Episode,
-    /// This many seeds. On each, two episodes are played with the seats swapped; the greater sum of returns wins.
+    /// This many seeds. On each, two episodes are played with the seats swapped (with four seats two against two); the greater
+    /// sum of returns wins.
     /// Long enough for skill to show through the luck.
     Duplicate(u32),
     /// No duel: each agent's mean return in the company of these agents, one after the other.
@@ -482,9 +483,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// played. The game's page says what may be asked.
     ///
     /// # Errors
-    /// What is wrong with the question. The default answers none.
-    fn analyze(&self, _question: &Value) -> Result<Value, String> {
-        Err(format!("{} answers no questions", Self::ID))
+    /// What is wrong with the question, and where. The default answers none.
+    fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
+        Err(Issue { message: format!("{} answers no questions", Self::ID), ..Issue::default() })
     }
     /// The name of the phase, for games that have several.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {

@@ -13,6 +13,7 @@ mod ismcts;
 mod llm;
 mod llm_endpoint;
 mod llm_prompts;
+mod mahjong_bots;
 mod mcts;
 mod plans;
 mod random;
