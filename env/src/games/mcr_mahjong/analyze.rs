@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use ludex_protocol::error::{Issue, nearest};
+use ludex_protocol::error::{Issue, nearest, shortened};
 
 use super::hand::{Edition, Flags, Hand, MELDS, Meld, MeldKind};
 use super::shanten::{FORMS, Shanten, shanten};
@@ -30,6 +30,11 @@ fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>
     Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
+/// A value of a question in an error, not longer than a line.
+fn said(value: &Value) -> String {
+    shortened(&value.to_string())
+}
+
 /// A question that was read.
 struct Question {
     melds: Vec<Meld>,
@@ -41,21 +46,23 @@ struct Question {
 
 fn tile(path: String, value: &Value) -> Result<Tile, Issue> {
     let found = value.as_str().and_then(read).filter(|&t| usize::from(t) < KINDS);
-    found.ok_or_else(|| issue(path, Some(value), TILES, format!("{value} is not a tile")))
+    found.ok_or_else(|| issue(path, Some(value), TILES, format!("{} is not a tile", said(value))))
 }
 
 fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
     let Some(value) = q.get(field) else { return Ok(0) };
     let found = value.as_u64().filter(|&n| n <= most.into());
-    let wrong =
-        || issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{value} is not 0 to {most}"));
+    let wrong = || {
+        issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{} is not 0 to {most}", said(value)))
+    };
     found.map(|n| n as u8).ok_or_else(wrong)
 }
 
 fn flag(q: &Map<String, Value>, field: &str) -> Result<bool, Issue> {
     let Some(value) = q.get(field) else { return Ok(false) };
-    let wrong =
-        || issue(format!("/{field}"), Some(value), json!([true, false]), format!("{value} is not true or false"));
+    let wrong = || {
+        issue(format!("/{field}"), Some(value), json!([true, false]), format!("{} is not true or false", said(value)))
+    };
     value.as_bool().ok_or_else(wrong)
 }
 
@@ -93,7 +100,7 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
         Some("GANG") => MeldKind::Gang,
         _ => {
             let words = json!(["CHI", "PENG", "GANG"]);
-            return Err(issue(path(0), Some(what), words, format!("{what} is not a kind of meld")));
+            return Err(issue(path(0), Some(what), words, format!("{} is not a kind of meld", said(what))));
         }
     };
     let tile = tile(path(1), middle)?;
@@ -102,10 +109,9 @@ fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
         return Err(issue(path(1), Some(middle), "ranks 2 to 8 of W, B and T", why));
     }
     let least = u64::from(kind != MeldKind::Gang);
-    let offer = offer
-        .as_u64()
-        .filter(|n| (least..=3).contains(n))
-        .ok_or_else(|| issue(path(2), Some(offer), format!("{least} to 3"), format!("{offer} is not {least} to 3")))?;
+    let offer = offer.as_u64().filter(|n| (least..=3).contains(n)).ok_or_else(|| {
+        issue(path(2), Some(offer), format!("{least} to 3"), format!("{} is not {least} to 3", said(offer)))
+    })?;
     Ok(Meld { kind: if offer == 0 { MeldKind::Angang } else { kind }, tile })
 }
 
@@ -172,7 +178,7 @@ fn question(value: &Value) -> Result<Question, Issue> {
         None => Edition::Oracle,
         Some(v) => serde_json::from_value(v.clone()).map_err(|_| {
             let allowed = json!(["oracle", "strict98"]);
-            issue("/edition", Some(v), allowed, format!("{v} is not an edition"))
+            issue("/edition", Some(v), allowed, format!("{} is not an edition", said(v)))
         })?,
     };
     Ok(Question { melds, standing, win, flags, edition })
