@@ -102,6 +102,15 @@ pub struct State {
 /// The names of the fallback sets.
 const NAMES: [&str; 3] = ["F0", "F1", "F2"];
 
+/// The text of a message that an id says.
+fn message_text(a: Action) -> String {
+    match a {
+        0..ACCEPT => format!("propose {}", NAMES[a as usize]),
+        ACCEPT => "accept".into(),
+        _ => "reject".into(),
+    }
+}
+
 impl FreeStyle {
     fn rules<'a>(&'a self, s: &'a State) -> Option<&'a Arc<Rules>> {
         s.rules.as_ref().or(self.fixed.as_ref())
@@ -371,9 +380,7 @@ impl Game for FreeStyle {
 
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
         match a {
-            0..ACCEPT => format!("propose {}", NAMES[a as usize]),
-            ACCEPT => "accept".into(),
-            REJECT => "reject".into(),
+            0..=REJECT => message_text(a),
             _ => self.rules_of(view).map_or_else(|| a.to_string(), |rules| words::name(&rules, a)),
         }
     }
@@ -428,14 +435,7 @@ impl Game for FreeStyle {
                 let told = view::told(rules, play, seat, a, who.seat());
                 Seen { action: told.action, text: Some(told.text) }
             }
-            (Mover::Seat(_), None) => {
-                let text = match a {
-                    0..ACCEPT => format!("propose {}", NAMES[a as usize]),
-                    ACCEPT => "accept".into(),
-                    _ => "reject".into(),
-                };
-                Seen { action: Some(a), text: Some(text) }
-            }
+            (Mover::Seat(_), None) => Seen { action: Some(a), text: Some(message_text(a)) },
         }
     }
 
