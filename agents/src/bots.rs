@@ -12,8 +12,10 @@ pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
+pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod pig;
+mod plans;
 mod sharing;
 pub mod texas_holdem;
 pub mod undercover;
@@ -28,7 +30,9 @@ pub(crate) const BOTS: &[&[AgentEntry]] = &[
     kuhn_poker::BOTS,
     leduc_poker::BOTS,
     liars_dice::BOTS,
+    mcr_mahjong::BOTS,
     pig::BOTS,
+    plans::BOTS,
     sharing::BOTS,
     texas_holdem::BOTS,
     undercover::BOTS,

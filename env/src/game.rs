@@ -267,11 +267,34 @@ pub struct Facts {
 pub enum Unit {
     /// One episode: won, drawn or lost.
     Episode,
-    /// This many seeds. On each, two episodes are played with the seats swapped; the greater sum of returns wins.
+    /// This many seeds. On each, two episodes are played with the seats swapped (with four seats two against two); the greater
+    /// sum of returns wins.
     /// Long enough for skill to show through the luck.
     Duplicate(u32),
     /// No duel: each agent's mean return in the company of these agents, one after the other.
     Field(&'static [&'static str]),
+}
+
+/// What the rules count of a step, for metrics over records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// Whom it is about.
+    pub seat: Seat,
+    /// Its name, which the game's page explains under `## Marks`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: MarkValue,
+}
+
+/// The value of a mark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum MarkValue {
+    /// A number.
+    Number(f64),
+    /// One of a few words.
+    Word(&'static str),
 }
 
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
@@ -453,13 +476,16 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }
+    /// What the rules count of a step: what each seat did in `joint`, from `before` to `after`. Asked only while a record is
+    /// played again. The default counts nothing.
+    fn marks(&self, _before: &Self::State, _joint: &[Option<Heard>], _after: &Self::State, _out: &mut Vec<Mark>) {}
     /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
     /// played. The game's page says what may be asked.
     ///
     /// # Errors
-    /// What is wrong with the question. The default answers none.
-    fn analyze(&self, _question: &Value) -> Result<Value, String> {
-        Err(format!("{} answers no questions", Self::ID))
+    /// What is wrong with the question, and where. The default answers none.
+    fn analyze(&self, _question: &Value) -> Result<Value, Issue> {
+        Err(Issue { message: format!("{} answers no questions", Self::ID), ..Issue::default() })
     }
     /// The name of the phase, for games that have several.
     fn phase(&self, _s: &Self::State) -> Option<&'static str> {

@@ -4,9 +4,11 @@ use crate::registry::Entry;
 
 pub mod ataxx;
 pub mod bargaining;
+pub mod battle_cards;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod elemental_duel;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
 pub mod free_style;
@@ -17,12 +19,14 @@ pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
 pub mod leduc_poker;
 pub mod liars_dice;
+pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod nim;
 pub mod pig;
 pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
+pub mod tower_defense;
 pub mod undercover;
 
 /// The games of this crate, in documented order.
@@ -44,10 +48,14 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<liars_dice::LiarsDice>(),
     Entry::of::<fight_the_landlord::FightTheLandlord>(),
     Entry::of::<hanabi::Hanabi>(),
+    Entry::of::<mcr_mahjong::McrMahjong>(),
     Entry::of::<first_sealed_auction::FirstSealedAuction>(),
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),
     Entry::of::<free_style::FreeStyle>(),
     Entry::of::<undercover::Undercover>(),
     Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
+    Entry::of::<tower_defense::TowerDefense>(),
+    Entry::of::<battle_cards::BattleCards>(),
+    Entry::of::<elemental_duel::ElementalDuel>(),
 ];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ludex_protocol::Refusal;
+use ludex_protocol::error::Issue;
 use ludex_protocol::spec::Spec;
 use serde_json::Value;
 
@@ -31,8 +32,8 @@ pub trait DynGame: Send + Sync {
     /// The answer to a question about the rules, as [`Game::analyze`] gives it.
     ///
     /// # Errors
-    /// What is wrong with the question.
-    fn analyze(&self, question: &Value) -> Result<Value, String>;
+    /// What is wrong with the question, and where.
+    fn analyze(&self, question: &Value) -> Result<Value, Issue>;
     /// A batch of environments.
     ///
     /// # Errors
@@ -72,7 +73,7 @@ impl<G: Game> DynGame for Shared<G> {
         Ok(seeing(&self.0, view))
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         self.0.game.analyze(question)
     }
 

@@ -1,8 +1,9 @@
 //! Ladders measured: which matches compare the rungs of a game's ladder, and what their returns say.
 //!
 //! A rung is compared by [`Unit`]s of play. In duels each bot of a level meets each bot of the level below. With two
-//! seats they swap seats on one seed; with more, one of them sits alone among copies of the other, on every seat, and
-//! then the other way round. In a field each rung meets each agent of the field, on every seat.
+//! seats they swap seats on one seed. With four, in duplicate units, each has every second seat, and then the others. Else
+//! one of them sits alone among copies of the other, on every seat, and then the other way round. In a field each rung meets
+//! each agent of the field, on every seat.
 //!
 //! Scores count whole units and say whether the levels are far enough apart. Ratings are on the scale of single
 //! episodes, as in [`crate::scale`], so that records can be rated against them.
@@ -39,6 +40,11 @@ pub struct Ladder {
     tables: Vec<Vec<bool>>,
 }
 
+/// Four seats, taken in turn.
+const fn two_and_two(first: bool) -> [bool; 4] {
+    [first, !first, first, !first]
+}
+
 /// The returns of a unit: of each episode, seed by seed and table by table, by seat.
 pub type Returns = Vec<Vec<f64>>;
 
@@ -63,7 +69,10 @@ impl Ladder {
         let n = spec.players as usize;
         let alone = |who: bool| (0..n).map(move |at| (0..n).map(|seat| (seat == at) == who).collect::<Vec<bool>>());
         let both_ways = n > 2 && !matches!(unit, Unit::Field(_));
-        let tables = alone(true).chain(alone(false).filter(|_| both_ways)).collect();
+        let tables = match unit {
+            Unit::Duplicate(_) if n == 4 => [true, false].map(|first| two_and_two(first).to_vec()).into(),
+            _ => alone(true).chain(alone(false).filter(|_| both_ways)).collect(),
+        };
         Ladder { spec: spec.clone(), unit, agents, pairings, tables }
     }
 
@@ -232,10 +241,10 @@ impl Ladder {
             }
             Unit::Episode => format!("{units} seat-swapped pairs of episodes with each bot of the level below"),
             Unit::Duplicate(n) => {
-                let how = if seats == 2 {
-                    "seat-swapped"
-                } else {
-                    "one against copies of the other, on every seat and both ways"
+                let how = match seats {
+                    2 => "seat-swapped",
+                    4 => "two against two, in turn and seat-swapped",
+                    _ => "one against copies of the other, on every seat and both ways",
                 };
                 format!("{units} units of {n} seeds each ({how}) with each bot of the level below")
             }

@@ -603,3 +603,36 @@ fn folders_of_bots_are_checked() {
     let why = document["agents"][0]["why"].as_str().unwrap();
     assert!(why.contains("nothing_of_this_name") || why.contains("there is no program cc"), "{why}");
 }
+
+/// Lines that are wrong are answered with the reason and the place, and the next line is answered all the same.
+#[test]
+fn questions_about_mahjong_are_answered_line_by_line() {
+    let hand = r#"["W1","W2","W3","W4","W5","W6","W7","W8","W9","B1","B1","B1","T2"]"#;
+    let long = format!(r#"{{"hand":{hand},"win":"T2","edition":"{}"}}"#, "x".repeat(1_000_000));
+    let longer = "x".repeat(2 << 20);
+    let good = format!(r#"{{"hand":{hand},"win":"T2"}}"#);
+    let lines: [(String, &str, &str); 9] = [
+        (r#"{"hand":["W3","W3","W3","W3","W3","W1","W2","W4","W5","W6","W7","W8","W9"]}"#.into(), "/hand/4", "five W3"),
+        (good.replacen("\"W1\",", "", 1), "/hand", "12 tiles"),
+        (r#"{"pack":[["CHI","F2",1]],"hand":[]}"#.into(), "/pack/0/1", "middle tile"),
+        (format!(r#"{{"hand":{hand},"wins":"T2"}}"#), "/wins", "did you mean win"),
+        (format!(r#"{{"hand":{hand},"win":"T2","self_drawn":1}}"#), "/self_drawn", "not true or false"),
+        (good.replace("T2", "T0"), "/hand/12", "not a tile"),
+        ("no JSON".into(), "", "not JSON"),
+        (long, "/edition", "not an edition"),
+        (longer, "", "longer than"),
+    ];
+    let input: String = lines.iter().map(|line| format!("{}\n{good}\n", line.0)).collect();
+    let here = folder();
+    let ran = feed(here.path(), &["analyze", "mcr_mahjong"], &input);
+    assert_eq!(ran.code, 1);
+    let answers: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 18);
+    for (k, (_, path, word)) in lines.iter().enumerate() {
+        let answer = &answers[2 * k];
+        assert!(answer["error"].as_str().unwrap().contains(word), "{k}: {answer}");
+        assert_eq!(answer["path"].as_str().unwrap_or_default(), *path, "{answer}");
+        assert_eq!(answers[2 * k + 1]["total"], 21);
+        assert!(ran.err.contains(&format!("line {}: ", 2 * k + 1)), "{}", ran.err);
+    }
+}

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params as Raw, RewardModel, Utility};
 
 use crate::draw::Stream;
@@ -407,8 +408,8 @@ impl Game for FightTheLandlord {
         (s.landlord != NONE).then(|| (0..SEATS).map(|p| usize::from(p != usize::from(s.landlord))).collect())
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
-        analyze::answer(self, question)
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        analyze::answer(self, question).map_err(|message| Issue { message, ..Issue::default() })
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

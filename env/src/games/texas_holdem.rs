@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
@@ -361,7 +362,7 @@ impl Game for TexasHoldem {
         self.observe_as_openspiel(s, seat, out);
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
-        question::answer(question)
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        question::answer(question).map_err(|message| Issue { message, ..Issue::default() })
     }
 }

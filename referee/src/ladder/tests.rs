@@ -43,6 +43,18 @@ fn three_seats_are_taken_alone_and_in_company() {
 }
 
 #[test]
+fn four_seats_are_taken_two_and_two() {
+    let ladder = Ladder::new(&spec("mcr_mahjong", &THREE[..2]), Unit::Duplicate(2));
+    let seats: Vec<_> = ladder.plan(0, 1).into_iter().map(|p| (p.pair, p.seats)).collect();
+    let both = [[1, 0, 1, 0], [0, 1, 0, 1]];
+    assert_eq!(seats, [2, 3].map(|seed| both.map(|s| (seed, s.to_vec()))).concat());
+    // The side with more points on both tables wins the unit.
+    let of = |_: usize, p: &Planned, _: u64| if p.turn == 0 { vec![30.0, -8.0, -8.0, -14.0] } else { vec![0.0; 4] };
+    let rows = ladder.measure(&units(&ladder, 10, of)).0;
+    assert_eq!(rows[1].found.map(|f| f[0]), Some(1.0));
+}
+
+#[test]
 fn scores_count_episodes_or_whole_units() {
     // The first agent wins as first player, and draws or loses as second.
     let of = |_: usize, p: &Planned, u: u64| match (p.turn, u % 2) {

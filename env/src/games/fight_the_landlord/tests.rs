@@ -306,7 +306,7 @@ fn questions_are_answered_or_named() {
         game.analyze(&question).unwrap()["plays"].as_array().unwrap().iter().any(|p| p == "3333444456")
     };
     assert!(six("botzone") && !six("botzone2") && !six("dou_dizhu"));
-    let flaw = |question: Value| game.analyze(&question).err().unwrap();
+    let flaw = |question: Value| game.analyze(&question).err().unwrap().message;
     assert!(flaw(json!("359K2")).starts_with("a question is an object"));
     assert!(flaw(json!({ "previous": "" })).contains("\"hand\" is missing"));
     assert!(flaw(json!({ "hand": 7 })).contains("not 7"));

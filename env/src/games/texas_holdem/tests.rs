@@ -297,7 +297,7 @@ fn questions_are_answered() {
 
 #[test]
 fn flaws_of_questions_are_named() {
-    let why = |q: Value| game("").analyze(&q).unwrap_err();
+    let why = |q: Value| game("").analyze(&q).unwrap_err().message;
     let hands = |list: Value| json!({ "board": "Tc 9h Qs", "hands": list });
     for (q, word) in [
         (json!([]), "not an object"),

@@ -1,0 +1,228 @@
+//! Bots of international mahjong: two that go for the lowest shanten, and one that plans for eight points (`plans`).
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::mcr_mahjong::ids::{self, Doing};
+use ludex_env::games::mcr_mahjong::shanten::shanten;
+use ludex_env::games::mcr_mahjong::tiles::{self, COPIES, Counts, KINDS, Tile};
+use ludex_env::games::mcr_mahjong::{Edition, Errors, Flags, Meld, MeldKind, Params, View, unseen};
+use ludex_env::{Action, Ask, GameRef};
+use ludex_protocol::Refusal;
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::fit::{params, plays_only, view};
+use crate::refusal::does_not_play;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind, Builder};
+
+mod plans;
+
+use plans::{Held, worth};
+
+const GAME: &str = "mcr_mahjong";
+
+const SLIPS: &[ArgDef] =
+    &[ArgDef::new("slips", ArgKind::Number { min: 0.0, max: 1.0 }, "share of its discards that are random")
+        .default("0")];
+
+const fn entry(name: &'static str, doc: &'static str, build: Builder) -> AgentEntry {
+    AgentEntry::new(name, doc, build).args(SLIPS)
+}
+
+pub(crate) const BOTS: &[AgentEntry] = &[
+    entry("lowest_shanten", "mcr_mahjong: discards for the lowest shanten, and claims nothing but HU", |spec, game| {
+        build(spec, game, Style::Lowest)
+    }),
+    entry(
+        "most_useful",
+        "mcr_mahjong: lowest shanten with the most useful tiles unseen; claims what lowers its shanten",
+        |spec, game| build(spec, game, Style::MostUseful),
+    ),
+    entry(
+        "fan_plans",
+        "mcr_mahjong: weighs families of fans that are worth 8 points, and claims what brings them nearer",
+        |spec, game| build(spec, game, Style::Plans),
+    ),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Lowest,
+    MostUseful,
+    Plans,
+}
+
+fn build(spec: &AgentSpec, game: &GameRef, style: Style) -> Result<Arc<dyn Agent>, Refusal> {
+    plays_only(GAME, spec, game)?;
+    let params = params::<Params>(game)?;
+    if params.errors == Errors::Botzone {
+        let why = "it says HU wherever it is legal, and there a false one is";
+        return Err(does_not_play(spec.name(), &game.spec().string, why, "it plays mcr_mahjong with errors=refuse"));
+    }
+    let slips = spec.number("slips").unwrap_or(0.0);
+    Ok(Arc::new(MahjongBot { style, slips, minimum: params.minimum, edition: params.edition }))
+}
+
+struct MahjongBot {
+    style: Style,
+    slips: f64,
+    minimum: u32,
+    edition: Edition,
+}
+
+/// What a seat looks at before it moves.
+struct Sight<'a> {
+    legal: &'a [Action],
+    hand: Counts,
+    melds: Vec<Meld>,
+    unseen: Counts,
+    flags: Flags,
+    seen: &'a View,
+}
+
+/// A hand after the best discard: its shanten, useful tiles that are unseen (turned round, so that less is better), the discard.
+type Best = (i8, Reverse<u32>, Tile);
+
+/// The hand without some tiles of a kind.
+fn without(hand: &Counts, tile: Tile, n: u8) -> Counts {
+    let mut left = *hand;
+    if let Some(held) = left.get_mut(usize::from(tile)) {
+        *held = held.saturating_sub(n);
+    }
+    left
+}
+
+/// The hand after a claim of `offer`, and the new meld; `None` for what is not a claim.
+fn claimed(a: Action, offer: Tile, hand: &Counts) -> Option<(Counts, Meld)> {
+    match ids::reading(a) {
+        Doing::Peng => Some((without(hand, offer, 2), Meld { kind: MeldKind::Peng, tile: offer })),
+        Doing::Gang(_) => Some((without(hand, offer, 3), Meld { kind: MeldKind::Gang, tile: offer })),
+        Doing::Chi(place) => {
+            let middle = ids::middle(offer, place)?;
+            let others = (middle - 1..=middle + 1).filter(|&t| t != offer);
+            Some((others.fold(*hand, |left, t| without(&left, t, 1)), Meld { kind: MeldKind::Chi, tile: middle }))
+        }
+        _ => None,
+    }
+}
+
+/// The tile on offer, if it is a discard.
+fn discard(seen: &View) -> Option<Tile> {
+    seen.offer.as_ref().filter(|offer| !offer.kong).map(|offer| offer.tile.0).filter(|&t| usize::from(t) < KINDS)
+}
+
+impl MahjongBot {
+    /// The best discard of a hand of 3n + 2 tiles by its shanten.
+    fn best(&self, hand: &Counts, melds: usize, unseen: &Counts) -> Option<Best> {
+        let after = |t: Tile| {
+            let s = shanten(&without(hand, t, 1), melds);
+            let useful = s.useful.iter().map(|t| u32::from(unseen[usize::from(t)])).sum();
+            (s.number, Reverse(if self.style == Style::Lowest { 0 } else { useful }), t)
+        };
+        tiles::kinds(hand).iter().map(after).min()
+    }
+
+    fn by_shanten(&self, sight: &Sight<'_>) -> Option<Action> {
+        let Sight { hand, unseen, .. } = sight;
+        let melds = sight.melds.len();
+        if sight.seen.offer.is_none() {
+            return self.best(hand, melds, unseen).map(|best| ids::PLAY + Action::from(best.2));
+        }
+        let offer = discard(sight.seen).filter(|_| self.style == Style::MostUseful)?;
+        let now = shanten(hand, melds).number;
+        let after = |&a: &Action| {
+            let (left, meld) = claimed(a, offer, hand).filter(|(_, meld)| !meld.kong())?;
+            let (number, useful, _) = self.best(&left, melds + usize::from(meld.copies(offer) > 0), unseen)?;
+            (number < now).then_some((number, useful, a))
+        };
+        sight.legal.iter().filter_map(after).min().map(|best| best.2)
+    }
+
+    /// What a hand of 3n + 1 tiles is worth.
+    fn worth(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> f64 {
+        let (unseen, flags, minimum, edition) = (&sight.unseen, sight.flags, self.minimum, self.edition);
+        worth(&Held { hand, melds, unseen, flags, minimum, edition })
+    }
+
+    /// The best discard of a hand of 3n + 2 tiles by its plans, and what is left.
+    fn planned(&self, sight: &Sight<'_>, hand: &Counts, melds: &[Meld]) -> Option<(f64, Tile)> {
+        let after = |t: Tile| (self.worth(sight, &without(hand, t, 1), melds), t);
+        tiles::kinds(hand).iter().map(after).max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// What a kong in the own turn leaves.
+    fn konged(&self, a: Action, sight: &Sight<'_>) -> Option<f64> {
+        let mut melds = sight.melds.clone();
+        let left = match ids::reading(a) {
+            Doing::Gang(tile) => {
+                melds.push(Meld { kind: MeldKind::Angang, tile });
+                without(&sight.hand, tile, COPIES)
+            }
+            Doing::Bugang(tile) => {
+                let pung = melds.iter_mut().find(|m| m.kind == MeldKind::Peng && m.tile == tile)?;
+                pung.kind = MeldKind::Bugang;
+                without(&sight.hand, tile, 1)
+            }
+            _ => return None,
+        };
+        Some(self.worth(sight, &left, &melds))
+    }
+
+    fn by_plans(&self, sight: &Sight<'_>) -> Option<Action> {
+        let Sight { hand, melds, legal, .. } = sight;
+        if sight.seen.offer.is_some() {
+            let offer = discard(sight.seen).filter(|_| legal.len() > 1)?;
+            let after = |&a: &Action| {
+                let (left, meld) = claimed(a, offer, hand)?;
+                let melds = [&melds[..], &[meld]].concat();
+                let worth =
+                    if meld.kong() { self.worth(sight, &left, &melds) } else { self.planned(sight, &left, &melds)?.0 };
+                Some((worth, a))
+            };
+            let best = legal.iter().filter_map(after).max_by(|a, b| a.0.total_cmp(&b.0))?;
+            return (best.0 > self.worth(sight, hand, melds)).then_some(best.1);
+        }
+        let (plain, tile) = self.planned(sight, hand, melds)?;
+        let kongs = legal.iter().filter_map(|&a| Some((self.konged(a, sight)?, a)));
+        let kong = kongs.filter(|kong| kong.0 >= plain).max_by(|a, b| a.0.total_cmp(&b.0));
+        Some(kong.map_or(ids::PLAY + Action::from(tile), |kong| kong.1))
+    }
+}
+
+impl Agent for MahjongBot {
+    fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let first =
+            ask.legal.first().copied().ok_or_else(|| AgentError::failed("there is no action to choose from"))?;
+        if ask.legal.contains(&ids::HU) {
+            return Ok(Answer::id(ids::HU));
+        }
+        if ask.legal.len() == 1 {
+            return Ok(Answer::id(first));
+        }
+        let own = seen.melds.get(ask.seat).into_iter().flatten();
+        // The tile of a chow is its middle one.
+        let tile = |m: &ludex_env::games::mcr_mahjong::MeldView| m.tiles.get(1).map(|kind| kind.0);
+        let sight = Sight {
+            legal: ask.legal,
+            hand: tiles::counts(seen.hand.iter().map(|kind| kind.0)),
+            melds: own.filter_map(|m| Some(Meld { kind: m.kind, tile: tile(m)? })).take(4).collect(),
+            unseen: unseen(&seen),
+            flags: Flags { seat_wind: ask.seat as u8, prevalent_wind: seen.prevalent.unwrap_or(0), ..Flags::default() },
+            seen: &seen,
+        };
+        let mut rng = ask.stream();
+        if seen.offer.is_none() && rng.unit() < self.slips {
+            let plays: Vec<Action> = ask.legal.iter().copied().filter(|a| (ids::PLAY..ids::GANG).contains(a)).collect();
+            return Ok(Answer::id(plays.get(rng.below(plays.len().max(1))).copied().unwrap_or(first)));
+        }
+        let choice = match self.style {
+            Style::Plans => self.by_plans(&sight),
+            _ => self.by_shanten(&sight),
+        };
+        let legal = choice.filter(|a| ask.legal.binary_search(a).is_ok());
+        Ok(Answer::id(legal.unwrap_or(first)))
+    }
+}

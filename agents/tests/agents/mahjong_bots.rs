@@ -1,0 +1,105 @@
+//! Bots of international mahjong: what they play is legal everywhere, the same near and far, and better from level to level.
+
+use std::sync::Arc;
+
+use crate::common::{far, game, near, play, seats};
+use ludex_agents::{Agent, build};
+use ludex_env::check::scaled;
+use ludex_env::games::mcr_mahjong::ids;
+use ludex_env::{Action, Draw, Outcomes, Turn, Viewer};
+
+const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
+
+/// Asks every bot on the way through a match that the last one plays.
+fn asked_everywhere(name: &str, seed: u64) {
+    let g = game(name);
+    let bots: Vec<Arc<dyn Agent>> = BOTS.iter().map(|b| build(b, &g).unwrap()).collect();
+    let (mut state, mut draw, mut outcomes, mut turn) = (g.start(), Draw::new(g.id(), seed, 0), Outcomes::new(), 0);
+    loop {
+        let seats = match state.turn() {
+            Turn::Over => break,
+            Turn::Chance => {
+                state.chance(&mut outcomes);
+                state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
+                continue;
+            }
+            Turn::Seat(seat) => vec![seat],
+            Turn::Together(set) => set.iter().collect(),
+        };
+        let mut joint: Vec<Option<Action>> = vec![None; 4];
+        for &seat in &seats {
+            let legal = state.legal_list(seat);
+            turn += 1;
+            for bot in &bots {
+                let a = near(&**bot, &*state, seat, turn, &draw);
+                assert!(legal.contains(&a), "{name}: {a} among {legal:?}");
+                assert_eq!(a, far(&**bot, &g, &*state, seat, turn, &draw), "{name}");
+                assert!(!legal.contains(&ids::HU) || a == ids::HU, "{name}: it wins where it can");
+                joint[seat] = Some(a);
+            }
+        }
+        match seats[..] {
+            [seat] if matches!(state.turn(), Turn::Seat(_)) => state.play(seat, joint[seat].unwrap()).unwrap(),
+            _ => state.play_together(&joint).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn mahjong_bots_play_every_preset() {
+    for preset in ["botzone", "ijcai2020", "flowers"] {
+        asked_everywhere(&format!("mcr_mahjong(preset={preset})"), 3);
+    }
+    asked_everywhere("mcr_mahjong(minimum=1,edition=strict98)", 4);
+}
+
+#[test]
+fn mahjong_bots_play_their_game_only() {
+    for bot in BOTS {
+        assert!(build(bot, &game("hanabi")).err().unwrap().message.contains("mcr_mahjong"));
+        let refused = build(bot, &game("mcr_mahjong(preset=botzone_errors)")).err().unwrap();
+        assert!(refused.message.contains("errors=refuse"), "{refused}");
+    }
+}
+
+/// Each level of the ladder wins more walls against the one below, two against two.
+#[test]
+fn levels_are_ordered() {
+    let g = game("mcr_mahjong");
+    let ladder: Vec<&str> = g.spec().anchors.iter().map(|a| a.agent.as_str()).collect();
+    assert_eq!(ladder.len(), 5);
+    for two in ladder[..4].windows(2) {
+        let gain: f64 = (0..20)
+            .map(|seed| {
+                let [even, odd] = [[two[1], two[0]], [two[0], two[1]]].map(|[a, b]| {
+                    let returns = play(&g, &seats(&g, &[a, b, a, b]), seed).1;
+                    returns[0] + returns[2] - returns[1] - returns[3]
+                });
+                even - odd
+            })
+            .sum();
+        assert!(gain > 0.0, "{} gains {gain} on 20 walls against {}", two[1], two[0]);
+    }
+}
+
+/// Matches of ladder players keep what random ones keep: 500 times LUDEX_TEST_SCALE hands.
+#[test]
+fn ladder_players_keep_the_invariants() {
+    let mut won = 0;
+    for preset in ["botzone", "flowers"] {
+        let g = game(&format!("mcr_mahjong(preset={preset})"));
+        let names = ["most_useful", "fan_plans slips=0.2", "lowest_shanten", "random"];
+        for seed in 0..scaled(250) {
+            let at = seed as usize % 4;
+            let table: Vec<&str> = (0..4).map(|p| names[(p + at) % 4]).collect();
+            let (moves, returns) = play(&g, &seats(&g, &table), seed);
+            assert!(moves.len() as u32 <= 3 * g.spec().max_length && returns.iter().sum::<f64>() == 0.0, "{returns:?}");
+            let winner = returns.iter().filter(|r| **r > 0.0).count();
+            assert!(winner <= 1 && returns.iter().all(|r| *r == 0.0) == (winner == 0), "{returns:?}");
+            let paid = returns.iter().copied().fold(0.0, f64::max);
+            assert!(winner == 0 || paid >= 32.0, "8 points pay at least 32: {returns:?}");
+            won += winner;
+        }
+    }
+    assert!(won > 0);
+}

@@ -1,0 +1,440 @@
+#![doc = include_str!("mcr_mahjong.md")]
+
+mod analyze;
+mod array;
+mod combine;
+mod distance;
+mod divide;
+pub mod fans;
+mod hand;
+pub mod ids;
+mod score;
+pub mod shanten;
+mod state;
+#[cfg(test)]
+mod tests;
+mod text;
+pub mod tiles;
+mod told;
+mod view;
+mod world;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use ludex_protocol::error::Issue;
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
+use crate::params::ParamError;
+
+pub use hand::{Edition, Flags, Hand, Meld, MeldKind};
+pub use score::Score;
+pub use state::{Outcome, Phase, State};
+pub use text::unseen;
+pub use view::{Discard, HandResult, Kind, MeldView, Offer, Overridden, SeatFlags, View};
+
+use state::SEATS;
+use tiles::{ALL_KINDS, COPIES, KINDS, Tile};
+
+/// Names of the seats, and of the winds.
+const WINDS: [&str; SEATS] = ["east", "south", "west", "north"];
+
+/// How tiles lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Wall {
+    /// Every seat draws from a wall of its own, so that the same tiles come to a seat whatever is played.
+    #[default]
+    Duplicate,
+    /// All draw from the front of one wall, and replacements from its back.
+    Common,
+}
+
+/// The prevalent wind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Prevalent {
+    /// Chance draws it for every hand.
+    #[default]
+    Drawn,
+    /// East.
+    East,
+    /// South.
+    South,
+    /// West.
+    West,
+    /// North.
+    North,
+    /// East in the first hand, then south, west, north, and again.
+    Round,
+}
+
+/// What a false HU does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Errors {
+    /// It is not legal.
+    #[default]
+    Refuse,
+    /// It is legal wherever HU may be said, and ends the hand: -30 for who said it, 10 for the others.
+    Botzone,
+}
+
+/// The rules.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// Whether every seat has a wall of its own, or all draw from one.
+    pub wall: Wall,
+    /// Whether there are eight flowers; only with a common wall.
+    pub flowers: bool,
+    /// The prevalent wind.
+    pub prevalent: Prevalent,
+    /// Hands of an episode, 1 to 16; scores are added up.
+    #[schemars(range(min = 1, max = 16))]
+    pub hands: u32,
+    /// What a false HU does.
+    pub errors: Errors,
+    /// Points without flowers that a hand needs to win, 1 to 88.
+    #[schemars(range(min = 1, max = 88))]
+    pub minimum: u32,
+    /// Whose reading of the rules, where texts differ.
+    pub edition: Edition,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params {
+            wall: Wall::default(),
+            flowers: false,
+            prevalent: Prevalent::default(),
+            hands: 1,
+            errors: Errors::default(),
+            minimum: 8,
+            edition: Edition::default(),
+        }
+    }
+}
+
+/// The rules under given parameters.
+pub struct McrMahjong {
+    params: Params,
+}
+
+const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes");
+
+fn owner(who: Viewer) -> Option<Seat> {
+    who.seat().filter(|&p| p < SEATS)
+}
+
+impl McrMahjong {
+    fn common(&self) -> bool {
+        self.params.wall == Wall::Common
+    }
+
+    /// Kinds of tiles in the walls.
+    fn kinds(&self) -> usize {
+        if self.params.flowers { ALL_KINDS } else { KINDS }
+    }
+
+    /// The prevalent wind of a hand, where chance does not draw it.
+    fn fixed_wind(&self, hand: u8) -> Option<u8> {
+        match self.params.prevalent {
+            Prevalent::Drawn => None,
+            Prevalent::East => Some(0),
+            Prevalent::South => Some(1),
+            Prevalent::West => Some(2),
+            Prevalent::North => Some(3),
+            Prevalent::Round => Some(hand % SEATS as u8),
+        }
+    }
+
+    /// The seats that act.
+    fn acting(&self, s: &State) -> SeatSet {
+        match s.phase {
+            Phase::Turn | Phase::Discard => SeatSet(1 << s.seat),
+            Phase::Claim | Phase::Kong => SeatSet(15 & !(1 << s.seat)),
+            Phase::Deal | Phase::Over => SeatSet(0),
+        }
+    }
+
+    fn discards_to(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        (0..).zip(&s.hands[seat]).filter(|(_, n)| **n > 0).for_each(|(t, _): (Action, _)| out.put(ids::PLAY + t));
+    }
+
+    /// Legal moves of the seat that has drawn.
+    fn own_moves(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        self.discards_to(s, seat, out);
+        if self.may_kong(s, seat as u8) {
+            let hand = &s.hands[seat];
+            for (t, _) in (0..).zip(hand).filter(|(_, n)| **n == COPIES) {
+                out.put(ids::GANG + t);
+            }
+            let pungs = s.melds(seat).filter(|l| l.meld.kind == MeldKind::Peng && hand[usize::from(l.meld.tile)] > 0);
+            let pungs = pungs.fold(0u64, |all, l| all | 1 << l.meld.tile);
+            tiles::Kinds(pungs).iter().for_each(|t| out.put(ids::BUGANG + Action::from(t)));
+        }
+        if self.may_hu(s, seat) {
+            out.put(ids::HU);
+        }
+    }
+
+    /// Legal answers to a discard.
+    fn answers(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        out.put(ids::PASS);
+        let held = s.hands[seat].get(usize::from(s.tile)).copied().unwrap_or(0);
+        let open = self.claimable(s);
+        if open && held == COPIES - 1 && self.may_kong(s, seat as u8) {
+            out.put(ids::GANG + Action::from(s.tile));
+        }
+        if self.may_hu(s, seat) {
+            out.put(ids::HU);
+        }
+        if open && held >= 2 {
+            out.put(ids::PENG);
+        }
+        (0..3)
+            .filter(|&place| open && self.may_chi(s, seat, place))
+            .for_each(|place| out.put(ids::CHI + place as Action));
+    }
+}
+
+impl Game for McrMahjong {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "mcr_mahjong";
+    const TITLE: &'static str = "International mahjong";
+    const PAGE: &'static str = include_str!("mcr_mahjong.md");
+    const PLAYERS: [u32; 2] = [SEATS as u32, SEATS as u32];
+    const PRESETS: &'static [PresetText] = &[
+        ("botzone", "{}", "Botzone's ChineseStandardMahjong with duplicate walls; the default"),
+        ("botzonebench", "{}", "as BotzoneBench plays it; the same"),
+        (
+            "botzone_errors",
+            r#"{"errors":"botzone"}"#,
+            "a false HU is legal and ends the hand, as Botzone's judge has it",
+        ),
+        (
+            "ijcai2020",
+            r#"{"hands":4,"prevalent":"round"}"#,
+            "a block of the contest at IJCAI 2020: a hand for each prevalent wind",
+        ),
+        ("flowers", r#"{"wall":"common","flowers":true}"#, "all 144 tiles in one wall, as the rules of 1998 have it"),
+    ];
+    const LADDER: &'static [(u32, u32, &'static str)] = &[
+        (0, 1, "random"),
+        (1, 1, "lowest_shanten slips=0.13"),
+        (2, 1, "most_useful"),
+        (3, 1, "fan_plans slips=0.08"),
+        (4, 1, "fan_plans"),
+    ];
+    const UNIT: Unit = Unit::Duplicate(4);
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        if !(1..=16).contains(&params.hands) {
+            return Err(ParamError::value("hands", params.hands, "1 to 16"));
+        }
+        if !(1..=88).contains(&params.minimum) {
+            return Err(ParamError::value("minimum", params.minimum, "1 to 88"));
+        }
+        if params.flowers && params.wall != Wall::Common {
+            return Err(ParamError::value("flowers", true, "false, or wall=common"));
+        }
+        Ok(McrMahjong { params })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let hands = f64::from(self.params.hands);
+        Facts {
+            seats: WINDS.iter().map(|w| (*w).to_owned()).collect(),
+            dynamics: Dynamics::Mixed,
+            chance: ChanceMode::Explicit,
+            information: Information::Imperfect,
+            utility: Utility::ZeroSum,
+            rewards: if self.params.hands == 1 { RewardModel::Terminal } else { RewardModel::Step },
+            returns: [-400.0 * hands, 1200.0 * hands],
+            max_length: 260 * self.params.hands,
+            actions: ids::ACTIONS,
+            max_chance: self.kinds() as u32,
+            legal: LegalForm::Ids,
+            tensor: Some(("observation", array::spec())),
+            info: None,
+            openspiel: None,
+            proposals: None,
+        }
+    }
+
+    fn start(&self) -> State {
+        State::new()
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        match s.phase {
+            Phase::Deal => Turn::Chance,
+            Phase::Turn | Phase::Discard => Turn::Seat(s.seat.into()),
+            Phase::Claim | Phase::Kong => Turn::Together(self.acting(s)),
+            Phase::Over => Turn::Over,
+        }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if !self.acting(s).has(seat) {
+            return;
+        }
+        match s.phase {
+            Phase::Turn => self.own_moves(s, seat, out),
+            Phase::Discard => self.discards_to(s, seat, out),
+            Phase::Claim => self.answers(s, seat, out),
+            _ => {
+                out.put(ids::PASS);
+                if self.may_hu(s, seat) {
+                    out.put(ids::HU);
+                }
+            }
+        }
+    }
+
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        if !self.acting(s).has(seat) {
+            return false;
+        }
+        let own = matches!(s.phase, Phase::Turn | Phase::Discard);
+        match ids::reading(a) {
+            _ if a >= ids::ACTIONS => false,
+            ids::Doing::Pass => !own,
+            ids::Doing::Play(t) => own && s.hands[seat][usize::from(t)] > 0,
+            ids::Doing::Hu => s.phase != Phase::Discard && self.may_hu(s, seat),
+            _ => {
+                let mut find = crate::game::Find { wanted: a, found: false };
+                self.legal(s, seat, &mut find);
+                find.found
+            }
+        }
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        match s.phase {
+            Phase::Deal => self.deal(s, a),
+            Phase::Turn | Phase::Discard => self.act(s, a),
+            _ => {}
+        }
+    }
+
+    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
+        if matches!(s.phase, Phase::Claim | Phase::Kong) {
+            self.answer(s, joint);
+        }
+    }
+
+    /// Tile after tile of the walls by the copies that are left, then the wind.
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        if s.phase != Phase::Deal {
+            return;
+        }
+        let dealt = usize::from(s.dealt);
+        if dealt >= self.tiles() {
+            return out.uniform(0..SEATS as Action);
+        }
+        let mut left = [COPIES; ALL_KINDS];
+        left[KINDS..].fill(1);
+        s.wall[..dealt].iter().for_each(|&t| left[usize::from(t)] = left[usize::from(t)].saturating_sub(1));
+        (0..).zip(&left[..self.kinds()]).for_each(|(t, &n)| out.put(t, n.into()));
+    }
+
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        if usize::from(s.dealt) < self.tiles() {
+            return format!("Deal {}", tiles::name(a as Tile));
+        }
+        WINDS.get(a as usize).map_or_else(|| a.to_string(), |w| format!("Prevalent {w}"))
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.iter_mut().zip(s.scores).for_each(|(to, score)| *to = score.into());
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.seen_by(s, who)
+    }
+
+    fn world(&self, view: &View, rng: &mut Stream) -> State {
+        self.world_of(view, rng)
+    }
+
+    fn text(&self, view: &View) -> String {
+        self.words(view)
+    }
+
+    fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
+        ids::text(a, view.offer.as_ref().map(|o| o.tile.0))
+    }
+
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        self.write(s, who, out);
+    }
+
+    /// Botzone's words, also with tiles as `5W`, `east` or `red`; `GANG` alone where there is one tile for it.
+    fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        self.read_action(view, legal, text).ok()
+    }
+
+    fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
+        self.why(s, seat, a)
+    }
+
+    fn why_not_text(&self, s: &State, seat: Seat, text: &str) -> String {
+        let view = self.seen_by(s, Viewer::Seat(seat));
+        let mut legal = Vec::new();
+        self.legal(s, seat, &mut legal);
+        match self.read_action(&view, &legal, text) {
+            Err(text::Unread::Illegal(a)) => self.why(s, seat, a),
+            Err(text::Unread::Words(why)) => why,
+            Ok(a) => self.why(s, seat, a),
+        }
+    }
+
+    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+        self.told(before, who, by, a)
+    }
+
+    fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
+        self.laid_open(now, who)
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        analyze::answer(question)
+    }
+
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match s.phase {
+            Phase::Deal => "deal",
+            Phase::Turn => "turn",
+            Phase::Claim => "claim",
+            Phase::Kong => "kong",
+            Phase::Discard => "discard",
+            Phase::Over => "over",
+        })
+    }
+
+    /// A pass; after a draw the drawn tile; after a claim the highest discard.
+    fn default_action(&self, s: &State, seat: Seat) -> Action {
+        match s.phase {
+            Phase::Turn => ids::PLAY + Action::from(s.tile),
+            Phase::Discard => {
+                let last = (0..KINDS).rfind(|&t| s.hands[seat.min(SEATS - 1)][t] > 0).unwrap_or(0);
+                ids::PLAY + last as Action
+            }
+            _ => ids::PASS,
+        }
+    }
+}

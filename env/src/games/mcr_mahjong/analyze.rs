@@ -1,0 +1,238 @@
+//! What `ludex analyze mcr_mahjong` answers: fans of a winning hand, shanten and useful tiles of any other.
+
+use serde_json::{Map, Value, json};
+
+use ludex_protocol::error::{Issue, nearest};
+
+use super::hand::{Edition, Flags, Hand, MELDS, Meld, MeldKind};
+use super::shanten::{FORMS, Shanten, shanten};
+use super::tiles::{COPIES, Counts, KINDS, Kinds, Tile, chow_middle, counts, kinds, name, read};
+
+/// The fields of a question.
+const FIELDS: [&str; 11] = [
+    "pack",
+    "hand",
+    "win",
+    "flowers",
+    "self_drawn",
+    "fourth_tile",
+    "about_kong",
+    "wall_last",
+    "seat_wind",
+    "prevalent_wind",
+    "edition",
+];
+/// What stands for a tile.
+const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
+
+fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
+    let (path, message) = (path.into(), message.into());
+    Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
+}
+
+/// A question that was read.
+struct Question {
+    melds: Vec<Meld>,
+    standing: Counts,
+    win: Option<Tile>,
+    flags: Flags,
+    edition: Edition,
+}
+
+fn tile(path: String, value: &Value) -> Result<Tile, Issue> {
+    let found = value.as_str().and_then(read).filter(|&t| usize::from(t) < KINDS);
+    found.ok_or_else(|| issue(path, Some(value), TILES, format!("{value} is not a tile")))
+}
+
+fn number(q: &Map<String, Value>, field: &str, most: u8) -> Result<u8, Issue> {
+    let Some(value) = q.get(field) else { return Ok(0) };
+    let found = value.as_u64().filter(|&n| n <= most.into());
+    let wrong =
+        || issue(format!("/{field}"), Some(value), format!("0 to {most}"), format!("{value} is not 0 to {most}"));
+    found.map(|n| n as u8).ok_or_else(wrong)
+}
+
+fn flag(q: &Map<String, Value>, field: &str) -> Result<bool, Issue> {
+    let Some(value) = q.get(field) else { return Ok(false) };
+    let wrong =
+        || issue(format!("/{field}"), Some(value), json!([true, false]), format!("{value} is not true or false"));
+    value.as_bool().ok_or_else(wrong)
+}
+
+fn array<'a>(q: &'a Map<String, Value>, field: &str) -> Result<&'a [Value], Issue> {
+    match q.get(field) {
+        None => Ok(&[]),
+        Some(Value::Array(all)) => Ok(all),
+        Some(other) => {
+            let path = format!("/{field}");
+            Err(issue(path, Some(other), "a list", format!("{field} is a list, not {}", kind(other))))
+        }
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn meld(at: usize, value: &Value) -> Result<Meld, Issue> {
+    const SHAPE: &str = "[\"CHI\", middle tile, 1 to 3], [\"PENG\", tile, 1 to 3] or [\"GANG\", tile, 0 to 3]";
+    let path = |k: usize| format!("/pack/{at}/{k}");
+    let Some([what, middle, offer]) = value.as_array().map(Vec::as_slice) else {
+        return Err(issue(format!("/pack/{at}"), Some(value), SHAPE, "a meld is a list of three"));
+    };
+    let kind = match what.as_str() {
+        Some("CHI") => MeldKind::Chi,
+        Some("PENG") => MeldKind::Peng,
+        Some("GANG") => MeldKind::Gang,
+        _ => {
+            let words = json!(["CHI", "PENG", "GANG"]);
+            return Err(issue(path(0), Some(what), words, format!("{what} is not a kind of meld")));
+        }
+    };
+    let tile = tile(path(1), middle)?;
+    if kind == MeldKind::Chi && !chow_middle(tile) {
+        let why = format!("{} is not the middle tile of a chow", name(tile));
+        return Err(issue(path(1), Some(middle), "ranks 2 to 8 of W, B and T", why));
+    }
+    let least = u64::from(kind != MeldKind::Gang);
+    let offer = offer
+        .as_u64()
+        .filter(|n| (least..=3).contains(n))
+        .ok_or_else(|| issue(path(2), Some(offer), format!("{least} to 3"), format!("{offer} is not {least} to 3")))?;
+    Ok(Meld { kind: if offer == 0 { MeldKind::Angang } else { kind }, tile })
+}
+
+fn question(value: &Value) -> Result<Question, Issue> {
+    let Some(q) = value.as_object() else {
+        let shape = r#"{"hand": ["W1", ..], "win": "W5"}"#;
+        return Err(issue("", None, shape, format!("a question is an object, not {}", kind(value))));
+    };
+    if let Some(odd) = q.keys().find(|k| !FIELDS.contains(&k.as_str())) {
+        let near = nearest(odd, FIELDS).map(|n| format!("; did you mean {n}?")).unwrap_or_default();
+        let shown: String = odd.chars().take(40).collect();
+        let path = format!("/{shown}");
+        return Err(issue(path, None, json!(FIELDS), format!("there is no field {shown:?}{near}")));
+    }
+    let pack = array(q, "pack")?;
+    if pack.len() > MELDS {
+        return Err(issue("/pack", None, "0 to 4 melds", format!("{} melds", pack.len())));
+    }
+    let melds = pack.iter().enumerate().map(|(k, v)| meld(k, v)).collect::<Result<Vec<_>, _>>()?;
+    if !q.contains_key("hand") {
+        return Err(issue("/hand", None, "a list of tiles", "hand is missing"));
+    }
+    let mut seen: Counts = [0; KINDS];
+    let mut take = |t: Tile, n: u8, path: &dyn Fn() -> String| {
+        let all = &mut seen[usize::from(t)];
+        *all += n;
+        match *all {
+            0..=COPIES => Ok(()),
+            n => Err(issue(path(), None, "at most four of a kind", format!("{} {}", count(n), name(t)))),
+        }
+    };
+    for (k, meld) in melds.iter().enumerate() {
+        let tiles = counts(meld.tiles());
+        for t in kinds(&tiles).iter() {
+            take(t, tiles[usize::from(t)], &|| format!("/pack/{k}"))?;
+        }
+    }
+    let given = array(q, "hand")?;
+    let wanted = 13 - 3 * melds.len();
+    if given.len() != wanted {
+        let why = format!("{} tiles; with {} melds there are {wanted}", given.len(), melds.len());
+        return Err(issue("/hand", None, format!("{wanted} tiles"), why));
+    }
+    let mut standing: Counts = [0; KINDS];
+    for (k, value) in given.iter().enumerate() {
+        let t = tile(format!("/hand/{k}"), value)?;
+        take(t, 1, &|| format!("/hand/{k}"))?;
+        standing[usize::from(t)] += 1;
+    }
+    let win = q.get("win").filter(|w| !w.is_null()).map(|w| tile("/win".to_owned(), w)).transpose()?;
+    if let Some(t) = win {
+        take(t, 1, &|| "/win".to_owned())?;
+    }
+    let flags = Flags {
+        self_drawn: flag(q, "self_drawn")?,
+        fourth_tile: flag(q, "fourth_tile")?,
+        about_kong: flag(q, "about_kong")?,
+        wall_last: flag(q, "wall_last")?,
+        seat_wind: number(q, "seat_wind", 3)?,
+        prevalent_wind: number(q, "prevalent_wind", 3)?,
+        flowers: number(q, "flowers", 8)?,
+    };
+    let edition = match q.get("edition") {
+        None => Edition::Oracle,
+        Some(v) => serde_json::from_value(v.clone()).map_err(|_| {
+            let allowed = json!(["oracle", "strict98"]);
+            issue("/edition", Some(v), allowed, format!("{v} is not an edition"))
+        })?,
+    };
+    Ok(Question { melds, standing, win, flags, edition })
+}
+
+fn count(n: u8) -> String {
+    match n {
+        5 => "five".to_owned(),
+        6 => "six".to_owned(),
+        n => n.to_string(),
+    }
+}
+
+fn names(of: Kinds) -> Vec<String> {
+    of.iter().map(name).collect()
+}
+
+/// The shanten fields of 3n + 1 tiles.
+fn distance(hand: &Counts, melds: usize) -> Value {
+    let pair = |s: Shanten| json!([s.number, names(s.useful)]);
+    let forms: Map<String, Value> =
+        FORMS.iter().filter_map(|f| Some((f.name().to_owned(), pair(f.of(hand, melds)?)))).collect();
+    let all = shanten(hand, melds);
+    json!({ "win": false, "shanten": all.number, "useful": names(all.useful), "forms": forms })
+}
+
+/// The tiles without the one whose loss leaves the lowest shanten, and of those the most useful tiles.
+fn without_worst(tiles: &Counts, melds: usize) -> Counts {
+    let key = |left: &Counts| {
+        let s = shanten(left, melds);
+        (s.number, std::cmp::Reverse(s.useful.0.count_ones()))
+    };
+    let less = kinds(tiles).iter().map(|t| {
+        let mut left = *tiles;
+        left[usize::from(t)] -= 1;
+        left
+    });
+    less.min_by_key(key).unwrap_or(*tiles)
+}
+
+/// Answers a question about a hand.
+///
+/// # Errors
+/// The first flaw, by path.
+pub(super) fn answer(value: &Value) -> Result<Value, Issue> {
+    let q = question(value)?;
+    let Some(win) = q.win else { return Ok(distance(&q.standing, q.melds.len())) };
+    let mut hand = Hand::new(&q.melds, q.standing, win, q.flags);
+    let corrected = hand.correct();
+    let mut answer = match hand.score(q.edition) {
+        Some(score) => json!({
+            "win": true,
+            "fans": score.fans().collect::<Vec<_>>(),
+            "total": score.total(),
+            "flowerless": score.points,
+        }),
+        None => distance(&without_worst(&hand.complete(), q.melds.len()), q.melds.len()),
+    };
+    if !corrected.is_empty() {
+        answer["corrected"] = json!(corrected.as_slice());
+    }
+    Ok(answer)
+}

@@ -1,0 +1,170 @@
+//! Shanten: how many exchanges a hand is away from being ready, form by form, and the tiles that bring it nearer.
+
+use super::distance::Groups;
+use super::tiles::{Counts, HONORS, KINDS, Kinds, TERMINALS, knitted};
+
+/// A way to win.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Four sets and a pair.
+    Regular,
+    /// Seven pairs; four equal tiles may be two.
+    SevenPairs,
+    /// The thirteen terminals and honors, one of them twice.
+    ThirteenOrphans,
+    /// Fourteen different honors and tiles of a knitted pattern.
+    HonorsKnitted,
+    /// The nine tiles of a knitted pattern, a set and a pair.
+    KnittedStraight,
+}
+
+/// All forms, in the order in which they are listed.
+pub const FORMS: [Form; 5] =
+    [Form::Regular, Form::SevenPairs, Form::ThirteenOrphans, Form::HonorsKnitted, Form::KnittedStraight];
+
+/// How far a hand is, and what brings it nearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shanten {
+    /// Exchanges until it is ready: 0 is ready, -1 (with the winning tile) complete.
+    pub number: i8,
+    /// Kinds that make it smaller, whether or not a copy is left.
+    pub useful: Kinds,
+}
+
+/// Orphans.
+const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
+
+impl Form {
+    /// The name in questions and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Form::Regular => "regular",
+            Form::SevenPairs => "seven_pairs",
+            Form::ThirteenOrphans => "thirteen_orphans",
+            Form::HonorsKnitted => "honors_knitted",
+            Form::KnittedStraight => "knitted_straight",
+        }
+    }
+
+    /// Whether a hand with `melds` melds can win in this form.
+    pub const fn open_to(self, melds: usize) -> bool {
+        match self {
+            Form::Regular => melds <= 4,
+            Form::KnittedStraight => melds <= 1,
+            _ => melds == 0,
+        }
+    }
+
+    /// Tiles that `hand` lacks of the form; the form must be open to its melds.
+    pub fn distance(self, hand: &Counts, melds: usize) -> u8 {
+        match self {
+            Form::Regular => Groups::new(hand).distance(4usize.saturating_sub(melds)),
+            Form::SevenPairs => 7u8.saturating_sub(hand.iter().map(|n| n / 2).sum()),
+            Form::ThirteenOrphans => {
+                let (held, pair) = orphans(hand);
+                14 - held - u8::from(pair)
+            }
+            Form::HonorsKnitted => 14u8.saturating_sub(most_knitted(hand)),
+            Form::KnittedStraight => straights(hand, melds).into_iter().min().unwrap_or(u8::MAX),
+        }
+    }
+
+    /// The number for a hand with its useful tiles; `None` where its melds leave the form out.
+    pub fn of(self, hand: &Counts, melds: usize) -> Option<Shanten> {
+        self.open_to(melds).then(|| self.with_useful(hand, melds, self.distance(hand, melds)))
+    }
+
+    fn with_useful(self, hand: &Counts, melds: usize, distance: u8) -> Shanten {
+        let useful = match self {
+            _ if distance == 0 => Kinds(0),
+            Form::Regular => {
+                let sets = 4usize.saturating_sub(melds);
+                Groups::new(hand).useful(sets, distance)
+            }
+            Form::SevenPairs => Kinds(where_held(hand, |n| n % 2 == 1)),
+            Form::ThirteenOrphans => {
+                let missing = where_held(hand, |n| n == 0) & ORPHANS.0;
+                Kinds(if orphans(hand).1 { missing } else { ORPHANS.0 })
+            }
+            Form::HonorsKnitted => {
+                let (held, most) = (where_held(hand, |n| n > 0), most_knitted(hand));
+                Kinds(
+                    (0..6)
+                        .map(|p| knitted(p).0 | HONORS.0)
+                        .filter(|all| (all & held).count_ones() as u8 == most)
+                        .fold(0, |useful, all| useful | all & !held),
+                )
+            }
+            Form::KnittedStraight => useful_for_straights(hand, melds, distance),
+        };
+        Shanten { number: distance as i8 - 1, useful }
+    }
+}
+
+/// The kinds whose number fits.
+fn where_held(hand: &Counts, fits: impl Fn(u8) -> bool) -> u64 {
+    (0..KINDS).fold(0, |bits, k| bits | u64::from(fits(hand[k])) << k)
+}
+
+/// Kinds of orphans that are held, and whether one of them is held twice.
+fn orphans(hand: &Counts) -> (u8, bool) {
+    let held = where_held(hand, |n| n > 0) & ORPHANS.0;
+    (held.count_ones() as u8, where_held(hand, |n| n > 1) & ORPHANS.0 != 0)
+}
+
+/// The most kinds of honors and of one knitted pattern.
+fn most_knitted(hand: &Counts) -> u8 {
+    let held = where_held(hand, |n| n > 0);
+    (0..6).map(|p| ((knitted(p).0 | HONORS.0) & held).count_ones() as u8).max().unwrap_or(0)
+}
+
+/// The hand without one tile of each kind that it has of a pattern, and how many it lacks of the pattern.
+fn without(hand: &Counts, pattern: usize) -> (Counts, u8) {
+    let mut rest = *hand;
+    let mut lack = 0;
+    for tile in knitted(pattern).iter() {
+        match &mut rest[usize::from(tile)] {
+            0 => lack += 1,
+            n => *n -= 1,
+        }
+    }
+    (rest, lack)
+}
+
+/// The distance to a knitted straight of each pattern.
+fn straights(hand: &Counts, melds: usize) -> [u8; 6] {
+    std::array::from_fn(|pattern| {
+        let (rest, lack) = without(hand, pattern);
+        lack + Groups::new(&rest).distance(1usize.saturating_sub(melds))
+    })
+}
+
+fn useful_for_straights(hand: &Counts, melds: usize, distance: u8) -> Kinds {
+    let sets = 1usize.saturating_sub(melds);
+    let mut useful = 0;
+    for pattern in 0..6 {
+        let (rest, lack) = without(hand, pattern);
+        let groups = Groups::new(&rest);
+        let left = groups.distance(sets);
+        if lack + left == distance {
+            useful |= knitted(pattern).0 & where_held(hand, |n| n == 0);
+            // A tile that the pattern lacks goes there first.
+            useful |= groups.useful(sets, left).0;
+        }
+    }
+    Kinds(useful)
+}
+
+/// The least number over all forms that are open to the hand, with the useful tiles of those forms.
+pub fn shanten(hand: &Counts, melds: usize) -> Shanten {
+    let mut distances = [u8::MAX; FORMS.len()];
+    for (to, form) in distances.iter_mut().zip(FORMS) {
+        if form.open_to(melds) {
+            *to = form.distance(hand, melds);
+        }
+    }
+    let least = distances.into_iter().min().unwrap_or(0);
+    let nearest = FORMS.into_iter().zip(distances).filter(|(_, d)| *d == least);
+    let useful = nearest.fold(0, |bits, (form, d)| bits | form.with_useful(hand, melds, d).useful.0);
+    Shanten { number: least as i8 - 1, useful: Kinds(useful) }
+}
