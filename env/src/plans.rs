@@ -334,7 +334,7 @@ impl<C: Craft> Game for Plans<C> {
         self.count(before, after, out);
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         analyze::answer(self, question)
     }
 

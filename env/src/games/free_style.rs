@@ -476,7 +476,7 @@ impl Game for FreeStyle {
         }
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
         Ok(speech::analysis(question))
     }
 

@@ -660,8 +660,8 @@ impl Game for Undercover {
         (s.phase == Phase::Over).then(|| (0..self.players()).map(|p| usize::from(s.undercover >> p & 1)).collect())
     }
 
-    fn analyze(&self, question: &Value) -> Result<Value, String> {
-        words::answer(question)
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        words::answer(question).map_err(|message| Issue { message, ..Issue::default() })
     }
 
     fn phase(&self, s: &State) -> Option<&'static str> {

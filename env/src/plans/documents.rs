@@ -100,13 +100,11 @@ impl<C: Craft> Plans<C> {
     /// Whether a strategy fits its schema.
     ///
     /// # Errors
-    /// The path of the first flaw, and what is wrong there.
-    pub(super) fn fits(&self, side: Side, document: &Value) -> Result<(), String> {
-        let schemas = Schemas::new(Some(&[(String::new(), schema::<C>(side, false))].into()))?;
-        match schemas.check("", document).into_iter().next() {
-            Some(flaw) => Err(format!("{}: {}", flaw.path, flaw.message)),
-            None => Ok(()),
-        }
+    /// The first flaw.
+    pub(super) fn fits(&self, side: Side, document: &Value) -> Result<(), Issue> {
+        let schemas = Schemas::new(Some(&[(String::new(), schema::<C>(side, false))].into()));
+        let schemas = schemas.map_err(|message| Issue { message, ..Issue::default() })?;
+        schemas.check("", document).into_iter().next().map_or(Ok(()), Err)
     }
 
     /// A flawed strategy: the fields in the order of the schema, the values as they are.

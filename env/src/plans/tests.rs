@@ -567,11 +567,11 @@ fn analyze() {
         json!({ "winner": null, "reason": "both_forfeit", "costs": [0, 0], "violations": [["wrong_side"], ["no_answer"]], "summary": null })
     );
     let why = |question: Value| game.analyze(&question).unwrap_err();
-    assert!(why(json!({ "invader": { "invaders": 7 }, "defender": null })).starts_with("/invader/invaders: "));
-    assert!(why(json!({ "invader": null, "defender": null, "mode": "team" })).starts_with("/mode: "));
+    assert!(why(json!({ "invader": { "invaders": 7 }, "defender": null })).path.starts_with("/invader/invaders"));
+    assert!(why(json!({ "invader": null, "defender": null, "mode": "team" })).path == "/mode");
     let game = ElementalDuel::new(Default::default()).unwrap();
     let answer = game.analyze(&json!({ "invader": null, "defender": null, "hp_invader": 0 })).unwrap_err();
-    assert!(answer.contains("hp_invader"), "{answer}");
+    assert!(answer.message.contains("hp_invader"), "{answer:?}");
 }
 
 /// The laws of all games, with ids and with sampled documents.
