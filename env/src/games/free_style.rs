@@ -5,6 +5,7 @@ pub mod document;
 mod effects;
 mod ids;
 mod legal;
+mod marks;
 mod play;
 pub mod position;
 pub mod rules;
@@ -30,7 +31,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::tensor::stretches;
@@ -474,6 +475,10 @@ impl Game for FreeStyle {
         if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
             self.say(s, message);
         }
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+        self.count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {
