@@ -295,6 +295,8 @@ pub enum MarkValue {
     Number(f64),
     /// One of a few words.
     Word(&'static str),
+    /// A name that the seats made, such as the hash of their rules.
+    Text(String),
 }
 
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.

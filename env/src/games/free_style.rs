@@ -5,6 +5,7 @@ pub mod document;
 mod effects;
 mod ids;
 mod legal;
+mod marks;
 mod play;
 pub mod position;
 pub mod rules;
@@ -30,7 +31,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::tensor::stretches;
@@ -101,6 +102,15 @@ pub struct State {
 
 /// The names of the fallback sets.
 const NAMES: [&str; 3] = ["F0", "F1", "F2"];
+
+/// The text of a message that an id says.
+fn message_text(a: Action) -> String {
+    match a {
+        0..ACCEPT => format!("propose {}", NAMES[a as usize]),
+        ACCEPT => "accept".into(),
+        _ => "reject".into(),
+    }
+}
 
 impl FreeStyle {
     fn rules<'a>(&'a self, s: &'a State) -> Option<&'a Arc<Rules>> {
@@ -371,9 +381,7 @@ impl Game for FreeStyle {
 
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
         match a {
-            0..ACCEPT => format!("propose {}", NAMES[a as usize]),
-            ACCEPT => "accept".into(),
-            REJECT => "reject".into(),
+            0..=REJECT => message_text(a),
             _ => self.rules_of(view).map_or_else(|| a.to_string(), |rules| words::name(&rules, a)),
         }
     }
@@ -428,14 +436,7 @@ impl Game for FreeStyle {
                 let told = view::told(rules, play, seat, a, who.seat());
                 Seen { action: told.action, text: Some(told.text) }
             }
-            (Mover::Seat(_), None) => {
-                let text = match a {
-                    0..ACCEPT => format!("propose {}", NAMES[a as usize]),
-                    ACCEPT => "accept".into(),
-                    _ => "reject".into(),
-                };
-                Seen { action: Some(a), text: Some(text) }
-            }
+            (Mover::Seat(_), None) => Seen { action: Some(a), text: Some(message_text(a)) },
         }
     }
 
@@ -474,6 +475,10 @@ impl Game for FreeStyle {
         if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
             self.say(s, message);
         }
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+        self.count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

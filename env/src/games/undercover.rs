@@ -1,5 +1,6 @@
 #![doc = include_str!("undercover.md")]
 
+mod marks;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 
 use crate::draw::Stream;
 use crate::game::{
-    Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
 use crate::tensor::stretches;
@@ -658,6 +659,10 @@ impl Game for Undercover {
 
     fn teams(&self, s: &State) -> Option<Vec<usize>> {
         (s.phase == Phase::Over).then(|| (0..self.players()).map(|p| usize::from(s.undercover >> p & 1)).collect())
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+        self.count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

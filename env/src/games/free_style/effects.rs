@@ -18,7 +18,7 @@ impl Snapshot {
 
     /// Carries out all effects of an action of `seat` that ended on `c`.
     pub(super) fn effects(&self, s: &mut Play, rules: &Rules, seat: usize, c: usize, on: On) {
-        for effect in rules.effects.iter().filter(|e| e.on == on) {
+        for effect in rules.document.effects.iter().filter(|e| e.on == on) {
             let whose = match effect.who {
                 Who::Own => self.pieces[seat],
                 Who::Opp => self.pieces[1 - seat],

@@ -57,8 +57,8 @@ fn takes(rules: &Rules, s: &Play, seat: usize, action: &Moves, from: usize, to: 
     if !action.onto.compares() {
         return action.onto != Onto::Empty;
     }
-    let (Some(own), Some(other)) = (s.number(from), s.number(to)) else { return false };
-    !s.knows(rules, Some(seat), to) || other < own || action.onto.equal() && other == own
+    let numbers = s.number(from).is_some() && s.number(to).is_some();
+    numbers && (!s.knows(rules, Some(seat), to) || wins(s, from, to, action.onto))
 }
 
 /// The cells to which a piece may move by one action.

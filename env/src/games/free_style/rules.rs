@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::board::{self, ALL, CELLS, DIRECTIONS, SIDE, Stretch};
 use super::document::{
-    Act, BySeat, Dirs, Document, Effect, End, First, Mode, Named, Near, Onto, Score, Scored, Steps, StuckThen, When,
-    WinLose, kind, zone,
+    Act, BySeat, Dirs, Document, End, First, Mode, Named, Near, Onto, Score, Scored, Steps, StuckThen, When, WinLose,
+    kind, zone,
 };
 
 /// The three sets of rules that are played when seats do not agree.
@@ -41,8 +41,6 @@ pub struct Rules {
     pub(super) moves: Vec<Moves>,
     /// Whether a seat may do nothing.
     pub(super) pass: When,
-    /// By place and by move, whether effects follow.
-    pub(super) effects: Vec<Effect>,
     pub(super) ends: Vec<Ending>,
     pub(super) stuck: Option<StuckThen>,
     pub(super) scores: Vec<Counting>,
@@ -191,22 +189,7 @@ impl Rules {
         let unlimited = unlimited.fold(0, |set, k| set | 1 << k) & placed;
         let canonical = document.value();
         let (hash, summary) = (super::document::hash(canonical.clone()), super::summary::of(&document));
-        let effects = document.effects.clone();
-        Some(Rules {
-            canonical,
-            hash,
-            summary,
-            places,
-            moves,
-            pass,
-            effects,
-            ends,
-            stuck,
-            scores,
-            placed,
-            unlimited,
-            document,
-        })
+        Some(Rules { canonical, hash, summary, places, moves, pass, ends, stuck, scores, placed, unlimited, document })
     }
 
     /// F0, F1 or F2.

@@ -464,6 +464,45 @@ fn random_games_end_as_they_must() {
     }
 }
 
+/// The marks of a step, as (seat, name, value).
+fn marks(before: &dyn DynState, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<serde_json::Value> {
+    before.marks(joint, after).iter().map(|m| json!([m.seat, m.name, m.value])).collect()
+}
+
+#[test]
+fn clues_votes_and_guesses_are_counted() {
+    let mut s = start(&format!("{GIVEN},players=3,guesses=true)"));
+    let mut counted = Vec::new();
+    let clues = [Heard::Said(json!({ "clue": "It shines" })), Heard::Action(BLANK), Heard::Action(13)];
+    for (seat, clue) in clues.into_iter().enumerate() {
+        let before = s.boxed();
+        match &clue {
+            Heard::Action(a) => s.play(seat, *a).unwrap(),
+            Heard::Said(said) => s.play_said(seat, said).unwrap(),
+        }
+        counted.extend(marks(&*before, &[], &*s));
+    }
+    let of_clues = [(0, 0, 0), (1, 0, 1), (2, 1, 0)];
+    let wanted = of_clues
+        .map(|(p, stock, blank)| [json!([p, "stock", f64::from(stock)]), json!([p, "blank", f64::from(blank)])]);
+    assert_eq!(counted, wanted.concat());
+    let before = s.boxed();
+    let guess = |words| Heard::Said(json!({ "vote": "player_2", "guesses": words }));
+    let joint = [
+        Some(guess(json!({ "player_1": "Moons", "player_2": "sun" }))),
+        Some(guess(json!({ "player_0": "moon", "player_2": "star" }))),
+        Some(Heard::Action(VOTE)),
+    ];
+    s.play_joint(&joint).unwrap();
+    let found = marks(&*before, &joint, &*s);
+    let of_votes = [(0, 1.0, 1.0), (1, 1.0, 0.0), (2, 0.0, 0.0)].map(|(p, some, all)| {
+        [json!([p, "voted_right", 1.0]), json!([p, "guessed", some]), json!([p, "guessed_all", all])]
+    });
+    let ends = [(0, 1.0, "other"), (1, 1.0, "other"), (2, 0.0, "undercover")]
+        .map(|(p, won, role)| [json!([p, "won", won]), json!([p, "role", role])]);
+    assert_eq!(found, [of_votes.concat(), ends.concat()].concat());
+}
+
 /// What a seat reads is enough to play: its name, its word, the rules, what was said, and the form of the answer.
 #[test]
 fn every_seat_reads_what_it_needs() {

@@ -261,3 +261,26 @@ fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
     }
     assert_eq!(refused(&*s, seat, json!({ "move": { "move": "c3" } })), ["/move"]);
 }
+
+#[test]
+fn a_negotiation_is_counted() {
+    let game = load("free_style");
+    let mut s = game.start();
+    let mut step = |seat: usize, a: u32| -> Vec<serde_json::Value> {
+        let before = s.boxed();
+        s.play(seat, a).unwrap();
+        before.marks(&[], &*s).iter().map(|m| json!([m.seat, m.name, m.value])).collect()
+    };
+    assert_eq!(step(0, 0), Vec::<serde_json::Value>::new(), "nothing was open");
+    // line4 and turncoats: the name; an effect of six values for an empty list; an end with two values for one with five; a score of
+    // three values for an empty list.
+    assert_eq!(step(1, 1), [json!([1, "edit_distance", 1.0 + 7.0 + 5.0 + 4.0])]);
+    assert_eq!(step(0, 4), Vec::<serde_json::Value>::new());
+    assert_eq!(step(1, 4), Vec::<serde_json::Value>::new());
+    let of = |seat: u8, messages: f64, own: f64| {
+        let marks = [("messages", json!(messages)), ("agreed", json!(1.0)), ("own_proposal_won", json!(own))];
+        let more = [("clauses", json!(4.0)), ("rule_hash", json!("c440f6a5"))];
+        marks.into_iter().chain(more).map(move |(name, value)| json!([seat, name, value]))
+    };
+    assert_eq!(step(0, 3), of(0, 3.0, 0.0).chain(of(1, 2.0, 1.0)).collect::<Vec<_>>());
+}
