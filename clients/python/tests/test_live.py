@@ -109,7 +109,7 @@ def test_mahjong_with_walls_of_our_own(client: ludex.Client) -> None:
     for tile in range(136):
         state = env.step(tile % 34)
     assert state.to_move == 0
-    view = env.view(seat=0)["struct"]
+    view = env.struct(0)
     assert view["drawn"] == "T3"
     assert view["hand"] == ["T3", "T4", "T5", "T6", "T7", "T8", "T9", "F1", "F2", "F3", "F4", "J1", "J2", "J3"]
     assert view["wall"] == [20, 21, 21, 21]
