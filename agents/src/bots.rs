@@ -6,6 +6,7 @@ pub mod bargaining;
 mod deal;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
+pub mod free_style;
 pub mod hanabi;
 pub mod iterated_prisoners_dilemma;
 pub mod kuhn_poker;
@@ -14,13 +15,16 @@ pub mod liars_dice;
 pub mod mcr_mahjong;
 pub mod negotiation;
 pub mod pig;
+mod plans;
 mod sharing;
 pub mod texas_holdem;
+pub mod undercover;
 
 /// The entries of all bots, game by game.
 pub(crate) const BOTS: &[&[AgentEntry]] = &[
     fight_the_landlord::BOTS,
     first_sealed_auction::BOTS,
+    free_style::BOTS,
     hanabi::BOTS,
     iterated_prisoners_dilemma::BOTS,
     kuhn_poker::BOTS,
@@ -28,6 +32,8 @@ pub(crate) const BOTS: &[&[AgentEntry]] = &[
     liars_dice::BOTS,
     mcr_mahjong::BOTS,
     pig::BOTS,
+    plans::BOTS,
     sharing::BOTS,
     texas_holdem::BOTS,
+    undercover::BOTS,
 ];

@@ -8,13 +8,14 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ludex_env::batch::{Autoreset, GymView, Observer};
 use ludex_env::{Actions, BatchConfig, DynBatch, DynState, Outcomes, Seeds, Stream, Turn, games, load};
+use ludex_protocol::Move;
 use ludex_protocol::message::{Batch, Mask};
 use ludex_protocol::spec::Dynamics;
 
 const ROWS: usize = 1_024;
 
 /// Measured besides the defaults of every game.
-const MORE: &[&str] = &["go(board_size=9)"];
+const MORE: &[&str] = &["go(board_size=9)", "free_style(rules=F0)", "free_style(rules=F1)"];
 
 /// The strings of all games that are measured.
 fn measured() -> impl Iterator<Item = &'static str> {
@@ -147,9 +148,23 @@ fn single(c: &mut Criterion) {
     group.finish();
 }
 
+/// Proposals of free style: heard again, without the random games that judge them the first time; and with them.
+fn documents(c: &mut Criterion) {
+    let mut group = c.benchmark_group("documents");
+    let state = load("free_style").expect("a game").start();
+    let mut rng = Stream::named("proposals");
+    let drawn = std::iter::repeat_with(|| state.sample(0, &mut rng)).flatten();
+    let proposals: Vec<Move> = drawn.filter(|said| said["rules"].is_object()).map(Move::Document).take(32).collect();
+    group.bench_function("heard", |b| b.iter(|| black_box(state.read(0, &proposals[0])).expect("a valid proposal")));
+    group.bench_function("judged", |b| {
+        let mut next = proposals.iter().cycle();
+        b.iter(|| black_box(state.read(0, next.next().expect("endless"))).expect("a valid proposal"));
+    });
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(30).measurement_time(std::time::Duration::from_secs(2)).warm_up_time(std::time::Duration::from_millis(500));
-    targets = batch, single
+    targets = batch, single, documents
 }
 criterion_main!(benches);

@@ -172,6 +172,8 @@ pub trait DynBatch: Send {
     fn step(&mut self, rows: Option<&[u32]>, actions: Actions<'_>, out: &mut Batch) -> Result<(), Refusal>;
     /// The episodes that ended in the last call, whole, with [`BatchConfig::record`]; each is given once.
     fn take_episodes(&mut self) -> Vec<Episode>;
+    /// How many bytes of memory the documents of the current episodes take, about.
+    fn said_bytes(&self) -> usize;
     /// The state of environment `i`, if it exists and was reset.
     fn state(&self, i: usize) -> Option<Box<dyn DynState>>;
     /// Copies of `rows` as a new batch: the same random streams, or fresh ones with `seed`.

@@ -82,7 +82,7 @@ fn short(v: &impl std::fmt::Debug) -> String {
 }
 
 /// Values that no game expects.
-fn garbage() -> [Value; 6] {
+pub(crate) fn garbage() -> [Value; 6] {
     use serde_json::json;
     [Value::Null, json!({}), json!([]), json!(-7), json!("\u{0}\u{1F600}"), json!({ "a": [{ "b": [1e300] }] })]
 }

@@ -22,6 +22,17 @@ pub const ISSUES: usize = 64;
 /// Longer values are not given back in issues.
 const SHOWN: usize = 400;
 
+/// How many bytes of memory a document takes, about.
+pub(crate) fn bytes(said: &Value) -> usize {
+    let more = match said {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(bytes).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| size_of::<String>() + key.len() + bytes(value)).sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + more
+}
+
 /// The schemas of a game, ready to check documents.
 #[derive(Default)]
 pub(crate) struct Schemas(BTreeMap<String, (Value, Validator)>);

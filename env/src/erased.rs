@@ -9,7 +9,7 @@ use ludex_protocol::{Move, Refusal};
 use serde_json::Value;
 
 use crate::draw::Stream;
-use crate::game::{Action, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 
 /// A position with its game. Moves are checked unless the name says otherwise.
 pub trait DynState: Send + Sync {
@@ -78,6 +78,11 @@ pub trait DynState: Send + Sync {
     fn returns_into(&self, out: &mut [f64]);
     /// The team of each seat, as [`Game::teams`](crate::Game::teams) tells it.
     fn teams(&self) -> Option<Vec<usize>>;
+    /// What the rules count of the step from here to `after`, as [`Game::marks`](crate::Game::marks) tells it.
+    ///
+    /// # Panics
+    /// If `after` belongs to another game.
+    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<Mark>;
     /// What `who` knows.
     fn view(&self, who: Viewer) -> Box<dyn DynView>;
     /// The observation array of `who` into `out` (of the declared size).

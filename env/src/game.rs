@@ -275,6 +275,28 @@ pub enum Unit {
     Field(&'static [&'static str]),
 }
 
+/// What the rules count of a step, for metrics over records.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Mark {
+    /// Whom it is about.
+    pub seat: Seat,
+    /// Its name, which the game's page explains under `## Marks`.
+    pub name: &'static str,
+    /// Its value.
+    pub value: MarkValue,
+}
+
+/// The value of a mark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum MarkValue {
+    /// A number.
+    Number(f64),
+    /// One of a few words.
+    Word(&'static str),
+}
+
 /// A named set of parameters: name, parameters as JSON text, what it changes and whose it is.
 pub type PresetText = (&'static str, &'static str, &'static str);
 
@@ -454,6 +476,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn teams(&self, _s: &Self::State) -> Option<Vec<usize>> {
         None
     }
+    /// What the rules count of a step: what each seat did in `joint`, from `before` to `after`. Asked only while a record is
+    /// played again. The default counts nothing.
+    fn marks(&self, _before: &Self::State, _joint: &[Option<Heard>], _after: &Self::State, _out: &mut Vec<Mark>) {}
     /// Answers a question about the rules apart from any episode, as `ludex analyze` reads it: which hand wins, what can be
     /// played. The game's page says what may be asked.
     ///

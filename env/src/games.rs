@@ -4,11 +4,14 @@ use crate::registry::Entry;
 
 pub mod ataxx;
 pub mod bargaining;
+pub mod battle_cards;
 pub mod breakthrough;
 pub mod chess;
 pub mod connect_four;
+pub mod elemental_duel;
 pub mod fight_the_landlord;
 pub mod first_sealed_auction;
+pub mod free_style;
 pub mod go;
 pub mod gomoku;
 pub mod hanabi;
@@ -23,6 +26,8 @@ pub mod pig;
 pub mod reversi;
 pub mod texas_holdem;
 pub mod tic_tac_toe;
+pub mod tower_defense;
+pub mod undercover;
 
 /// The games of this crate, in documented order.
 pub(crate) const GAMES: &[Entry] = &[
@@ -47,5 +52,10 @@ pub(crate) const GAMES: &[Entry] = &[
     Entry::of::<first_sealed_auction::FirstSealedAuction>(),
     Entry::of::<negotiation::Negotiation>(),
     Entry::of::<bargaining::Bargaining>(),
+    Entry::of::<free_style::FreeStyle>(),
+    Entry::of::<undercover::Undercover>(),
     Entry::of::<iterated_prisoners_dilemma::IteratedPrisonersDilemma>(),
+    Entry::of::<tower_defense::TowerDefense>(),
+    Entry::of::<battle_cards::BattleCards>(),
+    Entry::of::<elemental_duel::ElementalDuel>(),
 ];

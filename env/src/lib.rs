@@ -46,6 +46,7 @@ pub mod ladder;
 mod loaded;
 mod outcomes;
 pub mod params;
+pub mod plans;
 pub mod playthrough;
 pub mod policy;
 pub mod present;
@@ -57,7 +58,9 @@ mod typed;
 pub use batch::{Actions, BatchConfig, DynBatch, Episode, Seeds};
 pub use draw::{Draw, Stream};
 pub use erased::{DynState, DynView};
-pub use game::{Action, Alias, Facts, Game, Heard, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
+pub use game::{
+    Action, Alias, Facts, Game, Heard, Mark, MarkValue, Mover, Outcomes, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+};
 pub use loaded::{DynGame, GameRef};
 pub use ludex_protocol::error::Issue;
 pub use ludex_protocol::{Move, Refusal};

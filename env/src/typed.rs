@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
 use crate::erased::{DynState, DynView};
-use crate::game::{Action, Game, Heard, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::game::{Action, Game, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 
 /// A game and its spec, shared by its states and views.
 pub(crate) struct Loaded<G: Game> {
@@ -269,6 +269,13 @@ impl<G: Game> DynState for Held<G> {
 
     fn teams(&self) -> Option<Vec<usize>> {
         self.game().teams(&self.state)
+    }
+
+    fn marks(&self, joint: &[Option<Heard>], after: &dyn DynState) -> Vec<Mark> {
+        let after: &Held<G> = after.as_any().downcast_ref().expect("a state of the same game");
+        let mut out = Vec::new();
+        self.game().marks(&self.state, joint, &after.state, &mut out);
+        out
     }
 
     fn view(&self, who: Viewer) -> Box<dyn DynView> {

@@ -66,6 +66,13 @@ const MORE: &[&str] = &[
     "negotiation(instance=2 3 4;7 1 7;7 6 1;6)",
     "bargaining(prob_end=0.3,discount=0.9,max_turns=4)",
     "bargaining(instance=1 1 3;3 7 0;1 6 1,reward=difference)",
+    "free_style(rules=F0)",
+    "free_style(rules=F1)",
+    "free_style(rules=F2)",
+    "free_style(messages=2,first=1,fallback=F2)",
+    "undercover(players=3)",
+    "undercover(players=10,undercovers=3,guesses=true)",
+    "undercover(pair=winter;summer,survive=2)",
 ];
 
 fn keeps_the_laws(string: &str) {
@@ -151,10 +158,16 @@ fn mutated(good: &Value, rng: &mut Stream) -> Value {
 fn mutated_documents_get_a_verdict_each() {
     let mut slowest = Duration::ZERO;
     let mut heard = [0, 0];
-    for game in [offers(""), ludex_env::load("bargaining(preset=llmarena)").unwrap()] {
+    let load = |text: &str| ludex_env::load(text).unwrap();
+    for (game, documents) in [
+        (offers(""), 50_000),
+        (load("bargaining(preset=llmarena)"), 50_000),
+        (load("undercover(preset=llmarena_guess)"), 20_000),
+        (load("free_style"), 20_000),
+    ] {
         let mut rng = Stream::named(game.id());
         let mut state = game.start();
-        let mut left = check::scaled(50_000);
+        let mut left = check::scaled(documents);
         while left > 0 {
             if state.turn() == Turn::Over {
                 state = game.start();

@@ -46,6 +46,8 @@ pub struct Limits {
     pub owner_matches: u32,
     /// Joins of all sessions of one owner.
     pub owner_joins: u32,
+    /// Bytes of documents that the environments of all sessions of one owner keep.
+    pub owner_said_bytes: u32,
     /// Bytes of one text in a message: a move's text, a proposal, a name.
     pub text_bytes: u32,
     /// Bytes of the notes of one act.
@@ -89,6 +91,7 @@ impl Default for Limits {
             owner_envs: 1 << 20,
             owner_matches: 4_096,
             owner_joins: 4_096,
+            owner_said_bytes: 1 << 28,
             text_bytes: 64 << 10,
             notes_bytes: 16 << 10,
             idle_ms: 300_000,

@@ -2,7 +2,8 @@
 //!
 //! As many pieces of work run at once as there are threads. Each piece belongs to an owner, and owners have equal shares of the
 //! time (fair queueing, Demers, Keshav and Shenker 1989): who has asked for thousands of searches waits for them. Who asks for less
-//! than a share waits until a piece is over that runs already, and not for one of every other owner.
+//! than a share waits until a piece is over that runs already, and not for one of every other owner. Who was quick the last time does
+//! not even wait for that: beside the pieces that run, as many short ones may run too, and the system divides the cores among them.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,6 +18,9 @@ const WAITING: usize = 512;
 
 /// Owners that are kept before those who have nothing to do are forgotten.
 const SWEEP: usize = 1_024;
+
+/// A piece of an owner whose last one took at most this long is taken for a short one.
+const SHORT: Duration = Duration::from_millis(20);
 
 /// A pool of threads with fair turns, and threads beside it for jobs that wait.
 #[derive(Clone)]
@@ -39,8 +43,8 @@ impl Compute {
     pub fn new(threads: usize) -> anyhow::Result<Self> {
         let threads = threads.max(1);
         let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|k| format!("compute-{k}")).build()?;
-        let state = State { free: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
+            rayon::ThreadPoolBuilder::new().num_threads(2 * threads).thread_name(|k| format!("compute-{k}")).build()?;
+        let state = State::new(threads);
         Ok(Compute {
             pool: Arc::new(pool),
             turns: Arc::new(Turns(Mutex::new(state))),
@@ -103,6 +107,8 @@ struct Turns(Mutex<State>);
 struct State {
     /// Turns that nobody has.
     free: usize,
+    /// The same for short pieces alone.
+    short: usize,
     /// The time that the owner of the last piece had had before it: who comes new, or comes back, begins there.
     clock: Duration,
     /// Turns that were given.
@@ -126,9 +132,18 @@ impl Owner {
     fn is_idle(&self) -> bool {
         self.running == 0 && self.waiting.is_empty()
     }
+
+    /// Whether its next piece is likely short, and the only one that it has.
+    fn is_quick(&self) -> bool {
+        self.running == 0 && self.turn > 0 && self.last <= SHORT
+    }
 }
 
 impl State {
+    fn new(threads: usize) -> Self {
+        State { free: threads, short: threads, clock: Duration::ZERO, given: 0, owners: HashMap::new() }
+    }
+
     /// The owner who waits: it has something to do from now on.
     fn awake(&mut self, name: &Arc<str>) -> &mut Owner {
         if self.owners.len() >= SWEEP {
@@ -144,21 +159,35 @@ impl State {
     }
 
     /// The next turn: the owner with the fewest pieces that run, and among these the one whose time would be the least
-    /// after its piece.
-    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
-        let waiting = self.owners.iter_mut().filter(|(_, owner)| !owner.waiting.is_empty());
+    /// after its piece. Once all turns are given, there are some for the quick.
+    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>, Lane)> {
+        let lane = match (self.free, self.short) {
+            (1.., _) => Lane::Any,
+            (0, 1..) => Lane::Short,
+            (0, 0) => return None,
+        };
+        let may = |owner: &Owner| !owner.waiting.is_empty() && (lane == Lane::Any || owner.is_quick());
+        let waiting = self.owners.iter_mut().filter(|(_, owner)| may(owner));
         let (name, owner) = waiting.min_by_key(|(_, owner)| (owner.running, owner.had + owner.last, owner.turn))?;
         let next = owner.waiting.pop_front()?;
         self.given += 1;
         (owner.turn, self.clock) = (self.given, self.clock.max(owner.had));
         owner.running += 1;
-        self.free -= 1;
-        Some((name.clone(), next))
+        let name = name.clone();
+        *self.turns_of(lane) -= 1;
+        Some((name, next, lane))
+    }
+
+    fn turns_of(&mut self, lane: Lane) -> &mut usize {
+        match lane {
+            Lane::Any => &mut self.free,
+            Lane::Short => &mut self.short,
+        }
     }
 
     /// A turn is over. It cost nothing if who asked was gone.
-    fn back(&mut self, name: &Arc<str>, cost: Option<Duration>) {
-        self.free += 1;
+    fn back(&mut self, name: &Arc<str>, lane: Lane, cost: Option<Duration>) {
+        *self.turns_of(lane) += 1;
         if let Some(owner) = self.owners.get_mut(name) {
             owner.running -= 1;
             if let Some(cost) = cost {
@@ -168,11 +197,19 @@ impl State {
     }
 }
 
+/// Which pieces a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    Any,
+    Short,
+}
+
 /// The right to compute on one thread, until it is dropped.
 struct Turn {
     /// Absent if it was never taken.
     turns: Option<Arc<Turns>>,
     owner: Arc<str>,
+    lane: Lane,
     from: Instant,
 }
 
@@ -188,13 +225,12 @@ impl Turns {
 
     /// Gives free turns to those who wait.
     fn hand_out(self: &Arc<Self>, state: &mut State) {
-        while state.free > 0 {
-            let Some((owner, next)) = state.next() else { return };
-            let turn = Turn { turns: Some(self.clone()), owner: owner.clone(), from: Instant::now() };
+        while let Some((owner, next, lane)) = state.next() {
+            let turn = Turn { turns: Some(self.clone()), owner: owner.clone(), lane, from: Instant::now() };
             if let Err(mut turn) = next.send(turn) {
                 // Who asked is gone. The lock is held here, so the turn must not give itself back.
                 turn.turns = None;
-                state.back(&owner, None);
+                state.back(&owner, lane, None);
             }
         }
     }
@@ -204,7 +240,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(turns) = self.turns.take() {
             let mut state = turns.0.lock();
-            state.back(&self.owner, Some(self.from.elapsed()));
+            state.back(&self.owner, self.lane, Some(self.from.elapsed()));
             turns.hand_out(&mut state);
         }
     }
@@ -271,13 +307,13 @@ mod tests {
     /// Five owners wait with long pieces. One that asks for a short piece now and then is always the next.
     #[test]
     fn who_asks_for_little_waits_for_one_piece() {
-        let mut state = State { free: 1, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
+        let mut state = State { short: 0, ..State::new(1) };
         let good = owner("good");
         let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
         let turn = |state: &mut State, good: &Arc<str>| {
-            let (name, _) = state.next().unwrap();
+            let (name, _, lane) = state.next().unwrap();
             let cost = Duration::from_millis(if name == *good { 1 } else { 60 });
-            state.back(&name, Some(cost));
+            state.back(&name, lane, Some(cost));
             name
         };
         ask(&mut state, &good);
@@ -297,10 +333,38 @@ mod tests {
         assert!(turns.len() == 5 && turns.values().all(|n| *n == 80), "hogs take turns: {turns:?}");
     }
 
+    /// While long pieces have all turns, one short piece at a time of each quick owner runs beside them, and nothing else.
+    #[test]
+    fn short_pieces_run_beside_long_ones() {
+        let mut state = State::new(1);
+        let (hog, good, new) = (owner("hog"), owner("good"), owner("new"));
+        let ask = |state: &mut State, name: &Arc<str>| state.awake(name).waiting.push_back(oneshot::channel().0);
+        for (name, ms) in [(&hog, 200), (&good, 3)] {
+            ask(&mut state, name);
+            let (name, _, lane) = state.next().unwrap();
+            state.back(&name, lane, Some(Duration::from_millis(ms)));
+        }
+        for name in [&hog, &hog, &good, &good, &new] {
+            ask(&mut state, name);
+        }
+        let mut given = Vec::new();
+        while let Some((name, _, lane)) = state.next() {
+            given.push((name, lane));
+        }
+        // Who is new has had the least, so its piece takes the turn. The second piece of the good one waits for its first.
+        assert_eq!(given, [(new.clone(), Lane::Any), (good.clone(), Lane::Short)]);
+        // It was long after all: the next one waits for a turn like every other.
+        state.back(&good, Lane::Short, Some(Duration::from_millis(300)));
+        assert!(state.next().is_none());
+        state.back(&new, Lane::Any, Some(Duration::from_millis(1)));
+        assert_eq!(state.next().map(|(name, _, lane)| (name, lane)), Some((hog, Lane::Any)));
+        assert!(state.next().is_none());
+    }
+
     /// Who computed alone owes nothing to those who come later, and gains nothing by leaving.
     #[test]
     fn shares_are_equal_from_when_there_is_somebody_to_share_with() {
-        let mut state = State { free: 1, clock: Duration::ZERO, given: 0, owners: HashMap::new() };
+        let mut state = State { short: 0, ..State::new(1) };
         let (early, late) = (owner("early"), owner("late"));
         let mut had = [0, 0];
         for round in 0..1_000 {
@@ -309,8 +373,8 @@ mod tests {
                     state.awake(name).waiting.push_back(oneshot::channel().0);
                 }
             }
-            let (name, _) = state.next().unwrap();
-            state.back(&name, Some(Duration::from_millis(20)));
+            let (name, _, lane) = state.next().unwrap();
+            state.back(&name, lane, Some(Duration::from_millis(20)));
             had[usize::from(name == late)] += 1;
         }
         assert!((749..=751).contains(&had[0]), "{had:?}");

@@ -23,10 +23,12 @@ pub(crate) enum Goods {
     Matches,
     /// Joins.
     Joins,
+    /// Bytes of documents that environments keep.
+    Said,
 }
 
 impl Goods {
-    pub const ALL: [Goods; 3] = [Goods::Envs, Goods::Matches, Goods::Joins];
+    pub const ALL: [Goods; 4] = [Goods::Envs, Goods::Matches, Goods::Joins, Goods::Said];
 
     /// What they are called in metrics and errors.
     pub fn name(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Goods {
             Goods::Envs => "environments",
             Goods::Matches => "matches",
             Goods::Joins => "joins",
+            Goods::Said => "bytes of documents",
         }
     }
 
@@ -42,6 +45,7 @@ impl Goods {
             Goods::Envs => limits.owner_envs,
             Goods::Matches => limits.owner_matches,
             Goods::Joins => limits.owner_joins,
+            Goods::Said => limits.owner_said_bytes,
         }
     }
 }
@@ -101,11 +105,24 @@ impl Account {
     }
 }
 
+impl Share {
+    /// Changes how much it is, without a question.
+    pub fn set(&mut self, count: u32) {
+        for held in [&self.account.held, &*self.account.all] {
+            let held = &held[self.goods as usize];
+            if count > self.count {
+                held.fetch_add(count - self.count, Ordering::Relaxed);
+            } else {
+                held.fetch_sub(self.count - count, Ordering::Relaxed);
+            }
+        }
+        self.count = count;
+    }
+}
+
 impl Drop for Share {
     fn drop(&mut self) {
-        for held in [&self.account.held, &*self.account.all] {
-            held[self.goods as usize].fetch_sub(self.count, Ordering::Relaxed);
-        }
+        self.set(0);
     }
 }
 

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Open, View};
+use ludex_client::protocol::message::{Autoreset, Join, ListMatches, MaskForm, Observer, Open, Step, View};
 use ludex_client::protocol::record::{Notes, Reason};
-use ludex_client::protocol::{Encoding, ErrorCode};
+use ludex_client::protocol::{Encoding, ErrorCode, Move};
 use ludex_client::{Answer, Ask, Client, Error, Event, Failure, Handler, Options, Played, Player, play};
 use ludex_tests::Server;
 use ludex_tests::proxy::Proxy;
+use serde_json::json;
 
 fn options(name: &str, encoding: Encoding) -> Options {
     Options { patience: Some(Duration::from_secs(10)), ..Options::default().agent(name).encoding(encoding) }
@@ -222,5 +223,51 @@ async fn tls_with_a_certificate_of_ones_own() {
     let none = forever().ca(folder.join("key.pem")).err().unwrap();
     assert!(none.to_string().contains("no certificate in PEM"), "{none}");
     plain.stop().stopped().await;
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn documents_are_said_in_joint_moves_and_in_matches() {
+    let server = Server::start(|config| config.games = own_game::registries().0).await;
+    let url = format!("ws://{}", server.address);
+    let (client, _events) = Client::connect(&url, options("gym", Encoding::MsgPack)).await.unwrap();
+    let env = client.open(Open { observer: Observer::All, ..Open::new("naming") }).await.unwrap();
+    env.reset(Some(1)).await.unwrap();
+    let seen = env.view(View { seat: Some(1), ..View::default() }).await.unwrap();
+    assert_eq!((seen.phase.as_deref(), seen.schema.as_deref()), (Some("name"), Some("name")));
+    let step = |moves: [Option<Move>; 2]| Step { env: env.handle(), moves: Some(moves.into()), ..Step::default() };
+    let named = |number: i64| Some(Move::Document(json!({ "number": number })));
+    let refused = env.step_with(step([named(12), Some(Move::Id(3))])).await.unwrap_err();
+    assert_eq!(refused.code(), Some(ErrorCode::IllegalAction), "{refused}");
+    let batch = env.step_with(step([named(7), Some(Move::Id(3))])).await.unwrap();
+    assert_eq!(batch.to_move.get(0), Some(0));
+    let snapshot = env.snapshot().await.unwrap();
+    let swap = json!({"swap": true, "say": "so be it"});
+    let batch = env.step_with(step([Some(Move::Document(swap)), None])).await.unwrap();
+    assert_eq!(batch.reward.to_vec(), [-4.0, 4.0]);
+    assert_eq!(env.restore(snapshot.items).await.unwrap().to_move.get(0), Some(0));
+    client.close().await;
+
+    // A match against an agent of the server: a document with a flaw, then one without.
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = said.clone();
+    let agent = move |ask: Ask| {
+        let flaws = ask.refusal.as_ref().and_then(|r| r.issues.as_ref()).map_or(0, Vec::len);
+        heard.lock().unwrap().push((ask.schema.clone(), flaws));
+        let document = match (ask.phase.as_deref(), ask.attempt) {
+            (Some("name"), 0) => json!({"number": -1, "more": 1}),
+            (Some("name"), _) => json!({"number": 9}),
+            _ => json!({"swap": false, "say": "kept"}),
+        };
+        async move { Ok::<_, Failure>(Answer::proposal(document)) }
+    };
+    let join = Join { against: Some(vec!["random".into()]), seat: Some(0), ..Join::new("naming") };
+    let played = play(&url, options("speaker", Encoding::Json), join, agent).await.unwrap();
+    assert_eq!(played.len(), 1);
+    assert_eq!(played[0].end.as_ref().map(|end| end.reason), Some(Reason::Finished));
+    assert_eq!(
+        *said.lock().unwrap(),
+        [(Some("name".into()), 0), (Some("name".into()), 2), (Some("swap/first".into()), 0)]
+    );
     server.stop().stopped().await;
 }

@@ -17,6 +17,8 @@ mod named;
 mod play;
 #[path = "commands/tournament.rs"]
 mod tournament;
+#[path = "commands/words.rs"]
+mod words;
 
 /// How a command ended.
 struct Ran {

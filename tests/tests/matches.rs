@@ -11,6 +11,9 @@ use ludex_tests::client::Ended;
 use ludex_tests::{Bot, Client, Server};
 use serde_json::{Value, json};
 
+#[path = "matches/documents.rs"]
+mod documents;
+
 /// The record of a match, which must verify.
 async fn record(server: &Server, id: &str) -> Value {
     let (status, body) = server.get(&format!("/episodes/{id}")).await;

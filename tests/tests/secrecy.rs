@@ -15,7 +15,7 @@ use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::error::Issue;
 use ludex_protocol::message::{Act, MatchFrame, MatchView};
 use ludex_protocol::record::{Clock, Header, RecordSeat};
-use ludex_protocol::spec::{Information, Spec};
+use ludex_protocol::spec::{Dynamics, Information, Spec};
 use ludex_protocol::{Encoding, ServerMessage};
 use serde_json::Value;
 
@@ -140,6 +140,16 @@ fn bytes(outputs: &[Output], watcher: Watcher) -> Vec<Vec<u8>> {
     all
 }
 
+/// A document that the seat could say in a world that it cannot tell from the true one, in games that take documents.
+fn document(game: &GameRef, m: &Match, seat: usize, rng: &mut Stream) -> Option<Value> {
+    let view = m.spectator_view(Watcher::Seat(seat), &[MatchView::Struct]).structure?;
+    game.read_view(&view).ok()?.world(rng).sample(seat, rng)
+}
+
+fn is_refusal(output: &Output) -> bool {
+    matches!(output, Output::Reply { message, .. } if matches!(**message, ServerMessage::Refused(_)))
+}
+
 /// What one input led to.
 struct Step {
     /// What each watcher got in each world: seats, the public, full spectators.
@@ -167,19 +177,29 @@ fn both(game: &GameRef, mut worlds: [Match; 2], rng: &mut Stream) -> Vec<Step> {
         let Some((seat, first)) = (0..players).find_map(|s| Some((s, open(&worlds[0], s)?))) else { break };
         let Some(second) = open(&worlds[1], seat) else { break };
         let legal = [first, second];
+        let (turn, attempt) = turns[seat];
+        let act = Act { match_id: "m_1".into(), turn, attempt, ..Act::default() };
+        let said = if rng.below(2) == 0 { document(game, &worlds[0], seat, rng) } else { None };
         // A refusal now and then: its words must not tell the worlds apart either.
-        let refused = turns[seat].1 == 0 && rng.below(4) == 0;
-        let action =
-            if refused { i64::from(game.spec().actions) + 5 } else { i64::from(legal[0][rng.below(legal[0].len())]) };
-        if !refused && !legal[1].iter().any(|&a| i64::from(a) == action) {
+        let refused = said.is_none() && attempt == 0 && rng.below(4) == 0;
+        let action = match &said {
+            Some(_) => None,
+            None if refused => Some(i64::from(game.spec().actions) + 5),
+            None => Some(i64::from(legal[0][rng.below(legal[0].len())])),
+        };
+        if !refused && action.is_some_and(|a| !legal[1].iter().any(|&b| i64::from(b) == a)) {
             break;
         }
-        let (turn, attempt) = turns[seat];
-        turns[seat] = if refused { (turn, attempt + 1) } else { (turn + 1, 0) };
+        let act = Act { action, proposal: said, ..act };
         now += 5;
-        let act = Act { match_id: "m_1".into(), turn, attempt, action: Some(action), ..Act::default() };
         let input = || Input::Act { seat, re: 1, act: Box::new(act.clone()) };
         let played = worlds.each_mut().map(|m| m.on(now, input()));
+        // A document may be legal in one world only. Then the speaker knows its world.
+        let [refused, other] = played.each_ref().map(|out| out.iter().any(is_refusal));
+        if refused != other {
+            break;
+        }
+        turns[seat] = if refused { (turn, attempt + 1) } else { (turn + 1, 0) };
         steps.push(step(played, &worlds));
         worlds.iter_mut().for_each(|m| m.delivered(now));
     }
@@ -195,6 +215,7 @@ fn secret_kept(game: &GameRef, seeds: [u64; 2], viewer: Viewer) -> bool {
 #[test]
 fn two_worlds_look_the_same_to_whoever_cannot_tell_them_apart() {
     let hidden = games().iter().flat_map(|e| [e.id.to_owned(), format!("{}(players=3)", e.id)]);
+    let hidden = hidden.chain(["bargaining(talk=true)".to_owned()]);
     let (mut compared, mut different) = (0, 0);
     for game in hidden.filter_map(|text| load(&text).ok()).filter(|g| g.spec().information == Information::Imperfect) {
         let players = game.spec().players as usize;
@@ -280,6 +301,71 @@ fn a_world_made_from_a_view_looks_the_same_to_the_viewer() {
         }
         let name = &game.spec().string;
         assert!(compared > 20 && different > 3, "{name}: {compared} frames compared, {different} worlds differ");
+    }
+}
+
+/// Not what a seat chose, nor whether by id or by document, nor how often it was refused.
+#[test]
+fn nothing_of_a_joint_turn_is_told_before_all_have_answered() {
+    let (own, _) = own_game::registries();
+    let names: Vec<&str> = games().iter().map(|e| e.id).chain(["naming"]).collect();
+    let mut checked = BTreeMap::new();
+    let loaded = names.iter().filter_map(|name| own.load(name).ok());
+    for game in loaded.filter(|game| game.spec().dynamics != Dynamics::Sequential) {
+        let mut rng = Stream::named(&format!("joint:{}", game.spec().string));
+        for _ in 0..scaled(100).max(20) {
+            let by = joint_turn_kept(&game, &mut rng);
+            by.into_iter().for_each(|by| *checked.entry((game.id(), by)).or_insert(0) += 1);
+        }
+    }
+    let ids = checked.keys().filter(|(_, by)| *by == "id").count();
+    assert!(ids >= 2 && checked[&("naming", "document")] > 5, "{checked:?}");
+}
+
+/// Plays two equal matches to a joint turn. There a seat answers in one by an id, and in the other it is refused first and
+/// then gives something else. Tells by what; `None` if no joint turn came.
+fn joint_turn_kept(game: &GameRef, rng: &mut Stream) -> Option<&'static str> {
+    let players = game.spec().players as usize;
+    let seed = rng.bits();
+    let mut worlds = [machine(game, seed), machine(game, seed)];
+    worlds.iter_mut().for_each(|m| drop(m.on(0, Input::Start)));
+    let mut turns = vec![0u32; players];
+    loop {
+        let asked: Vec<(usize, Vec<u32>)> = (0..players).filter_map(|s| Some((s, open(&worlds[0], s)?))).collect();
+        let act = |turn, attempt, action| Act { match_id: "m_1".into(), turn, attempt, action, ..Act::default() };
+        if asked.len() < 2 || rng.below(2) == 0 {
+            let (seat, legal) = asked.first()?;
+            let mv = act(turns[*seat], 0, Some(i64::from(legal[rng.below(legal.len())])));
+            turns[*seat] += 1;
+            for m in &mut worlds {
+                m.on(1, Input::Act { seat: *seat, re: 1, act: Box::new(mv.clone()) });
+                m.delivered(1);
+            }
+            continue;
+        }
+        let (seat, legal) = &asked[rng.below(asked.len())];
+        let (turn, any) = (turns[*seat], |rng: &mut Stream| Some(i64::from(legal[rng.below(legal.len())])));
+        let said = if rng.below(2) == 0 { document(game, &worlds[1], *seat, rng) } else { None };
+        let by = if said.is_some() { "document" } else { "id" };
+        let other = if said.is_some() { None } else { any(rng) };
+        let first = vec![act(turn, 0, any(rng))];
+        let bad = Some(i64::from(game.spec().actions) + 5);
+        let second = vec![act(turn, 0, bad), Act { proposal: said, ..act(turn, 1, other) }];
+        let mut play = |w: usize, acts: Vec<Act>| -> Vec<Output> {
+            let input = |act| Input::Act { seat: *seat, re: 1, act: Box::new(act) };
+            acts.into_iter().flat_map(|act| worlds[w].on(1, input(act))).collect()
+        };
+        let told = [play(0, first), play(1, second)];
+        let all = (0..players).map(Watcher::Seat).chain([Watcher::Public, Watcher::Full]);
+        for watcher in all {
+            let [a, b] = told.each_ref().map(|out| bytes(out, watcher));
+            if watcher == Watcher::Seat(*seat) {
+                assert_eq!((a.len(), b.len()), (2, 4), "{}: the seat hears an answer to each", game.spec().string);
+            } else {
+                assert_eq!(a, b, "{} seed {seed} {watcher:?}", game.spec().string);
+            }
+        }
+        return Some(by);
     }
 }
 

@@ -1,9 +1,12 @@
-//! Bots of the games that are not duels: hanabi, the auction, negotiation, bargaining, the prisoner's dilemma.
+//! Bots of the games that are not duels (hanabi, the auction, negotiation, bargaining, the prisoner's dilemma, undercover), and of
+//! free style, which begins with words.
 
 use crate::common::{after, far, game, near, play, seats, unfit};
 use ludex_agents::build;
+use ludex_env::check::scaled;
 use ludex_env::games::hanabi::View as Hanabi;
-use ludex_env::{Action, Draw, DynState, GameRef, Outcomes, Stream, Turn, Viewer};
+use ludex_env::{Action, Draw, DynState, GameRef, Heard, Outcomes, Stream, Turn, Viewer};
+use ludex_protocol::Move;
 
 const HANABI: &[&str] = &["internal", "iggi", "piers", "conventions"];
 const NEGOTIATORS: &[&str] = &[
@@ -74,7 +77,7 @@ fn asked(g: &GameRef, bot: &str, episodes: u64, mut seen: impl FnMut(&dyn DynSta
 
 #[test]
 fn every_position_of_every_table_is_answered() {
-    let tables: [(&[&str], &[&str]); 5] = [
+    let tables: [(&[&str], &[&str]); 7] = [
         (
             HANABI,
             &[
@@ -127,6 +130,19 @@ fn every_position_of_every_table_is_answered() {
                 "iterated_prisoners_dilemma(preset=axelrod,num_repetitions=9)",
                 "iterated_prisoners_dilemma(termination_probability=1)",
             ],
+        ),
+        (
+            &["stock_speaker"],
+            &[
+                "undercover",
+                "undercover(preset=llmarena_guess)",
+                "undercover(players=10,undercovers=3)",
+                "undercover(pair=winter;summer,players=3)",
+            ],
+        ),
+        (
+            &["rule_maker", "rule_maker sims=20"],
+            &["free_style", "free_style(rules=F0)", "free_style(rules=F2)", "free_style(messages=2,fallback=F1)"],
         ),
     ];
     for (bots, games) in tables {
@@ -309,4 +325,50 @@ fn a_negotiator_says_what_is_true() {
     state.play(0, offer).unwrap();
     let words = near(&*bot, &*state, 0, 1, &draw);
     assert_eq!(state.view(Viewer::Seat(0)).action_text(0, words), ", Utterance: [4, 2, 0]");
+}
+
+/// How often `bot` wins as the undercover of LLMArena's preset, the last seat, among `others`.
+fn undercover_wins(bot: &str, others: &str, games: u64) -> f64 {
+    let g = game("undercover(preset=llmarena)");
+    let agents = seats(&g, &[others, others, others, others, bot]);
+    (0..games).filter(|&seed| play(&g, &agents, seed).1[4] > 0.0).count() as f64 / games as f64
+}
+
+#[test]
+fn an_undercover_whose_clues_fit_is_found_less_often() {
+    let games = scaled(1_000);
+    let [fits, strays] = ["stock_speaker", "random"].map(|bot| undercover_wins(bot, "stock_speaker", games));
+    println!("an undercover among bots whose clues fit wins {fits:.3}, at random {strays:.3}");
+    assert!(fits > strays + 0.1 || games < 200, "{fits} {strays}");
+}
+
+#[test]
+fn a_rule_maker_accepts_what_is_fair_and_nothing_else() {
+    let g = game("free_style");
+    let (bot, draw) = (build("rule_maker", &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let mut state = g.start();
+    assert!(near(&*bot, &*state, 0, 0, &draw) < 3, "it proposes a built-in document");
+    state.play(0, 0).unwrap();
+    assert_eq!(near(&*bot, &*state, 1, 0, &draw), 3, "four in line is fair to both");
+    // Four corners never make a line.
+    let rules = serde_json::json!({ "fsr": 1, "name": "unfair", "board": 5, "ply_cap": 25, "kinds": [{ "id": "s" }],
+        "actions": [{ "do": "place", "kind": "s", "by": { "0": "all", "1": "corner" } }, { "do": "pass", "when": "stuck" }],
+        "end": [{ "if": "line", "len": 3, "then": "win" }] });
+    let mut state = g.start();
+    let heard = state.read(0, &Move::Document(serde_json::json!({ "act": "propose", "rules": rules })));
+    let Ok(Heard::Said(said)) = heard else { panic!("{heard:?}") };
+    state.play_said(0, &said).unwrap();
+    assert!(near(&*bot, &*state, 1, 0, &draw) < 3, "it counters");
+}
+
+#[test]
+fn a_rule_maker_wins_and_blocks_in_one_ply() {
+    let g = game("free_style(rules=F0)");
+    let (bot, draw) = (build("rule_maker", &g).unwrap(), Draw::new(g.id(), 0, 0));
+    let place = |cell: Action| 6 + cell * 26;
+    // Seat 1 moves first; it has a1, b1, c1, and seat 0 has a5, b5, c5.
+    let state = after(&g, &[0, 20, 1, 21, 2, 22].map(place));
+    assert_eq!(near(&*bot, &*state, 1, 3, &draw), place(3));
+    let state = after(&g, &[0, 20, 1, 21, 2].map(place));
+    assert_eq!(near(&*bot, &*state, 0, 2, &draw), place(3));
 }

@@ -6,7 +6,7 @@ use crate::common::{far, game, near, play, seats};
 use ludex_agents::{Agent, build};
 use ludex_env::check::scaled;
 use ludex_env::games::mcr_mahjong::ids;
-use ludex_env::{Action, Draw, Outcomes, Turn, Viewer};
+use ludex_env::{Action, Draw, Outcomes, Turn};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 

@@ -15,6 +15,7 @@ mod llm_endpoint;
 mod llm_prompts;
 mod mahjong_bots;
 mod mcts;
+mod plans;
 mod random;
 mod small_bots;
 mod solver;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use ludex_env::history::Steps;
-use ludex_env::{GameRef, Seat, Viewer};
+use ludex_env::{GameRef, Mark, Seat, Viewer};
 use ludex_protocol::record::{Parts, Record};
 use ludex_referee::Verifier;
 use ludex_referee::read::{Found, Lines, Source};
+use serde_json::json;
 
 use super::records;
 use ludex_play::words;
@@ -29,6 +30,10 @@ pub(super) struct Args {
     /// Show positions as this seat sees them [default: as a spectator; moves are always shown in full]
     #[arg(long)]
     seat: Option<Seat>,
+    /// Print what the rules count of each step instead (the marks that the game's page explains): one JSON document a line,
+    /// {"episode", "ply", "seat", "name", "value"}
+    #[arg(long, conflicts_with_all = ["ply", "watch", "seat"])]
+    marks: bool,
     /// Folder of the store
     #[arg(long, default_value = "./ludex-data")]
     data: PathBuf,
@@ -107,6 +112,10 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
     let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) else {
         return told(&mut out, found, fault);
     };
+    if args.marks {
+        marks(&mut out, &game, &record)?;
+        return Ok(fault.is_none());
+    }
     let spec = game.spec();
     let viewer = match args.seat {
         None => Viewer::Public,
@@ -148,6 +157,21 @@ fn told(out: &mut impl Write, found: &Found, fault: Option<&ludex_referee::verif
         Some(fault) => writeln!(out, "NOT VERIFIED: {}: {fault}\n", found.source)?,
     }
     Ok(fault.is_none())
+}
+
+/// The marks of every step that can be played.
+fn marks(out: &mut impl Write, game: &GameRef, record: &Record) -> anyhow::Result<()> {
+    let mut steps = Steps::new(&**game, &record.events);
+    let mut ply = 0;
+    while let Some(Ok(step)) = steps.next() {
+        ply += u32::from(step.moves().next().is_some());
+        for mark in step.marks() {
+            let (episode, Mark { seat, name, value }) = (&record.header.episode, mark);
+            let line = json!({ "episode": episode, "ply": ply, "seat": seat, "name": name, "value": value });
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
 }
 
 /// Every position up to the event at fault, played with checks.

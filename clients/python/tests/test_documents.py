@@ -66,15 +66,16 @@ def test_an_environment_takes_documents_in_joint_moves(host: Host) -> None:
     with ludex.Client(host.url) as client:
         env = client.open("naming")
         state = env.reset(seed=1)
-        assert state.to_move == -2
+        assert (state.to_move, env.schema(), env.schema(1)) == (-2, "name", "name")
         # What one seat says wrong is told with its place, and nothing moves.
         with pytest.raises(ludex.LudexError, match="illegal_action") as refused:
             env.step([{"number": 12, "x": 1}, 3])
-        assert [issue["path"] for issue in refused.value.allowed] == ["/number", "/x"]
+        assert [issue["path"] for issue in refused.value.issues] == ["/number", "/x"]
         with pytest.raises(ludex.LudexError, match="illegal_action"):
             env.step([{"number": 7}, None])
         state = env.step([{"number": 7}, 3])
         assert (state.to_move, env.struct()["numbers"]) == (0, [7, 3])
+        assert (env.schema(), env.schema(1)) == ("swap/first", None)
         kept = env.snapshot()
         state = env.step({"swap": True, "say": "so be it"})
         assert (state.over, state.returns) == (True, [-4.0, 4.0])

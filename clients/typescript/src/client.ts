@@ -90,6 +90,10 @@ export interface Seen {
   info?: Tensors;
   names?: string[];
   parsed?: (number | null)[];
+  /** The phase, in games that have several. */
+  phase?: string;
+  /** Which of the spec's `proposals` a document of the seat must fit; absent: it is not asked, or no documents are heard. */
+  schema?: string;
 }
 
 type OfEnv = 'reset' | 'step' | 'view' | 'clone' | 'snapshot' | 'restore' | 'close';
@@ -149,8 +153,8 @@ export class Env {
 
   /** Returns any seat's view of one environment, and translates between action ids and texts. */
   async view(look: Look = {}): Promise<Seen> {
-    const { tensor, struct, text, info, names, parsed } = await this.#call('view', { views: [], ...look });
-    const seen: Seen = { struct, text, names, parsed };
+    const { tensor, struct, text, info, names, parsed, phase, schema } = await this.#call('view', { views: [], ...look });
+    const seen: Seen = { struct, text, names, parsed, phase, schema };
     if (tensor != null) seen.tensor = tensors(tensor);
     if (info != null) seen.info = tensors(info);
     return seen;

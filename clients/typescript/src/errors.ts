@@ -1,4 +1,4 @@
-import type { ErrorMessage } from './messages.js';
+import type { ErrorMessage, Issue } from './messages.js';
 import type { MatchResult } from './result.js';
 
 /**
@@ -27,6 +27,8 @@ export class LudexError extends Error {
   readonly allowed?: unknown;
   /** The accepted word that is most similar. */
   readonly nearest?: string;
+  /** What is wrong with a document. */
+  readonly issues: Issue[];
   /** The matches that `play` had finished before it failed. */
   results?: MatchResult[];
 
@@ -41,6 +43,7 @@ export class LudexError extends Error {
     if (from.got != null) this.got = from.got;
     if (from.allowed != null) this.allowed = from.allowed;
     if (from.nearest != null) this.nearest = from.nearest;
+    this.issues = from.issues ?? [];
   }
 }
 

@@ -221,7 +221,8 @@ interface Numbered { match: string; seq: number }
 
 export type Limits = Record<
   | 'frame_bytes' | 'message_bytes' | 'request_bytes' | 'list' | 'depth' | 'window' | 'requests_per_s' | 'envs' | 'batch'
-  | 'batch_bytes' | 'search' | 'matches' | 'joins' | 'owner_envs' | 'owner_matches' | 'owner_joins' | 'text_bytes'
+  | 'batch_bytes' | 'search' | 'matches' | 'joins' | 'owner_envs' | 'owner_matches' | 'owner_joins'
+  | 'owner_said_bytes' | 'text_bytes'
   | 'notes_bytes' | 'idle_ms' | 'grace_ms' | 'hello_ms' | 'hello_bytes' | 'address_connections' | 'connections'
   | 'address_hellos' | 'hellos' | 'replies_kept',
   number
@@ -260,6 +261,10 @@ export interface Viewed extends Reply {
   info?: WireTensors;
   names?: string[];
   parsed?: (number | null)[];
+  /** The phase, in games that have several. */
+  phase?: string;
+  /** Which of the spec's `proposals` a document of the seat must fit now. */
+  schema?: string;
 }
 
 interface WireViews { obs?: WireTensors; info?: WireTensors; struct?: unknown[]; text?: string[] }
@@ -387,6 +392,7 @@ export interface ErrorMessage extends Reply {
   got?: unknown;
   allowed?: unknown;
   nearest?: string;
+  issues?: Issue[];
 }
 
 export type EventMessage = MatchStart | TurnMessage | MatchEvent | MatchEnd | Resync | Queued | Draining;

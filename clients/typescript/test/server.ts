@@ -13,6 +13,9 @@ const program = process.env.LUDEX_BIN;
 /** For `skip` of a test that needs the program. */
 export const withoutServer = program ? false : 'LUDEX_BIN names no ludex program';
 
+/** The example with games of its own, which serves as the program does. */
+export const ownGame = process.env.OWN_GAME_BIN;
+
 /** Runs another command of the program. */
 export const ludex = (args: string[], env: NodeJS.ProcessEnv = {}) =>
   promisify(execFile)(program!, args, { env: { ...process.env, ...env } });
@@ -23,6 +26,7 @@ export class Server {
   #process?: ChildProcess;
 
   #args: string[] = [];
+  #program = program;
 
   static async start(...args: string[]): Promise<Server> {
     const server = new Server();
@@ -32,10 +36,19 @@ export class Server {
     return server;
   }
 
+  /** A server of another program. */
+  static async of(other: string): Promise<Server> {
+    const server = new Server();
+    server.#program = other;
+    server.#data = await mkdtemp(join(tmpdir(), 'ludex-'));
+    await server.run('127.0.0.1:0');
+    return server;
+  }
+
   /** Starts the program. After `kill`, start it again at the same address: `new URL(server.url).host`. */
   async run(listen: string): Promise<void> {
     const args = ['serve', '--listen', listen, '--data', this.#data, '--json', ...this.#args];
-    this.#process = spawn(program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#process = spawn(this.#program!, args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [line] = await once(createInterface(this.#process.stdout!), 'line');
     this.url = JSON.parse(line).url;
   }

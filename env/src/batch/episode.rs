@@ -10,6 +10,7 @@ use ludex_protocol::{ErrorCode, Refusal};
 
 use super::answer::Shape;
 use super::{BatchConfig, ChanceBy, Episode, Layout, Observer, Player, Rotate, check_seats, forfeit};
+use crate::documents;
 use crate::draw::{Draw, Key, TOGETHER, first_draws, scale};
 use crate::game::{Action, Game, Heard, Outcomes, Seat, Turn};
 use crate::policy::{AgentKey, Ask, Policy};
@@ -42,6 +43,22 @@ pub(super) struct Hot<S> {
     pub(super) history: Vec<u32>,
 }
 
+/// The documents of an episode, and how many bytes they take in memory.
+#[derive(Clone, Default)]
+pub(super) struct Said {
+    pub(super) values: Vec<Value>,
+    pub(super) bytes: usize,
+}
+
+impl Said {
+    /// Keeps a document. Returns its entry of the history.
+    fn push(&mut self, said: Value) -> u32 {
+        self.bytes += documents::bytes(&said);
+        self.values.push(said);
+        SAID | (self.values.len() - 1) as u32
+    }
+}
+
 /// What only some steps touch.
 #[derive(Clone)]
 pub(super) struct Cold {
@@ -50,7 +67,7 @@ pub(super) struct Cold {
     pub(super) seats: Arc<[Player]>,
     /// Rotation: seat k is played by entry (k + shift) mod P.
     pub(super) shift: usize,
-    pub(super) said: Vec<Value>,
+    pub(super) said: Said,
     /// Returns at the client's last action, in games that reward steps.
     pub(super) base: Vec<f64>,
     /// Returns that a forfeit fixed.
@@ -161,7 +178,7 @@ impl<G: Game> Envs<G> {
             seats: seats.clone(),
             draw: Draw::new(G::ID, config.seed.wrapping_add(i as u64), 0),
             shift: 0,
-            said: Vec::new(),
+            said: Said::default(),
             base: vec![0.0; players],
             forfeit: None,
             turns: vec![0; players],
@@ -311,7 +328,7 @@ impl<G: Game> Envs<G> {
         h.state = self.of.game.start();
         (h.status, h.last, h.length, h.episode) = (Status::Live, NOBODY, 0, c.draw.episode() as u32);
         h.history.clear();
-        c.said.clear();
+        c.said = Said::default();
         if self.step_rewards {
             c.base.fill(0.0);
         }
@@ -425,9 +442,7 @@ impl<G: Game> Envs<G> {
 
     pub(super) fn move_said(&mut self, i: usize, seat: Seat, said: Value) {
         self.of.game.play_said(&mut self.hot[i].state, seat, &said);
-        let c = &mut self.cold[i];
-        let at = SAID | c.said.len() as u32;
-        c.said.push(said);
+        let at = self.cold[i].said.push(said);
         self.moved(i, seat, at);
     }
 
@@ -459,10 +474,7 @@ impl<G: Game> Envs<G> {
             h.history.push(match heard {
                 None => NONE,
                 Some(Heard::Action(a)) => a,
-                Some(Heard::Said(said)) => {
-                    c.said.push(said);
-                    SAID | (c.said.len() - 1) as u32
-                }
+                Some(Heard::Said(said)) => c.said.push(said),
             });
         }
         h.length += 1;

@@ -33,7 +33,7 @@ impl<G: Game> Envs<G> {
                 Turn::Together(acting) => {
                     let heard = |&entry: &u32| match entry {
                         NONE => None,
-                        a if a & SAID != 0 => Some(Heard::Said(c.said[(a & !SAID) as usize].clone())),
+                        a if a & SAID != 0 => Some(Heard::Said(c.said.values[(a & !SAID) as usize].clone())),
                         a => Some(Heard::Action(a)),
                     };
                     let joint: Vec<_> = history[k - 1..k - 1 + self.players].iter().map(heard).collect();
@@ -42,7 +42,7 @@ impl<G: Game> Envs<G> {
                     k += self.players - 1;
                 }
                 Turn::Seat(seat) if a & SAID != 0 => {
-                    let said = &c.said[(a & !SAID) as usize];
+                    let said = &c.said.values[(a & !SAID) as usize];
                     each(Done::Said(seat, said));
                     self.of.game.play_said(&mut s, seat, said);
                 }

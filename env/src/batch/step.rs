@@ -203,12 +203,8 @@ impl<G: Game> Envs<G> {
                 Err(_) if self.config.on_illegal == OnIllegal::Lose && self.turn(i) != Turn::Chance => ids[k] = ILLEGAL,
                 Err(refusal) => {
                     let e = Refusal::new(refusal.code, format!("environment {i}: {}", refusal.message)).path("moves");
-                    let allowed = if refusal.issues.is_empty() {
-                        self.allowed(i, self.speaker(i, k % width))
-                    } else {
-                        serde_json::to_value(&refusal.issues).unwrap_or_default()
-                    };
-                    return Err(e.at(k).allowed(allowed));
+                    let allowed = self.allowed(i, self.speaker(i, k % width));
+                    return Err(e.at(k).allowed(allowed).issues(refusal.issues));
                 }
             }
         }
@@ -300,6 +296,11 @@ impl<G: Game> DynBatch for Envs<G> {
             Actions::Ids(ids) => self.step_ids(rows, ids, out),
             Actions::Moves(moves) => self.step_moves(rows, moves, out),
         }
+    }
+
+    fn said_bytes(&self) -> usize {
+        let speaks = self.of.spec.proposals.is_some();
+        if speaks { self.cold.iter().map(|c| c.said.bytes).sum() } else { 0 }
     }
 
     fn take_episodes(&mut self) -> Vec<Episode> {

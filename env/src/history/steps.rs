@@ -5,7 +5,7 @@ use std::fmt;
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, Try};
 
 use crate::erased::DynState;
-use crate::game::{Heard, Seat, SeatSet, Turn};
+use crate::game::{Heard, Mark, Seat, SeatSet, Turn};
 use crate::loaded::DynGame;
 use ludex_protocol::Move;
 
@@ -31,6 +31,17 @@ impl Step<'_> {
             RecordEvent::Move(m) => Some((at, m)),
             RecordEvent::Chance(_) => None,
         })
+    }
+
+    /// What the rules count of the step: nothing of one that did not move anything.
+    pub fn marks(&self) -> Vec<Mark> {
+        let mut joint = Vec::new();
+        for (_, m) in self.moves().filter(|_| self.played) {
+            let seat = m.seat as usize;
+            joint.resize(joint.len().max(seat + 1), None);
+            joint[seat] = m.action.map(Heard::Action).or_else(|| m.said.clone().map(Heard::Said));
+        }
+        if self.played { self.before.marks(&joint, self.after) } else { Vec::new() }
     }
 }
 

@@ -29,6 +29,12 @@ pub struct Viewed {
     /// The ids of the texts asked for; `null` where the text names no action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parsed: Option<Vec<Option<u32>>>,
+    /// The phase, in games that have several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Which of the spec's `proposals` a document of the seat must fit; absent: it is not asked, or no documents are heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
 }
 
 impl Message for Viewed {

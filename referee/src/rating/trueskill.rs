@@ -18,7 +18,8 @@ pub struct Skill {
 /// The skill of each of `players` after all games (Herbrich, Minka, Graepel 2006): start 25 and 25/3, beta 25/6,
 /// tau 25/300, draw probability 0.10.
 ///
-/// Seats of one team are rated as a team; a team's score is that of its first seat. After a forfeit among three or more
+/// Seats of one team are rated as a team; a team's score is that of its first seat. Tied teams are compared in the order of
+/// their first seats, as the package compares them in the order given; with three teams and more that order matters a little. After a forfeit among three or more
 /// seats, the other seats count as equal. Games in which a player meets itself, and games of one seat, change nothing.
 ///
 /// # Panics

@@ -53,6 +53,8 @@ pub(super) struct Handle {
     table: Table,
     /// What it counts for among all that its owner holds.
     _share: Share,
+    /// The same for the documents that it keeps.
+    said: Share,
     recorder: Option<Recorder>,
     // Kept from call to call, so that a long run allocates little.
     spare: Option<Box<Batch>>,
@@ -69,9 +71,9 @@ impl Handle {
         seated: Seated,
         table: Table,
         recorder: Option<Recorder>,
-        _share: Share,
+        [_share, said]: [Share; 2],
     ) -> Self {
-        Handle { env, game, batch, seated, table, recorder, _share, spare: None, ids: Vec::new() }
+        Handle { env, game, batch, seated, table, recorder, _share, said, spare: None, ids: Vec::new() }
     }
 
     pub(super) fn env(&self) -> u32 {
@@ -115,6 +117,25 @@ impl Handle {
 
     /// Does what is asked. A clone is a new handle.
     pub(super) fn run(&mut self, task: Task) -> (Answer, Option<Box<Handle>>) {
+        let done = match self.may_say_more(&task) {
+            Ok(()) => self.done(task),
+            Err(full) => (Err(full), None),
+        };
+        self.said.set(u32::try_from(self.batch.said_bytes()).unwrap_or(u32::MAX));
+        done
+    }
+
+    /// Whether there is room for the documents that a task may bring. One message may go over it.
+    fn may_say_more(&self, task: &Task) -> Result<(), Box<Refusal>> {
+        let more = match task {
+            Task::Step(step) => step.moves.is_some(),
+            Task::Restore(_) => true,
+            _ => false,
+        };
+        if more && self.batch.spec().proposals.is_some() { self.table.said(1).map(drop) } else { Ok(()) }
+    }
+
+    fn done(&mut self, task: Task) -> (Answer, Option<Box<Handle>>) {
         let answer = match task {
             Task::Reset(r) => self.reset(r),
             Task::Step(s) => self.step(s),
@@ -225,9 +246,9 @@ impl Handle {
             return Err(field("envs", "a clone needs at least one environment"));
         }
         let batch = self.batch.fork(rows.as_deref(), c.seed.map(|seed| seed.0)).map_err(Box::new)?;
-        let share = self.table.share(batch.count())?;
+        let shares = [self.table.share(batch.count())?, self.table.said(batch.said_bytes())?];
         let (game, seated, table) = (self.game.clone(), self.seated.clone(), self.table.clone());
-        Ok(Handle::new(env, game, batch, seated, table, self.recorder.clone(), share))
+        Ok(Handle::new(env, game, batch, seated, table, self.recorder.clone(), shares))
     }
 
     fn snapshot(&self, s: message::Snapshot) -> Answer {

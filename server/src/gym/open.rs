@@ -54,7 +54,7 @@ pub(super) fn open(
             "bytes in one batch (ask for fewer environments or views)",
         ));
     }
-    Ok(Handle::new(env, game, batch, seated, table.clone(), recorder, share))
+    Ok(Handle::new(env, game, batch, seated, table.clone(), recorder, [share, table.said(0)?]))
 }
 
 fn limit(path: &str, got: u64, most: u64, what: &str) -> Box<Refusal> {

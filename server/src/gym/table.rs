@@ -43,6 +43,12 @@ impl Table {
         self.account.take(Goods::Envs, count, &self.limits).map_err(|e| Box::new(e.path("count")))
     }
 
+    /// Room for the documents of environments.
+    pub fn said(&self, bytes: usize) -> Result<Share, Box<Refusal>> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        self.account.take(Goods::Said, bytes, &self.limits).map_err(|e| Box::new(e.path("envs")))
+    }
+
     /// The players of a list of seats in `count` environments; `"agent"` is the client.
     pub fn seated(&self, specs: Vec<String>, game: &GameRef, count: usize) -> Result<Seated, Box<Refusal>> {
         let spec = game.spec();

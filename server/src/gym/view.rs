@@ -31,7 +31,10 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
     };
     let who = Viewer::Seat(seat);
     let view = state.view(who);
-    let mut seen = Viewed::default();
+    let asked = state.turn().seats().has(seat);
+    let schema = if asked { state.schema(seat) } else { None };
+    let phase = state.phase().map(str::to_owned);
+    let mut seen = Viewed { phase, schema: schema.map(str::to_owned), ..Viewed::default() };
     for (at, wanted) in v.views.iter().enumerate() {
         let wrong = |message: String| Box::new(field("views", message).at(at));
         if v.views.iter().take(at).any(|before| before == wanted) {
@@ -56,7 +59,7 @@ pub(super) fn look(batch: &dyn DynBatch, v: &View) -> Result<Viewed, Box<Refusal
         seen.names = Some(ids.iter().map(|&id| name(&*state, &*view, seat, id)).collect());
     }
     if let Some(texts) = &v.parse {
-        let legal = if state.turn().seats().has(seat) { state.legal_list(seat) } else { Vec::new() };
+        let legal = if asked { state.legal_list(seat) } else { Vec::new() };
         seen.parsed = Some(texts.iter().map(|text| view.parse(seat, &legal, text)).collect());
     }
     Ok(seen)

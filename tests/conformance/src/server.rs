@@ -5,6 +5,7 @@
 
 mod bench;
 mod catalogue;
+mod documents;
 mod envelope;
 mod golden;
 mod gym;
@@ -98,8 +99,16 @@ const fn law(section: u32, name: &'static str, needs: Option<Scope>, tried: Tria
 }
 
 /// In the order of their lines.
-const THEMES: &[&[Law]] =
-    &[handshake::LAWS, envelope::LAWS, hostile::LAWS, golden::LAWS, catalogue::LAWS, gym::LAWS, matches::LAWS];
+const THEMES: &[&[Law]] = &[
+    handshake::LAWS,
+    envelope::LAWS,
+    hostile::LAWS,
+    golden::LAWS,
+    catalogue::LAWS,
+    gym::LAWS,
+    matches::LAWS,
+    documents::LAWS,
+];
 
 /// Checks every law. `tell` is called with each result, in the order of the laws.
 ///

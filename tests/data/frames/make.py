@@ -199,7 +199,7 @@ SERVER = [
         "limits": {"frame_bytes": 16777216, "message_bytes": 16777216, "request_bytes": 262144, "list": 1024, "depth": 64,
                    "window": 256, "requests_per_s": 20000, "envs": 64, "batch": 16384, "batch_bytes": 67108864,
                    "search": 4000000, "matches": 256, "joins": 256, "owner_envs": 1048576, "owner_matches": 4096,
-                   "owner_joins": 4096, "text_bytes": 65536, "notes_bytes": 16384, "idle_ms": 300000, "grace_ms": 60000,
+                   "owner_joins": 4096, "owner_said_bytes": 268435456, "text_bytes": 65536, "notes_bytes": 16384, "idle_ms": 300000, "grace_ms": 60000,
                    "hello_ms": 10000, "hello_bytes": 65536, "address_connections": 8192, "connections": 16384,
                    "address_hellos": 1024, "hellos": 4096, "replies_kept": 256},
         "envs": [1], "matches": [{"match": "m_7c", "seat": 0, "seq": 9}], "joins": [{"join": "j_1", "game": "chess", "left": 3}]}),
@@ -226,6 +226,7 @@ SERVER = [
     ("viewed", 14, "viewed", {
         "tensor": {"board": Tensor("u1", [2], 0, 1)}, "struct": {"board": "x"}, "text": "x", "info": {"h": Tensor("u1", [0])},
         "names": ["a1", "b1"], "parsed": [3, None]}),
+    ("viewed_schema", 14, "viewed", {"phase": "swap", "schema": "swap/first"}),
     ("snapshots", 16, "snapshots", {"hash": "9d0c41aa", "items": [Bin(b"\x81\xa1v\x01"), Bin(b"")]}),
     ("ok", 18, "ok", {}),
     ("joined", 2, "joined", {"join": "j_1"}),

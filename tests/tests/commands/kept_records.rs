@@ -5,11 +5,16 @@ use std::path::Path;
 
 use super::{folder, ludex};
 
-/// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes.
+/// Records of 2026-11-22: every game, in process and over the wire, with refused attempts, forfeits and a model's notes; and what
+/// was added with later games.
 fn kept() -> String {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records/2026-11-22.jsonl.gz");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/records");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    for file in files {
+        flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    }
     text
 }
 

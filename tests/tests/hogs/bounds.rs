@@ -123,3 +123,36 @@ async fn let_in(server: &Server) -> Client {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
+
+#[tokio::test]
+async fn kept_documents_are_bounded_and_come_free_again() {
+    let server = Server::start(|config| {
+        config.games = own_game::registries().0;
+        config.limits.owner_said_bytes = 1_000;
+    })
+    .await;
+    let mut c = Client::greet(server.address, None, json!({"agent": {"name": "hog"}})).await;
+    let env = c.call("open", json!({"game": "naming", "count": 8, "observer": "all"})).await["env"].clone();
+    let named = json!({"env": env, "moves": vec![json!({"number": 7}); 16]});
+    let swaps: Vec<Value> = (0..8).flat_map(|_| [json!({"swap": true, "say": "so be it"}), Value::Null]).collect();
+    let swapped = json!({"env": env, "moves": swaps});
+    for _ in 0..3 {
+        assert_eq!(c.call("reset", json!({"env": env})).await["type"], "batch");
+        assert_eq!(c.call("step", named.clone()).await["type"], "batch");
+        let kept = c.call("snapshot", json!({"env": env})).await["items"].clone();
+        let full = c.call("step", swapped.clone()).await;
+        assert_eq!((code(&full).1, &full["allowed"]), ("limit", &json!(0)), "{full}");
+        assert!(full["message"].as_str().is_some_and(|m| m.contains("bytes of documents")), "{full}");
+        assert_eq!(code(&c.call("restore", json!({"env": env, "items": kept})).await).1, "limit");
+        assert_eq!(code(&c.call("clone", json!({"env": env})).await).1, "limit");
+        // Ids and looks are still taken.
+        let ids = json!({"env": env, "actions": ([1, -1].repeat(8))});
+        assert_eq!(c.call("step", ids).await["type"], "batch");
+    }
+    assert_eq!(c.call("close", json!({"env": env})).await["type"], "ok");
+    let other = c.call("open", json!({"game": "naming", "observer": "all"})).await["env"].clone();
+    assert_eq!(c.call("reset", json!({"env": other})).await["type"], "batch");
+    let moves = json!({"env": other, "moves": [{"number": 7}, 3]});
+    assert_eq!(c.call("step", moves).await["type"], "batch");
+    server.stop().stopped().await;
+}

@@ -28,9 +28,10 @@ const STEP: &str = "step of a batch";
 /// What a good client thinks of its move.
 const THINKS: Duration = Duration::from_millis(5);
 
-/// What is happening now: the place in [`HOGS`] and one, 0 while the good clients are alone; and the end.
+/// What is happening now: the place in [`HOGS`] and one, 0 while the good clients are alone; what a hog left behind; and the end.
 struct Now(AtomicUsize);
 
+const SETTLES: usize = usize::MAX - 1;
 const OVER: usize = usize::MAX;
 
 impl Now {
@@ -146,6 +147,9 @@ async fn good_clients_beside_hogs_lose_nothing() {
     let slice = Duration::from_secs_f64(seconds() / (2 * HOGS.len()) as f64);
     let mut refused = Vec::new();
     for (at, (name, hog)) in HOGS.iter().enumerate() {
+        // Searches of the last hog may still run. Waits of this time count for nobody.
+        now.0.store(SETTLES, Ordering::Relaxed);
+        tokio::time::sleep((slice / 4).min(Duration::from_secs(2))).await;
         now.0.store(0, Ordering::Relaxed);
         tokio::time::sleep(slice).await;
         now.0.store(at + 1, Ordering::Relaxed);

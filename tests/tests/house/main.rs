@@ -46,6 +46,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
             "ludex-server",
             "ludex-conformance",
             "ludex-cli",
+            "own-game",
         ],
     ),
 ];

@@ -1,5 +1,7 @@
 //! `ludex conformance` against our own server, and against one behind a meddler who changes one thing.
 
+use std::net::SocketAddr;
+
 use ludex_server::auth::{NewToken, Scopes, add, default_names};
 use ludex_tests::Server;
 use serde_json::{Value, json};
@@ -24,6 +26,33 @@ async fn our_own_server_passes() {
     assert_eq!(out.lines().filter(|line| line.starts_with("ok section ")).count(), LINES - 1, "{out}");
     assert_eq!(out.lines().count(), LINES, "{out}");
     assert!(server.is_well().await);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn documents_are_heard_as_the_protocol_says() {
+    let games = own_game::registries().0;
+    let server = Server::start(|config| config.games = games).await;
+    let check = async |address: SocketAddr| {
+        ludex(&["conformance", &address.to_string(), "--only", "hears documents", "--patience", "5"]).await
+    };
+    let (code, out, err) = check(server.address).await;
+    assert_eq!((code, skipped(&out).len(), out.lines().count()), (Some(0), 0, 2), "{out}{err}");
+    // Both see a server that keeps its reasons for itself, and one that names no schema.
+    let without_issues: Bend = |_, mut message| {
+        message.as_object_mut().expect("a map").remove("issues");
+        vec![message]
+    };
+    let without_schemas: Bend = |_, mut message| {
+        message.as_object_mut().expect("a map").remove("schema");
+        vec![message]
+    };
+    for (bend, expected) in [(without_issues, "1 to 64 JSON pointers"), (without_schemas, "for no document")] {
+        let meddler = Meddler::before(server.address, bend).await;
+        let (code, out, err) = check(meddler.address).await;
+        let both = ["in environments", "in matches", expected].iter().all(|part| out.contains(part));
+        assert!(code == Some(1) && both && !out.contains("ok section"), "{out}{err}");
+    }
     server.stop().stopped().await;
 }
 

@@ -1,6 +1,7 @@
 //! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
 mod models;
+mod skills;
 
 use std::fs;
 use std::path::PathBuf;

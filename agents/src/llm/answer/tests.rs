@@ -119,6 +119,8 @@ fn odd_answers_are_no_moves_and_no_harm() {
     ];
     for entry in ludex_env::games() {
         let game = load(entry.id).unwrap();
+        // A clue of undercover may be any line.
+        let speech = entry.id == "undercover";
         let (mut state, mut draw) = (game.start(), ludex_env::Draw::new(game.id(), 0, 0));
         let mut outcomes = ludex_env::Outcomes::new();
         while state.turn() == ludex_env::Turn::Chance {
@@ -133,11 +135,11 @@ fn odd_answers_are_no_moves_and_no_harm() {
             let reading = read(&ask, &*view, answer, None);
             let given = match reading.into_move() {
                 Move::Id(a) => Move::Id(a),
-                Move::Text(text) => {
-                    assert!(state.read(seat, &Move::Text(text)).is_err(), "{}: {answer:?}", entry.id);
+                _ if speech => continue,
+                said => {
+                    assert!(state.read(seat, &said).is_err(), "{}: {answer:?} was read as {said:?}", entry.id);
                     continue;
                 }
-                other => panic!("{}: {answer:?} was read as {other:?}", entry.id),
             };
             assert!(state.read(seat, &given).is_ok());
         }

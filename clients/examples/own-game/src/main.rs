@@ -7,28 +7,15 @@
 
 #![forbid(unsafe_code)]
 
-mod naming;
-mod square_player;
-mod subtract_square;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use ludex_agents::Roster;
-use ludex_env::Games;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
 use ludex_server::Config;
+use own_game::registries;
 use tokio::net::TcpListener;
-
-use naming::Naming;
-use subtract_square::SubtractSquare;
-
-/// The games and agents of Ludex, and ours.
-fn registries() -> (Games, Roster) {
-    (Games::builtin().with::<SubtractSquare>().with::<Naming>(), Roster::builtin().with(square_player::ENTRY))
-}
 
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();

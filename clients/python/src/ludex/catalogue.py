@@ -24,5 +24,10 @@ GAMES: dict[str, int] = {
     "first_sealed_auction": 1,
     "negotiation": 1,
     "bargaining": 1,
+    "free_style": 1,
+    "undercover": 1,
     "iterated_prisoners_dilemma": 1,
+    "tower_defense": 1,
+    "battle_cards": 1,
+    "elemental_duel": 1,
 }

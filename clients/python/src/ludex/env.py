@@ -142,6 +142,16 @@ class Env(Handle):
         """
         return self._view(0, seat, views=["struct"])["struct"]
 
+    def schema(self, seat: int | None = None) -> str | None:
+        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
+
+        ``None``: the seat is not asked, or the game hears no documents now.
+
+        Raises:
+            LudexError: the seat does not exist.
+        """
+        return self._view(0, seat).get("schema")
+
     def tensor(self, seat: int | None = None) -> Any:
         """Return a seat's tensor: the array if the game has one, else a dict; a round trip.
 

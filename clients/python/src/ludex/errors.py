@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .result import MatchResult
@@ -30,6 +30,8 @@ class LudexError(Exception):
         got: the wrong value.
         allowed: values that would be accepted, if they can be listed.
         nearest: the accepted value that is most similar to ``got``.
+        issues: what is wrong with a document: a dict for each flaw, with ``path`` (a JSON pointer)
+            and ``message``, and where known ``got``, ``allowed`` and ``code``.
         results: the matches that :func:`ludex.play` had finished before it failed.
     """
 
@@ -46,6 +48,7 @@ class LudexError(Exception):
         got: Any = None,
         allowed: Any = None,
         nearest: Any = None,
+        issues: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         super().__init__(code, message)
         self.code = code
@@ -58,6 +61,7 @@ class LudexError(Exception):
         self.got = got
         self.allowed = allowed
         self.nearest = nearest
+        self.issues = list(issues)
         self.results: list[MatchResult] = []
 
     @classmethod
@@ -74,6 +78,7 @@ class LudexError(Exception):
             got=frame.get("got"),
             allowed=frame.get("allowed"),
             nearest=frame.get("nearest"),
+            issues=frame.get("issues") or (),
         )
 
     def __str__(self) -> str:

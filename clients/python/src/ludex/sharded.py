@@ -195,6 +195,17 @@ class ShardedVecEnv(Changes):
         vec, local = self._at(index)
         return vec.struct(local, seat)
 
+    def schema(self, index: int = 0, seat: int | None = None) -> str | None:
+        """Return which of the spec's ``proposals`` a document of the seat must fit; a round trip.
+
+        ``None``: the seat is not asked, or the game hears no documents now.
+
+        Raises:
+            LudexError: ``unknown_env``, ...
+        """
+        vec, local = self._at(index)
+        return vec.schema(local, seat)
+
     def snapshot(self, envs: Sequence[int] | Array | None = None) -> list[bytes]:
         """Return the states of the environments (or ``envs``), to restore here or elsewhere.
 

@@ -4,8 +4,8 @@ mod acts;
 mod play;
 mod record;
 mod resume;
-mod table;
-mod terms;
+pub(super) mod table;
+pub(super) mod terms;
 mod watch;
 
 use futures_util::FutureExt as _;

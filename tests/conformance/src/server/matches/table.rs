@@ -16,7 +16,7 @@ use super::super::{Done, law_holds, same, wrong};
 use super::terms::{begins, ends};
 
 /// A seat.
-pub(super) struct Table {
+pub(in super::super) struct Table {
     pub link: Link,
     pub welcome: Box<Welcome>,
     pub spec: Spec,
@@ -303,6 +303,12 @@ impl Table {
         self.accepted = self.accepted.map(|n| n + 1);
         self.turn = self.turn.take().filter(|waiting| waiting.turn != turn.turn);
         Ok(())
+    }
+
+    /// Keeps that a document was accepted.
+    pub fn said(&mut self, turn: u32) {
+        self.accepted = self.accepted.map(|n| n + 1);
+        self.turn = self.turn.take().filter(|waiting| waiting.turn != turn);
     }
 
     /// Plays one random move.

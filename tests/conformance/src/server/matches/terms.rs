@@ -11,7 +11,7 @@ use super::super::{Done, Stop, law_holds, same};
 pub(super) const CLOCK: Clock = Clock::per_move(60_000);
 
 /// A join of one match of a game against random agents.
-pub(super) fn join(spec: &Spec, seat: u32) -> Join {
+pub(in super::super) fn join(spec: &Spec, seat: u32) -> Join {
     Join {
         params: spec.params.clone(),
         against: Some(vec!["random".into()]),

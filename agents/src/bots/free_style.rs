@@ -1,0 +1,118 @@
+//! A bot of free style: it proposes a built-in document, takes the other's rules if they are fair to it, and looks one ply
+//! ahead or searches. Ids: 0, 1, 2 propose, 3 accepts, 4 rejects, the rest are plies.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::free_style::{Phase, View};
+use ludex_env::{Action, Ask, DynState, DynView, GameRef, Seat, Stream, Turn};
+use ludex_protocol::Refusal;
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::fit::{plays_only, view};
+use crate::search::mcts;
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+
+const GAME: &str = "free_style";
+
+pub(crate) const BOTS: &[AgentEntry] = &[AgentEntry::new(
+    "rule_maker",
+    "free_style: proposes a built-in document, accepts what 200 random games find fair, wins or blocks in one ply, or searches",
+    build,
+)
+.args(&[ArgDef::new("sims", ArgKind::Int { min: 1, max: 1_000_000_000 }, "plays as mcts with this many simulations")])];
+
+const ACCEPT: Action = 3;
+const REJECT: Action = 4;
+/// Random games that judge a proposal.
+const PLAYOUTS: u32 = 200;
+/// The share of them, with draws as halves, that the own seat must win.
+const FAIR: f64 = 0.35;
+/// The most plies and draws of a game.
+const LONG: usize = 1_000;
+/// How many replies are looked at to find a ply without a winning one.
+const REPLIES: usize = 4_000;
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    plays_only(GAME, spec, game)?;
+    let search = spec.int("sims").map(|sims| {
+        let spec = AgentSpec::of(mcts::ENTRY, vec![("sims", sims.to_string())], spec.name())?;
+        (mcts::ENTRY.build)(&spec, game)
+    });
+    Ok(Arc::new(RuleMaker { search: search.transpose()? }))
+}
+
+struct RuleMaker {
+    search: Option<Arc<dyn Agent>>,
+}
+
+impl Agent for RuleMaker {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let mut rng = ask.stream();
+        if seen.phase == Phase::Negotiate {
+            return Ok(Answer::id(message(&*ask.view(), ask.seat, ask.legal, &mut rng)));
+        }
+        match &self.search {
+            Some(search) => search.act(ask, deadline),
+            None => Ok(Answer::id(one_ply(&*ask.view().world(&mut rng), ask.seat, ask.legal, &mut rng))),
+        }
+    }
+}
+
+/// Accepts fair rules, else proposes a built-in document while it may.
+fn message(view: &dyn DynView, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
+    if legal.contains(&ACCEPT) && share(view, seat, rng) >= FAIR {
+        return ACCEPT;
+    }
+    let proposals: Vec<Action> = legal.iter().copied().filter(|&a| a < ACCEPT).collect();
+    proposals.get(rng.below(proposals.len().max(1))).copied().unwrap_or(REJECT)
+}
+
+/// The share of random games that the seat wins under the other's rules, draws as halves.
+fn share(view: &dyn DynView, seat: Seat, rng: &mut Stream) -> f64 {
+    let mut begin = view.world(rng);
+    if begin.play(seat, ACCEPT).is_err() {
+        return 0.0;
+    }
+    let mut won = 0.0;
+    for _ in 0..PLAYOUTS {
+        let mut game = begin.boxed();
+        game.rollout(rng, LONG);
+        won += (game.returns().get(seat).copied().unwrap_or(0.0) + 1.0) / 2.0;
+    }
+    won / f64::from(PLAYOUTS)
+}
+
+/// A ply that wins; else one after which the other cannot win at once, if a few tries find one; else any.
+fn one_ply(state: &dyn DynState, seat: Seat, legal: &[Action], rng: &mut Stream) -> Action {
+    let mut order = legal.to_vec();
+    rng.shuffle(&mut order);
+    if let Some(a) = order.iter().copied().find(|&a| after(state, seat, a, rng).returns().get(seat) == Some(&1.0)) {
+        return a;
+    }
+    let (other, mut left) = (1 - seat, REPLIES);
+    let mut safe = |a: Action| {
+        let next = after(state, seat, a, rng);
+        let replies = if next.turn().seats().has(other) { next.legal_list(other) } else { Vec::new() };
+        left = left.saturating_sub(replies.len());
+        left == 0 || !replies.iter().any(|&b| after(&*next, other, b, rng).returns().get(other) == Some(&1.0))
+    };
+    let found = order.iter().copied().find(|&a| safe(a));
+    found.or(order.first().copied()).unwrap_or(REJECT)
+}
+
+/// The position after an action, with a random one of the other where both act together.
+fn after(state: &dyn DynState, seat: Seat, a: Action, rng: &mut Stream) -> Box<dyn DynState> {
+    let mut next = state.boxed();
+    let _ = match state.turn() {
+        Turn::Together(seats) => {
+            let mut one = |p: Seat| seats.has(p).then(|| if p == seat { a } else { state.random_action(p, rng) });
+            let joint = [one(0), one(1)];
+            next.play_together(&joint)
+        }
+        _ => next.play(seat, a),
+    };
+    next
+}

@@ -1,0 +1,204 @@
+//! Bots of the games of plans: tower defence, battle cards and elemental duel.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::games::{battle_cards, elemental_duel, tower_defense};
+use ludex_env::plans::{Craft, Plans, Side, View};
+use ludex_env::{Ask, Game, GameRef, Stream};
+use ludex_protocol::{Move, Refusal};
+use serde_json::Value;
+
+use crate::agent::{Agent, Answer};
+use crate::error::AgentError;
+use crate::fit::{params, view};
+use crate::refusal::{does_not_play, refused};
+use crate::spec::{AgentEntry, AgentSpec, ArgDef, ArgKind};
+
+pub(crate) const BOTS: &[AgentEntry] = &[
+    AgentEntry::new(
+        "sound_plan",
+        "tower_defense, battle_cards, elemental_duel: plays one fixed plan for each side",
+        build,
+    ),
+    AgentEntry::new(
+        "best_answer",
+        "tower_defense, battle_cards, elemental_duel: answers the other's last plan by the best of some random ones",
+        build,
+    )
+    .args(&[ArgDef::new("sims", SIMULATIONS, "plans that it tries").default("200")]),
+    AgentEntry::new(
+        "hill_climber",
+        "tower_defense, battle_cards, elemental_duel: answers the other's last plan by hill climbing",
+        build,
+    )
+    .args(&[ArgDef::new("sims", SIMULATIONS, "plans that it tries").default("2000")]),
+];
+
+const SIMULATIONS: ArgKind = ArgKind::Int { min: 1, max: 1_000_000 };
+/// One of this many plans that a climber tries is drawn afresh, before it climbs from the best.
+const FRESH: u64 = 10;
+
+/// The fixed plans of the two sides.
+const TOWER_DEFENSE: [&str; 2] = [
+    r#"{"humans": [
+        {"name": "ShieldSoldier", "x": 4, "y": 0, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 0, "y": 0, "spawn_time": 0},
+        {"name": "AntiAirSoldier", "x": 1, "y": 0, "spawn_time": 0}, {"name": "ShieldSoldier", "x": 4, "y": 1, "spawn_time": 0},
+        {"name": "AntiAirSoldier", "x": 0, "y": 1, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 1, "y": 1, "spawn_time": 0},
+        {"name": "ShieldSoldier", "x": 4, "y": 2, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 0, "y": 2, "spawn_time": 0},
+        {"name": "AntiAirSoldier", "x": 1, "y": 2, "spawn_time": 0}, {"name": "ShieldSoldier", "x": 4, "y": 3, "spawn_time": 0},
+        {"name": "AntiAirSoldier", "x": 0, "y": 3, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 1, "y": 3, "spawn_time": 0},
+        {"name": "ShieldSoldier", "x": 4, "y": 4, "spawn_time": 0}, {"name": "AntiAirSoldier", "x": 0, "y": 4, "spawn_time": 0},
+        {"name": "AntiAirSoldier", "x": 1, "y": 4, "spawn_time": 0}]}"#,
+    r#"{"demons": [
+        {"name": "GreatDemon", "y": 0, "spawn_time": 0}, {"name": "GreatDemon", "y": 4, "spawn_time": 0},
+        {"name": "FlyingDemon", "y": 1, "spawn_time": 0}, {"name": "FlyingDemon", "y": 3, "spawn_time": 0},
+        {"name": "GreatDemon", "y": 2, "spawn_time": 0}, {"name": "SpeedyDemon", "y": 2, "spawn_time": 4000},
+        {"name": "BouncingDemon", "y": 0, "spawn_time": 3000}, {"name": "SpeedyDemon", "y": 4, "spawn_time": 4000},
+        {"name": "NormalDemon", "y": 1, "spawn_time": 0}]}"#,
+];
+const BATTLE_CARDS: [&str; 2] = [
+    r#"{"invaders": [{"name": "TideGuardian"}, {"name": "Phoenix"}, {"name": "LavaGolem"}, {"name": "TideLord"},
+        {"name": "BanditLeader"}, {"name": "FireLizard"}]}"#,
+    r#"{"defenders": [{"name": "Paladin"}, {"name": "EliteSoldier"}, {"name": "StoneWarrior"}, {"name": "MountainGiant"},
+        {"name": "ForestSeer"}, {"name": "RockBeetle"}, {"name": "AncientTreant"}]}"#,
+];
+const ELEMENTAL_DUEL: [&str; 2] = [
+    r#"{"invaders": [
+        {"element": "Fire", "skills": ["flame_splash", "burst_flame_bomb", "magma_eruption"]},
+        {"element": "Water", "skills": ["stream_pierce", "whirlpool_strangle", "tsunami_ending"]},
+        {"element": "Dark", "skills": ["night_ambush", "soul_siphon", "final_announcment"]}]}"#,
+    r#"{"defenders": [
+        {"element": "Earth", "skills": ["granite_barrier", "earth_shock", "core_rebound"]},
+        {"element": "Wood", "skills": ["poison_vine", "poison_vine", "parasitic_seed"]},
+        {"element": "Light", "skills": ["angelic_sanctuary", "holy_glimmer", "divine_sword"]}]}"#,
+];
+
+fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    match game.spec().game.as_str() {
+        tower_defense::Tables::ID => planner::<tower_defense::Tables>(spec, game, TOWER_DEFENSE),
+        battle_cards::Tables::ID => planner::<battle_cards::Tables>(spec, game, BATTLE_CARDS),
+        elemental_duel::Tables::ID => planner::<elemental_duel::Tables>(spec, game, ELEMENTAL_DUEL),
+        other => {
+            let fits = "it plays tower_defense, battle_cards and elemental_duel";
+            Err(does_not_play(spec.name(), other, "it is a bot of other games", fits))
+        }
+    }
+}
+
+fn planner<C: Craft>(spec: &AgentSpec, game: &GameRef, sound: [&str; 2]) -> Result<Arc<dyn Agent>, Refusal> {
+    let game = Plans::<C>::new(params(game)?).map_err(|e| refused(e.to_string()))?;
+    let way = match (spec.name(), spec.int("sims").unwrap_or(0)) {
+        ("best_answer", sims) => Way::Draws(sims),
+        ("hill_climber", sims) => Way::Climbs(sims),
+        _ => Way::Fixed,
+    };
+    let fixed = |side: Side| {
+        let document = serde_json::from_str(sound[side]).unwrap_or_default();
+        // A smaller budget is not enough for it; the example of the rules costs half.
+        legal(&game, side, &document).unwrap_or_else(|| game.craft().example(side))
+    };
+    let sound = [fixed(0), fixed(1)];
+    Ok(Arc::new(Planner { game, sound, way }))
+}
+
+/// The plan of a document, if it violates nothing.
+fn legal<C: Craft>(game: &Plans<C>, side: Side, document: &Value) -> Option<C::Plan> {
+    let reading = game.craft().read(side, game.budgets()[side], document);
+    reading.plan.filter(|_| reading.violations.is_empty() && document.is_object())
+}
+
+/// How a bot comes to its plan.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It has one.
+    Fixed,
+    /// It takes the best of random ones.
+    Draws(u64),
+    /// It varies the best one.
+    Climbs(u64),
+}
+
+struct Planner<C: Craft> {
+    game: Plans<C>,
+    sound: [C::Plan; 2],
+    way: Way,
+}
+
+impl<C: Craft> Planner<C> {
+    /// What a plan is worth against another, the greater the better: first who wins, then by how much.
+    fn worth(&self, side: Side, own: &C::Plan, other: &C::Plan) -> (bool, f64) {
+        let plans = if side == 0 { [own, other] } else { [other, own] };
+        let ended = self.game.craft().simulate(plans, self.game.budgets(), &mut ());
+        (ended.winner == side, ended.value[side])
+    }
+
+    /// The best of `sims` plans against `other`, of which `first` is one; whether the deadline cut the search short.
+    fn answer(
+        &self,
+        side: Side,
+        first: C::Plan,
+        other: &C::Plan,
+        rng: &mut Stream,
+        deadline: Option<Instant>,
+    ) -> (C::Plan, bool) {
+        let (sims, fresh) = match self.way {
+            Way::Fixed => return (self.sound[side].clone(), false),
+            Way::Draws(sims) => (sims, sims),
+            Way::Climbs(sims) => (sims, sims / FRESH),
+        };
+        let (craft, budget) = (self.game.craft(), self.game.budgets()[side]);
+        let mut best = (self.worth(side, &first, other), first);
+        for n in 1..sims {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return (best.1, true);
+            }
+            let plan =
+                if n <= fresh { craft.random(side, budget, rng) } else { craft.vary(side, budget, &best.1, rng) };
+            let worth = self.worth(side, &plan, other);
+            // A climber walks on level ground too.
+            if worth > best.0 || n > fresh && worth == best.0 {
+                best = (worth, plan);
+            }
+        }
+        (best.1, false)
+    }
+}
+
+impl<C: Craft> Agent for Planner<C> {
+    fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        let seen: View = view(ask)?;
+        let named = |side: &&str| seen.side.as_deref() == Some(*side);
+        let side = C::SIDES.iter().position(|side| named(&side)).unwrap_or(0);
+        let theirs = seen.history.last().map(|round| &round.strategies[1 - (ask.seat & 1)]);
+        let other = theirs.and_then(|document| legal(&self.game, 1 - side, document));
+        let other = other.unwrap_or_else(|| self.sound[1 - side].clone());
+        let own = seen.strategy.get(C::SIDES[side]).and_then(|own| legal(&self.game, side, &own.strategy));
+        let first = own.unwrap_or_else(|| self.sound[side].clone());
+        let (plan, cut) = self.answer(side, first, &other, &mut ask.stream(), deadline);
+        let answer = Answer::new(Move::Document(self.game.craft().document(side, &plan)));
+        Ok(if cut { answer.note("cut", true) } else { answer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fixed plans are legal at the usual budget.
+    #[test]
+    fn sound_plans_are_legal() {
+        fn check<C: Craft>(sound: [&str; 2]) {
+            let game = Plans::<C>::new(Default::default()).unwrap();
+            for side in 0..2 {
+                let document: Value = serde_json::from_str(sound[side]).unwrap();
+                let reading = game.craft().read(side, game.budgets()[side], &document);
+                assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
+                println!("{} {}: {}", C::ID, C::SIDES[side], reading.cost);
+            }
+        }
+        check::<tower_defense::Tables>(TOWER_DEFENSE);
+        check::<battle_cards::Tables>(BATTLE_CARDS);
+        check::<elemental_duel::Tables>(ELEMENTAL_DUEL);
+    }
+}

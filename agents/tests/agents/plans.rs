@@ -1,0 +1,96 @@
+//! Bots of the games of plans.
+
+use std::time::Instant;
+
+use crate::common::{game, seats, unfit};
+use ludex_agents::{Agent, build};
+use ludex_env::{AgentKey, Ask, Draw, DynState, Heard, Turn, Viewer};
+use ludex_protocol::Move;
+
+const GAMES: [&str; 3] = ["tower_defense", "battle_cards", "elemental_duel"];
+/// Parameters that lead through every phase.
+const COURSES: [&str; 3] = [
+    "(format=match,rounds=3)",
+    "(format=match,rounds=3,revise=both,budget_scale=0.5)",
+    "(format=match,rounds=4,revise=both,roles=alternate)",
+];
+
+/// What an agent says, asked near and far: the same.
+fn says(agent: &dyn Agent, state: &dyn DynState, seat: usize, turn: u32, draw: &Draw) -> Heard {
+    let legal = state.legal_list(seat);
+    let key = draw.other("agent");
+    let near = agent.act(&Ask::on_state(state, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    let view = state.view(Viewer::Seat(seat));
+    let far = agent.act(&Ask::on_view(&*view, seat, turn, &legal, AgentKey::Own(&key)), None).unwrap();
+    assert_eq!(near, far);
+    state.read(seat, &near.mv.unwrap()).unwrap()
+}
+
+/// The final view of the public, and the returns.
+fn played(string: &str, bots: [&str; 2]) -> (serde_json::Value, Vec<f64>) {
+    let game = game(string);
+    let (mut state, draw, agents) = (game.start(), Draw::new(game.id(), 1, 0), seats(&game, &bots));
+    let mut turns = [0; 2];
+    while state.turn() != Turn::Over {
+        let due = state.turn().seats();
+        let mut joint = [None, None];
+        for seat in due.iter() {
+            joint[seat] = Some(says(&*agents[seat], &*state, seat, turns[seat], &draw));
+            turns[seat] += 1;
+        }
+        match (state.turn(), &joint) {
+            (Turn::Seat(seat), [.., Some(Heard::Said(said))] | [Some(Heard::Said(said)), ..]) => {
+                state.play_said(seat, said).unwrap();
+            }
+            (Turn::Seat(seat), [.., Some(Heard::Action(a))] | [Some(Heard::Action(a)), ..]) => {
+                state.play(seat, *a).unwrap()
+            }
+            _ => state.play_joint(&joint).unwrap(),
+        }
+    }
+    (state.view(Viewer::Public).value(), state.returns())
+}
+
+/// All plans are legal, in every phase, for both sides, also with half of the budget.
+#[test]
+fn planners_violate_nothing() {
+    for name in GAMES {
+        for course in COURSES {
+            let (view, _) = played(&format!("{name}{course}"), ["hill_climber sims=60", "best_answer sims=20"]);
+            for round in view["history"].as_array().unwrap() {
+                assert_eq!(round["violations"], serde_json::json!([[], []]), "{name}{course}");
+            }
+            let (view, _) = played(&format!("{name}{course}"), ["sound_plan", "random"]);
+            assert_eq!(view["history"][0]["violations"][0], serde_json::json!([]), "{name}{course}");
+        }
+    }
+}
+
+/// Who answers beats the fixed plan on either side, in every round after the first answer.
+#[test]
+fn answers_beat_a_fixed_plan() {
+    for name in GAMES {
+        let string = format!("{name}(format=match,rounds=4,revise=both)");
+        assert_eq!(played(&string, ["hill_climber", "sound_plan"]).1, [4.0, -4.0], "{name}");
+        assert_eq!(played(&string, ["sound_plan", "hill_climber"]).1, [-4.0, 4.0], "{name}");
+    }
+}
+
+/// Time is up at once: the plan that it had, and a note.
+#[test]
+fn a_deadline_cuts_the_search() {
+    let game = game("battle_cards");
+    let (state, bot) = (game.start(), build("hill_climber sims=1000000", &game).unwrap());
+    let legal = state.legal_list(0);
+    let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
+    let answer = bot.act(&ask, Some(Instant::now())).unwrap();
+    assert_eq!(answer.notes.more.get("cut"), Some(&true.into()));
+    let fixed = build("sound_plan", &game).unwrap().act(&ask, None).unwrap();
+    assert!(matches!(answer.mv, Some(Move::Document(_))) && answer.mv == fixed.mv);
+}
+
+#[test]
+fn planners_play_their_games_only() {
+    let refusal = build("best_answer", &game("chess")).err().unwrap();
+    assert!(unfit(&refusal) && refusal.message.contains("battle_cards"), "{refusal}");
+}

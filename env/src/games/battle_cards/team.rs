@@ -1,0 +1,89 @@
+//! Teams: what they are, what they cost, and random ones.
+
+use arrayvec::ArrayVec;
+
+use super::MOST;
+use super::cards::{CARDS, GOLD_COST, KINDS, of_side};
+use crate::draw::Stream;
+use crate::game::Seat;
+
+/// A card of a team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Piece {
+    /// Its place among the eleven of its side.
+    pub kind: u8,
+    /// Whether it is gold.
+    pub gold: bool,
+}
+
+/// A team, and whom it attacks first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Team {
+    /// The cards from left to right.
+    pub cards: ArrayVec<Piece, MOST>,
+    /// The other side's cards by number, the most wanted first; [`KINDS`] is its summon.
+    pub priority: ArrayVec<u8, { KINDS + 1 }>,
+}
+
+/// What a card costs.
+pub fn cost(side: Seat, piece: Piece) -> u32 {
+    CARDS[usize::from(of_side(side, piece.kind))].cost * if piece.gold { GOLD_COST } else { 1 }
+}
+
+/// A random team without priorities: names equally likely, 15 of 100 gold, until one does not fit the budget or there are
+/// seven. Teams that leave more than 3/20 of the budget are drawn again, as long as they cost less than 17.
+pub fn random(side: Seat, budget: u32, rng: &mut Stream) -> Team {
+    let least = 17.min(budget * 17 / 20);
+    loop {
+        let mut team = Team::default();
+        fill(side, budget, &mut team, rng);
+        if total(side, &team) >= least {
+            return team;
+        }
+    }
+}
+
+/// What a team costs.
+pub fn total(side: Seat, team: &Team) -> u32 {
+    team.cards.iter().map(|&piece| cost(side, piece)).sum()
+}
+
+/// Adds random cards until one does not fit the budget or there are seven.
+fn fill(side: Seat, budget: u32, team: &mut Team, rng: &mut Stream) {
+    let mut spent = total(side, team);
+    while !team.cards.is_full() {
+        let piece = Piece { kind: rng.below(KINDS) as u8, gold: rng.below(100) < 15 };
+        spent += cost(side, piece);
+        if spent > budget {
+            break;
+        }
+        team.cards.push(piece);
+    }
+}
+
+/// A team with two cards exchanged, with another priority, or with one or two cards replaced by random ones.
+pub fn vary(side: Seat, budget: u32, team: &Team, rng: &mut Stream) -> Team {
+    let mut new = team.clone();
+    let place = |team: &Team, rng: &mut Stream| rng.below(team.cards.len().max(1));
+    match rng.below(4) {
+        0 if !new.cards.is_empty() => {
+            let (a, b) = (place(&new, rng), place(&new, rng));
+            new.cards.swap(a, b);
+        }
+        1 => {
+            let kind = rng.below(KINDS + 1) as u8;
+            match new.priority.iter().position(|&other| other == kind) {
+                Some(at) => drop(new.priority.remove(at)),
+                None => new.priority.insert(0, kind),
+            }
+        }
+        _ => {
+            for _ in 0..1 + rng.below(2) {
+                let at = place(&new, rng);
+                _ = new.cards.pop_at(at);
+            }
+            fill(side, budget, &mut new, rng);
+        }
+    }
+    if new.cards.is_empty() { team.clone() } else { new }
+}

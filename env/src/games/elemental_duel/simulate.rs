@@ -1,0 +1,556 @@
+//! The battle: rounds in which the characters use their skills in turn.
+
+use serde_json::json;
+use smallvec::SmallVec;
+
+use super::skills::{ELEMENTS, Entry, SKILLS, Skill, factor};
+use super::{Mode, Team, Terms};
+use crate::plans::{Ended, Log, Word, tell};
+
+/// Rounds after which the healthier side wins.
+const CAP: u32 = 50;
+/// Damage of a layer of burning in a round.
+const LAYER: u64 = 5;
+/// What a curtain, armor, seed, emblem and quicksand take from who hits.
+const CURTAIN: i32 = 30;
+const ARMOR: i32 = 5;
+const SEED: i32 = 5;
+const EMBLEM: i32 = 10;
+const QUICKSAND: i32 = 10;
+/// Hits that quicksand catches.
+const CAUGHT: u32 = 3;
+/// What a sword adds to the base of a hit.
+const SWORD: u64 = 20;
+/// The element that warmth helps.
+const FIRE: u8 = 0;
+/// For statuses that last until they are used.
+const ALWAYS: u8 = u8::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Is {
+    Burning,
+    Poison,
+    Vulnerable,
+    Warm,
+    Guard,
+    Reflect,
+    Rock,
+    Healing,
+    Seed,
+    Totem,
+    Weak,
+    Quicksand,
+    Emblem,
+    Link,
+    Sanctuary,
+    Sword,
+    Delayed,
+}
+
+impl Is {
+    fn name(self) -> &'static str {
+        match self {
+            Is::Burning => "burning",
+            Is::Poison => "poison",
+            Is::Vulnerable => "vulnerable",
+            Is::Warm => "warm",
+            Is::Guard => "guard",
+            Is::Reflect => "reflect",
+            Is::Rock => "rock",
+            Is::Healing => "healing",
+            Is::Seed => "seed",
+            Is::Totem => "totem",
+            Is::Weak => "weak",
+            Is::Quicksand => "quicksand",
+            Is::Emblem => "emblem",
+            Is::Link => "link",
+            Is::Sanctuary => "sanctuary",
+            Is::Sword => "sword",
+            Is::Delayed => "delayed",
+        }
+    }
+
+    fn negative(self) -> bool {
+        matches!(self, Is::Burning | Is::Poison | Is::Vulnerable | Is::Seed | Is::Weak | Is::Quicksand)
+    }
+
+    /// Whether it can be dispelled.
+    fn buff(self) -> bool {
+        matches!(self, Is::Guard | Is::Reflect | Is::Warm)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Status {
+    is: Is,
+    value: u32,
+    /// Rounds left, or [`ALWAYS`].
+    rounds: u8,
+    /// Layers of burning.
+    layers: u8,
+}
+
+struct Shield {
+    left: i32,
+    rounds: u8,
+}
+
+struct Character {
+    element: u8,
+    skills: [u8; 3],
+    /// Its next skill among the three.
+    next: u8,
+    hp: i32,
+    out: bool,
+    surge: u32,
+    /// What came off its HP since it was last thrown back.
+    stored: u64,
+    statuses: SmallVec<[Status; 16]>,
+    shields: SmallVec<[Shield; 4]>,
+}
+
+impl Character {
+    fn has(&self, is: Is) -> bool {
+        self.statuses.iter().any(|s| s.is == is)
+    }
+
+    /// Uses up the oldest status of a kind.
+    fn spend(&mut self, is: Is) -> bool {
+        let at = self.statuses.iter().position(|s| s.is == is);
+        at.map(|at| self.statuses.remove(at)).is_some()
+    }
+
+    fn all(&self, is: Is) -> impl Iterator<Item = u32> + '_ {
+        self.statuses.iter().filter(move |s| s.is == is).map(|s| s.value)
+    }
+
+    fn layers(&self) -> u64 {
+        self.statuses.iter().filter(|s| s.is == Is::Burning).map(|s| u64::from(s.layers)).sum()
+    }
+}
+
+/// A character: 0 to 2 are the invaders, 3 to 5 the defenders.
+type Who = usize;
+
+fn word(who: Who) -> Word {
+    Word::Unit(if who < ELEMENTS { 'i' } else { 'd' }, (who % ELEMENTS) as u16)
+}
+
+struct Field<'a, L> {
+    log: &'a mut L,
+    most: [i32; 2],
+    all: [Character; 2 * ELEMENTS],
+}
+
+/// A battle fits into 16 kB.
+const _: () = assert!(size_of::<Field<'static, ()>>() <= 16 * 1024);
+
+/// Plays one team against the other; both have three characters.
+pub fn simulate<L: Log>(teams: [&Team; 2], terms: Terms, log: &mut L) -> Ended {
+    let all = std::array::from_fn(|who| {
+        let side = who / ELEMENTS;
+        let piece = teams[side][who % ELEMENTS];
+        Character {
+            element: piece.element + (side * ELEMENTS) as u8,
+            skills: piece.skills,
+            next: 0,
+            hp: terms.hp[side] as i32,
+            out: false,
+            surge: 0,
+            stored: 0,
+            statuses: SmallVec::new(),
+            shields: SmallVec::new(),
+        }
+    });
+    let mut field = Field { log, most: terms.hp.map(|hp| hp as i32), all };
+    let mut round = 0;
+    let (winner, reason) = loop {
+        if round == CAP {
+            break (usize::from(field.health(1) >= field.health(0)), "cap");
+        }
+        round += 1;
+        if let Some(end) = field.round(round, terms.mode) {
+            break end;
+        }
+    };
+    tell!(field.log, "end", ["invader", "defender"][winner], reason, round as i32);
+    let share = |side: usize| f64::from(field.health(side)) / f64::from(ELEMENTS as i32 * field.most[side]);
+    let value = share(0) - share(1);
+    let all = &field.all;
+    field.log.summary(|| {
+        let hp: Vec<Vec<i32>> = all.chunks(ELEMENTS).map(|side| side.iter().map(|c| c.hp).collect()).collect();
+        json!({ "rounds": round, "hp": hp })
+    });
+    Ended { winner, reason, length: round, value: [value, -value] }
+}
+
+impl<L: Log> Field<'_, L> {
+    /// HP of a side's characters that are not out.
+    fn health(&self, side: usize) -> i32 {
+        self.side(side).map(|who| self.all[who].hp.max(0)).sum()
+    }
+
+    /// Those of a side that are not out.
+    fn side(&self, side: usize) -> impl Iterator<Item = Who> + '_ {
+        (side * ELEMENTS..(side + 1) * ELEMENTS).filter(|&who| !self.all[who].out)
+    }
+
+    fn over(&self) -> Option<(usize, &'static str)> {
+        match [0, 1].map(|side| self.side(side).next().is_none()) {
+            [true, true] => Some((1, "both_out")),
+            [true, false] => Some((1, "wiped_out")),
+            [false, true] => Some((0, "wiped_out")),
+            [false, false] => None,
+        }
+    }
+
+    fn round(&mut self, round: u32, mode: Mode) -> Option<(usize, &'static str)> {
+        tell!(self.log, "round", round as i32);
+        for who in 0..2 * ELEMENTS {
+            let side = who / ELEMENTS;
+            let waits = mode == Mode::Gauntlet && self.side(side).next() != Some(who);
+            if self.all[who].out || waits {
+                continue;
+            }
+            let target = self.side(1 - side).next();
+            if let Some(target) = target {
+                self.act(who, target);
+            }
+            (0..2 * ELEMENTS).for_each(|who| self.fall(who));
+            if let Some(end) = self.over() {
+                return Some(end);
+            }
+        }
+        for who in 0..2 * ELEMENTS {
+            if !self.all[who].out {
+                self.close(who);
+                self.fall(who);
+            }
+        }
+        self.over()
+    }
+
+    /// A character without HP is out.
+    fn fall(&mut self, who: Who) {
+        let character = &mut self.all[who];
+        if !character.out && character.hp <= 0 {
+            character.out = true;
+            tell!(self.log, "out", word(who));
+        }
+    }
+
+    /// The end of a round for one character.
+    fn close(&mut self, who: Who) {
+        for n in 0..self.all[who].statuses.len() {
+            let Status { is, value, rounds, .. } = self.all[who].statuses[n];
+            match is {
+                Is::Burning | Is::Poison => self.tick(who, is, value),
+                Is::Delayed if rounds == 1 => self.tick(who, is, value),
+                Is::Healing if self.all[who].hp > 0 => _ = self.heal(who, value as i32),
+                _ => {}
+            }
+        }
+        let character = &mut self.all[who];
+        character.statuses.retain(|status| last(&mut status.rounds));
+        character.shields.retain(|shield| last(&mut shield.rounds) && shield.left > 0);
+    }
+
+    fn tick(&mut self, who: Who, is: Is, damage: u32) {
+        let [hp, shields, left] = self.take(who, damage as i32);
+        tell!(self.log, "tick", is.name(), word(who), hp, shields, left);
+    }
+
+    /// Takes damage off the shields, the oldest first, and the rest off HP: how much off HP, off shields, and HP left.
+    fn take(&mut self, who: Who, damage: i32) -> [i32; 3] {
+        let character = &mut self.all[who];
+        let mut rest = damage;
+        for shield in &mut character.shields {
+            let part = rest.min(shield.left);
+            shield.left -= part;
+            rest -= part;
+        }
+        character.hp -= rest;
+        character.stored += rest as u64;
+        [rest, damage - rest, character.hp]
+    }
+
+    /// Takes damage from who hit, and tells it.
+    fn pay(&mut self, kind: &'static str, from: Who, to: Who, damage: i32) {
+        let [hp, shields, left] = self.take(to, damage);
+        tell!(self.log, kind, word(from), word(to), hp, shields, left);
+    }
+
+    /// Heals. Returns how much was too much.
+    fn heal(&mut self, who: Who, amount: i32) -> i32 {
+        let most = self.most[who / ELEMENTS];
+        let character = &mut self.all[who];
+        let amount = if character.has(Is::Totem) { amount * 11 / 10 } else { amount };
+        let healed = amount.min(most - character.hp);
+        character.hp += healed;
+        tell!(self.log, "heal", word(who), healed, character.hp);
+        amount - healed
+    }
+
+    fn give(&mut self, who: Who, is: Is, value: u32, rounds: u8) {
+        self.give_layers(who, Status { is, value, rounds, layers: 0 });
+    }
+
+    fn give_layers(&mut self, who: Who, status: Status) {
+        self.all[who].statuses.push(status);
+        let rounds = if status.rounds == ALWAYS { Word::Nothing } else { i32::from(status.rounds).into() };
+        tell!(self.log, "status", word(who), status.is.name(), status.value as i32, rounds);
+    }
+
+    fn shield(&mut self, who: Who, amount: i32, rounds: u8) {
+        if amount <= 0 {
+            return;
+        }
+        self.all[who].shields.push(Shield { left: amount, rounds });
+        let rounds = if rounds == ALWAYS { Word::Nothing } else { i32::from(rounds).into() };
+        tell!(self.log, "shield", word(who), amount, rounds);
+    }
+
+    fn surge(&mut self, who: Who, layers: u32) {
+        if self.all[who].surge != layers {
+            self.all[who].surge = layers;
+            tell!(self.log, "surge", word(who), layers as i32);
+        }
+    }
+
+    /// Removes statuses, the oldest first, at most `most`.
+    fn dispel(&mut self, who: Who, which: impl Fn(Is) -> bool, most: usize) {
+        for _ in 0..most {
+            let statuses = &mut self.all[who].statuses;
+            let Some(at) = statuses.iter().position(|s| which(s.is)) else { return };
+            let gone = statuses.remove(at);
+            tell!(self.log, "dispel", word(who), gone.is.name());
+        }
+    }
+
+    /// Full tenths of HP that a character has lost.
+    fn lost(&self, who: Who) -> u64 {
+        let most = self.most[who / ELEMENTS];
+        ((most - self.all[who].hp) * 10 / most).max(0) as u64
+    }
+
+    fn factor(&self, user: Who, target: Who) -> u64 {
+        factor(self.all[user].element, self.all[target].element)
+    }
+
+    /// Damage over time: fixed when it is given.
+    fn over_time(&self, user: Who, target: Who, base: u64) -> u32 {
+        (base * self.factor(user, target) / 10) as u32
+    }
+
+    /// A direct hit with a base in fifths. Returns its damage.
+    fn hit(&mut self, user: Who, target: Who, fifths: u64) -> i32 {
+        let sword = if self.all[user].spend(Is::Sword) { 5 * SWORD } else { 0 };
+        let mut up = (fifths + sword) * self.factor(user, target);
+        let mut down = 50;
+        if self.all[user].element == FIRE && self.all[user].spend(Is::Warm) {
+            (up, down) = (up * 13, down * 10);
+        }
+        // Vulnerabilities are tenths, guards too, weaknesses twentieths: small numbers, so that products stay exact.
+        let exposed: u64 = self.all[target].all(Is::Vulnerable).map(|v| u64::from(v) / 10).sum();
+        (up, down) = (up * (10 + exposed), down * 10);
+        for guard in self.all[target].all(Is::Guard) {
+            (up, down) = (up * (10 - u64::from(guard) / 10), down * 10);
+        }
+        for weak in self.all[user].all(Is::Weak) {
+            (up, down) = (up * (20 - u64::from(weak) / 5), down * 20);
+        }
+        let mut damage = ((up / down) as i32).max(1);
+        let sheltered: u32 = self.all[target].all(Is::Sanctuary).sum();
+        damage = (damage - sheltered as i32).max(0);
+        if self.all[target].spend(Is::Link) {
+            self.pay("linked", target, user, damage);
+            return damage;
+        }
+        if self.all[target].spend(Is::Emblem) {
+            let part = damage / 5;
+            damage -= part;
+            self.heal(target, part);
+            self.pay("emblem", target, user, EMBLEM);
+        }
+        let caught = self.all[user].statuses.iter().any(|s| s.is == Is::Quicksand);
+        if caught {
+            let part = damage / 5;
+            damage -= part;
+            if part > 0 {
+                self.give(target, Is::Delayed, part as u32, 2);
+            }
+        }
+        self.pay("hit", user, target, damage);
+        for n in 0..self.all[target].statuses.len() {
+            match self.all[target].statuses[n].is {
+                Is::Reflect => self.pay("reflect", target, user, CURTAIN),
+                Is::Rock if self.all[target].shields.iter().any(|s| s.left > 0) => {
+                    self.pay("reflect", target, user, ARMOR);
+                }
+                _ => {}
+            }
+        }
+        if self.all[user].has(Is::Seed) {
+            self.pay("seed", user, user, SEED);
+        }
+        if caught {
+            self.pay("quicksand", user, user, QUICKSAND);
+            let statuses = &mut self.all[user].statuses;
+            if let Some(at) = statuses.iter().position(|s| s.is == Is::Quicksand) {
+                statuses[at].value -= 1;
+                if statuses[at].value == 0 {
+                    statuses.remove(at);
+                }
+            }
+        }
+        damage
+    }
+
+    /// One skill of `user`.
+    fn act(&mut self, user: Who, target: Who) {
+        let character = &mut self.all[user];
+        let entry: &Entry =
+            &SKILLS[usize::from(character.element)][usize::from(character.skills[usize::from(character.next)])];
+        character.next = (character.next + 1) % 3;
+        tell!(self.log, "skill", word(user), entry.name, word(target));
+        let surge = self.all[user].surge;
+        let strike = |field: &mut Self, base: u64| field.hit(user, target, 5 * base);
+        match entry.does {
+            Skill::Hits(base) => _ = strike(self, base.into()),
+            Skill::Ignites(base, layers) => {
+                if base > 0 {
+                    strike(self, base.into());
+                }
+                let value = self.over_time(user, target, LAYER * u64::from(layers));
+                self.give_layers(target, Status { is: Is::Burning, value, rounds: 2, layers: layers as u8 });
+            }
+            Skill::Warms => self.give(user, Is::Warm, 30, 2),
+            Skill::Feeds(base, more, clears) => {
+                let layers = self.all[target].layers();
+                strike(self, u64::from(base) + u64::from(more) * layers);
+                if clears {
+                    self.dispel(target, |is| is == Is::Burning, usize::MAX);
+                }
+            }
+            Skill::Curtain(base) => {
+                strike(self, base.into());
+                self.give(user, Is::Reflect, CURTAIN as u32, 2);
+            }
+            Skill::Surges(base) => {
+                strike(self, base.into());
+                self.surge(user, surge + 1);
+            }
+            Skill::Barrier(amount) => {
+                self.shield(user, amount as i32, 3);
+                self.surge(user, surge + 1);
+            }
+            Skill::Rides(base, more, clears) => {
+                strike(self, u64::from(base + more * surge));
+                if clears {
+                    self.surge(user, 0);
+                }
+            }
+            Skill::Exposes(base, more) => {
+                strike(self, base.into());
+                self.give(target, Is::Vulnerable, more, 2);
+            }
+            Skill::Resonates(more, shield) => {
+                if surge > 0 {
+                    strike(self, u64::from(more * surge));
+                }
+                self.shield(user, (shield * surge) as i32, 3);
+            }
+            Skill::Drains(base, part) => {
+                let damage = strike(self, base.into());
+                self.heal(user, damage * part as i32 / 100);
+            }
+            Skill::Guards(less) => self.give(user, Is::Guard, less, 3),
+            Skill::Siphons(base, more) => {
+                let low = 2 * self.all[target].hp < self.most[target / ELEMENTS];
+                strike(self, u64::from(if low { base + more } else { base }));
+            }
+            Skill::Announces(base, more) => {
+                let lost = self.lost(user);
+                strike(self, u64::from(base) + u64::from(more) * lost);
+            }
+            Skill::Sacrifices(part) => self.sacrifice(user, target, part as i32),
+            Skill::Buds(amount) => self.give(user, Is::Healing, amount, 3),
+            Skill::Seeds(base) => {
+                strike(self, base.into());
+                self.give(target, Is::Seed, SEED as u32, 3);
+            }
+            Skill::Totem(amount) => {
+                self.heal(user, amount as i32);
+                self.give(user, Is::Totem, 10, 3);
+            }
+            Skill::Purifies(base) => {
+                self.dispel(user, Is::negative, usize::MAX);
+                strike(self, base.into());
+            }
+            Skill::Reincarnates(amount, base) => {
+                let excess = self.heal(user, amount as i32);
+                self.shield(user, excess / 2, 3);
+                strike(self, base.into());
+            }
+            Skill::Poisons(base) => {
+                let value = self.over_time(user, target, base.into());
+                self.give(target, Is::Poison, value, 3);
+            }
+            Skill::Armors(amount) => {
+                self.shield(user, amount as i32, 3);
+                self.give(user, Is::Rock, ARMOR as u32, 3);
+            }
+            Skill::Traps => self.give(target, Is::Quicksand, CAUGHT, 3),
+            Skill::Pulses(each) => {
+                let amount = u64::from(each) * self.lost(user);
+                self.shield(user, amount as i32, ALWAYS);
+            }
+            Skill::Rebounds(part) => {
+                let stored = std::mem::take(&mut self.all[user].stored);
+                if stored > 0 {
+                    self.hit(user, target, stored * u64::from(part) / 20);
+                }
+            }
+            Skill::Glimmers(amount, base) => {
+                self.dispel(user, Is::negative, 1);
+                self.heal(user, amount as i32);
+                strike(self, base.into());
+            }
+            Skill::Emblem => self.give(user, Is::Emblem, 20, 2),
+            Skill::Links => self.give(user, Is::Link, 100, 2),
+            Skill::Dispels => {
+                self.dispel(target, Is::buff, 1);
+                self.give(target, Is::Weak, 15, 2);
+            }
+            Skill::Shelters(less) => self.give(user, Is::Sanctuary, less, 3),
+            Skill::Sword(base) => {
+                strike(self, base.into());
+                self.give(user, Is::Sword, SWORD as u32, ALWAYS);
+            }
+        }
+    }
+
+    /// Pays with HP, and takes twice as much off the target's, past everything. What the user pays is not stored.
+    fn sacrifice(&mut self, user: Who, target: Who, part: i32) {
+        let amount = self.all[user].hp * part / 100;
+        if amount == 0 {
+            return;
+        }
+        self.all[user].hp -= amount;
+        let left = self.all[user].hp;
+        tell!(self.log, "sacrifice", word(user), amount, left);
+        let target_character = &mut self.all[target];
+        target_character.hp -= 2 * amount;
+        target_character.stored += 2 * amount as u64;
+        let left = target_character.hp;
+        tell!(self.log, "hit", word(user), word(target), 2 * amount, 0, left);
+    }
+}
+
+/// One round less. Returns whether any is left.
+fn last(rounds: &mut u8) -> bool {
+    if *rounds != ALWAYS {
+        *rounds -= 1;
+    }
+    *rounds > 0
+}

@@ -1,0 +1,166 @@
+//! The elements and their skills: everything else reads their names and figures here.
+
+/// Elements of a side.
+pub const ELEMENTS: usize = 3;
+/// Skills of an element, and so many places a character has.
+pub const KINDS: usize = 6;
+/// The elements: the invaders' three, then the defenders'.
+pub static NAMES: [&str; 6] = ["Fire", "Water", "Dark", "Wood", "Earth", "Light"];
+
+/// Ten times what a hit of one element is on another.
+pub fn factor(user: u8, target: u8) -> u64 {
+    const FIRE: u8 = 0;
+    const WATER: u8 = 1;
+    const DARK: u8 = 2;
+    const WOOD: u8 = 3;
+    const EARTH: u8 = 4;
+    const LIGHT: u8 = 5;
+    match (user, target) {
+        (FIRE, WOOD) | (WOOD, EARTH) | (EARTH, WATER) | (WATER, FIRE) => 12,
+        (WOOD, FIRE) | (EARTH, WOOD) | (WATER, EARTH) | (FIRE, WATER) => 8,
+        (LIGHT, DARK) | (DARK, LIGHT) => 15,
+        _ => 10,
+    }
+}
+
+/// What a skill does. A damage is the base of a direct hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skill {
+    /// A hit.
+    Hits(u32),
+    /// A hit, if there is a damage, and layers of burning for two rounds.
+    Ignites(u32, u32),
+    /// The next fire hit is stronger.
+    Warms,
+    /// A hit with more for each layer of burning on the target; whether it clears them.
+    Feeds(u32, u32, bool),
+    /// A hit, and a curtain that strikes back.
+    Curtain(u32),
+    /// A hit, and a layer of Tidal Surge.
+    Surges(u32),
+    /// A shield, and a layer of Tidal Surge.
+    Barrier(u32),
+    /// A hit with more for each layer of the user; whether it uses them up.
+    Rides(u32, u32, bool),
+    /// A hit, and the target takes more per cent.
+    Exposes(u32, u32),
+    /// A hit and a shield for each layer of the user.
+    Resonates(u32, u32),
+    /// A hit, and the user heals by per cent of it.
+    Drains(u32, u32),
+    /// The user takes fewer per cent for three rounds.
+    Guards(u32),
+    /// A hit with more on a target below half.
+    Siphons(u32, u32),
+    /// A hit with more for each tenth of the user's health lost.
+    Announces(u32, u32),
+    /// The user pays per cent of its health, the target loses twice that.
+    Sacrifices(u32),
+    /// Heals at the end of three rounds.
+    Buds(u32),
+    /// A hit, and the target is hurt by its own hits.
+    Seeds(u32),
+    /// Heals, and strengthens healing.
+    Totem(u32),
+    /// Removes the user's negatives, and hits.
+    Purifies(u32),
+    /// Heals, half the excess is a shield, and hits.
+    Reincarnates(u32, u32),
+    /// Poison for three rounds.
+    Poisons(u32),
+    /// A shield that strikes back.
+    Armors(u32),
+    /// The target's next hits are delayed in part, and hurt it.
+    Traps,
+    /// A lasting shield for each tenth of the user's health lost.
+    Pulses(u32),
+    /// A hit with per cent of the stored damage.
+    Rebounds(u32),
+    /// Removes the user's oldest negative, heals, and hits.
+    Glimmers(u32, u32),
+    /// The next hit on the user is softened and avenged.
+    Emblem,
+    /// The next hit on the user goes to its source.
+    Links,
+    /// Removes a buff of the target, and weakens it.
+    Dispels,
+    /// Every hit on the user is less.
+    Shelters(u32),
+    /// A hit, and the next one is stronger.
+    Sword(u32),
+}
+
+/// A skill in the table.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its price.
+    pub cost: u32,
+    /// What it does.
+    pub does: Skill,
+    /// That in words.
+    pub ability: &'static str,
+    /// Its roles, for the likeness of two plans.
+    pub roles: &'static [&'static str],
+}
+
+#[rustfmt::skip]
+const fn skill(name: &'static str, cost: u32, does: Skill, ability: &'static str, roles: &'static [&'static str]) -> Entry {
+    Entry { name, cost, does, ability, roles }
+}
+
+use Skill::*;
+
+/// Six skills of each element, in the order of [`NAMES`]: name, cost, what it does, that in words, roles.
+#[rustfmt::skip]
+pub static SKILLS: [[Entry; KINDS]; 2 * ELEMENTS] = [
+    [
+        skill("flame_splash", 1, Ignites(12, 1), "12, and burning 1 layer (5 per round) for 2 rounds", &["dot"]),
+        skill("residual_warmth", 1, Warms, "the next fire skill with damage to the end of the next round +30 %", &["buff"]),
+        skill("burst_flame_bomb", 2, Feeds(25, 3, false), "25, +3 per burning layer of the target", &["burst"]),
+        skill("flame_whirlwind", 2, Ignites(0, 4), "burning 4 layers (5 per layer and round) for 2 rounds", &["dot"]),
+        skill("magma_eruption", 3, Feeds(40, 5, true), "40, +5 per burning layer of the target, which are cleared", &["burst"]),
+        skill("hell_curtain", 3, Curtain(35), "35, and for 2 rounds who hits the user takes 30", &["burst", "shield"]),
+    ],
+    [
+        skill("stream_pierce", 1, Surges(10), "10, and +1 Tidal Surge", &["buff"]),
+        skill("water_barrier", 1, Barrier(5), "shield 5 for 3 rounds, and +1 Tidal Surge", &["shield", "buff"]),
+        skill("whirlpool_strangle", 2, Rides(20, 4, false), "20, +4 per Tidal Surge", &["burst"]),
+        skill("ice_branded", 2, Exposes(15, 50), "15, and the target takes +50 % to the end of the next round", &["control"]),
+        skill("tsunami_ending", 3, Rides(30, 5, true), "30, +5 per Tidal Surge, which are cleared", &["burst"]),
+        skill("abyss_resonance", 3, Resonates(3, 6), "3 per Tidal Surge, and shield 6 per Tidal Surge for 3 rounds", &["shield"]),
+    ],
+    [
+        skill("shadow_claw", 1, Drains(14, 30), "14, and the user heals 30 % of the damage", &["heal"]),
+        skill("fear_whisper", 1, Guards(10), "the user takes 10 % less for 3 rounds", &["shield"]),
+        skill("soul_siphon", 2, Siphons(25, 15), "25, +15 if the target is below 50 % HP", &["burst"]),
+        skill("night_ambush", 2, Exposes(20, 20), "20, and the target takes +20 % to the end of the next round", &["control"]),
+        skill("final_announcment", 3, Announces(45, 5), "45, +5 per full 10 % HP that the user has lost", &["burst"]),
+        skill("void_assimilation", 3, Sacrifices(20), "the user pays 20 % of its HP; the target loses twice that, past shields and reductions", &["burst", "anti-special"]),
+    ],
+    [
+        skill("bud_healing", 1, Buds(6), "heals 6 at the end of each of 3 rounds", &["heal"]),
+        skill("parasitic_seed", 1, Seeds(10), "10, and for 3 rounds the target takes 5 with each hit of its own", &["dot"]),
+        skill("life_totem", 2, Totem(25), "heals 25; then healing +10 % for 3 rounds", &["heal", "buff"]),
+        skill("natural_purification", 2, Purifies(30), "clears the user's negative statuses, and 30", &["anti-special"]),
+        skill("forest_reincarnation", 3, Reincarnates(60, 20), "heals 60, half the excess as a shield for 3 rounds, and 20", &["heal", "shield"]),
+        skill("poison_vine", 3, Poisons(25), "25 at the end of each of 3 rounds", &["dot"]),
+    ],
+    [
+        skill("rock_armor", 1, Armors(12), "shield 12 for 3 rounds; while a shield is left, who hits the user takes 5", &["front", "shield"]),
+        skill("earth_shock", 1, Hits(20), "20", &["burst"]),
+        skill("granite_barrier", 2, Guards(40), "the user takes 40 % less for 3 rounds", &["front", "shield"]),
+        skill("quicksand_trap", 2, Traps, "for 3 rounds, 20 % of each of the target's next 3 hits is delayed, and each costs it 10", &["control"]),
+        skill("earth_pulse", 3, Pulses(8), "permanent shield 8 per full 10 % HP that the user has lost", &["front", "shield"]),
+        skill("core_rebound", 3, Rebounds(80), "80 % of all HP that the user has lost since the last use, except to void_assimilation", &["burst"]),
+    ],
+    [
+        skill("holy_glimmer", 1, Glimmers(8, 8), "removes the user's oldest negative status, heals 8, and 8", &["heal"]),
+        skill("faith_emblem", 1, Emblem, "20 % of the next hit to the end of the next round heals the user instead; the attacker takes 10", &["shield", "heal"]),
+        skill("divine_link", 2, Links, "the next hit to the end of the next round is dealt to the attacker instead", &["shield", "anti-special"]),
+        skill("luminous_dispel", 2, Dispels, "removes the target's oldest buff, and the target's damage -15 % for 2 rounds", &["control", "anti-special"]),
+        skill("angelic_sanctuary", 3, Shelters(30), "every hit on the user -30 for 3 rounds", &["front", "shield"]),
+        skill("divine_sword", 3, Sword(20), "20; the base of the user's next hit +20", &["burst", "buff"]),
+    ],
+];

@@ -1,0 +1,495 @@
+#![doc = include_str!("free_style.md")]
+
+mod board;
+pub mod document;
+mod effects;
+mod ids;
+mod legal;
+mod play;
+pub mod position;
+pub mod rules;
+mod sample;
+mod score;
+mod speech;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod view;
+mod words;
+mod world;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use ludex_protocol::error::Issue;
+use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
+
+use crate::draw::Stream;
+use crate::game::{
+    Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+};
+use crate::params::ParamError;
+use crate::tensor::stretches;
+
+use ids::{ACCEPT, ACTIONS, REJECT};
+use position::{Play, Winner};
+use rules::Rules;
+use speech::Message;
+pub use view::{Phase, View};
+
+/// Two players agree on rules, and then play by them.
+pub struct FreeStyle {
+    params: Params,
+    /// The rules, where there is no negotiation.
+    fixed: Option<Arc<Rules>>,
+}
+
+/// How rules are found.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Params {
+    /// The rules that are played, without negotiation: `F0`, `F1`, `F2`, or an FSR document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Value>,
+    /// How many messages the negotiation has at most, 2 to 16.
+    #[schemars(range(min = 2, max = 16))]
+    pub messages: u32,
+    /// The rules that are played when there is no agreement.
+    pub fallback: Fallback,
+    /// The seat that writes the first message.
+    #[schemars(range(min = 0, max = 1))]
+    pub first: u8,
+}
+
+/// The rules that are played when there is no agreement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Fallback {
+    /// Chance draws one of the three.
+    #[serde(rename = "drawn")]
+    Drawn,
+    /// Four in line.
+    F0,
+    /// Neighbours change sides.
+    F1,
+    /// Hidden numbers.
+    F2,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Params { rules: None, messages: 8, fallback: Fallback::Drawn, first: 0 }
+    }
+}
+
+/// One position.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What was said.
+    talk: Vec<Arc<Message>>,
+    /// The rules that are played, where they were negotiated or drawn.
+    rules: Option<Arc<Rules>>,
+    /// Who wrote them.
+    author: u8,
+    agreed: bool,
+    /// The position of play, once it is known who moves first.
+    play: Option<Play>,
+}
+
+/// The names of the fallback sets.
+const NAMES: [&str; 3] = ["F0", "F1", "F2"];
+
+impl FreeStyle {
+    fn rules<'a>(&'a self, s: &'a State) -> Option<&'a Arc<Rules>> {
+        s.rules.as_ref().or(self.fixed.as_ref())
+    }
+
+    /// The rules and the position of play.
+    fn course<'a>(&'a self, s: &'a State) -> Option<(&'a Rules, &'a Play)> {
+        Some((self.rules(s)?, s.play.as_ref()?))
+    }
+
+    /// The seat that writes the next message.
+    fn speaker(&self, s: &State) -> Seat {
+        (usize::from(self.params.first) + s.talk.len()) % 2
+    }
+
+    /// Whether the next message is the last one.
+    fn last(&self, s: &State) -> bool {
+        s.talk.len() + 1 >= self.params.messages as usize
+    }
+
+    /// The latest proposal of a seat.
+    fn open<'a>(&self, s: &'a State, seat: Seat) -> Option<&'a Arc<Rules>> {
+        s.talk.iter().rev().filter(|m| m.seat == seat).find_map(|m| m.rules.as_ref())
+    }
+
+    /// Adds a message, and begins play if it was the last one or an acceptance.
+    fn say(&self, s: &mut State, message: Message) {
+        let (seat, accepts) = (message.seat, message.act == speech::Act::Accept);
+        s.talk.push(Arc::new(message));
+        if accepts {
+            let Some(rules) = self.open(s, 1 - seat).cloned() else { return };
+            (s.author, s.agreed) = ((1 - seat) as u8, true);
+            return self.begin(s, rules);
+        }
+        let fixed = match self.params.fallback {
+            Fallback::Drawn => return,
+            Fallback::F0 => 0,
+            Fallback::F1 => 1,
+            Fallback::F2 => 2,
+        };
+        if s.talk.len() >= self.params.messages as usize {
+            self.begin(s, Rules::built_in(fixed).clone());
+        }
+    }
+
+    /// Play by these rules, unless chance decides first who moves first.
+    fn begin(&self, s: &mut State, rules: Arc<Rules>) {
+        s.play = rules.first(s.author.into()).map(|first| Play::start(&rules, first));
+        s.rules = Some(rules);
+    }
+}
+
+impl Game for FreeStyle {
+    type Params = Params;
+    type State = State;
+    type View = View;
+
+    const ID: &'static str = "free_style";
+    const TITLE: &'static str = "Free style";
+    const PAGE: &'static str = include_str!("free_style.md");
+    const PRESETS: &'static [PresetText] =
+        &[("qitown", "{}", "Qi Town's free-style game: eight messages, then play by what was agreed; the default")];
+    const LADDER: &'static [(u32, u32, &'static str)] =
+        &[(0, 1, "random"), (1, 1, "rule_maker"), (2, 1, "rule_maker sims=200")];
+    const UNIT: Unit = Unit::Duplicate(1);
+
+    fn new(mut params: Params) -> Result<Self, ParamError> {
+        if !(2..=16).contains(&params.messages) {
+            return Err(ParamError::value("messages", params.messages, "2 to 16"));
+        }
+        if params.first > 1 {
+            return Err(ParamError::value("first", params.first, "0 or 1"));
+        }
+        let fixed = match params.rules.take() {
+            None => None,
+            Some(Value::String(name)) if NAMES.contains(&name.as_str()) => {
+                let k = NAMES.iter().position(|n| *n == name).unwrap_or(0);
+                params.rules = Some(name.into());
+                Some(Rules::built_in(k).clone())
+            }
+            Some(document) => {
+                let rules = validate::verdict(&document).into_rules().map_err(|flaws| {
+                    let all: Vec<String> = flaws.iter().map(|f| format!("{}: {}", f.path, f.message)).collect();
+                    let mut e = ParamError::value("rules", document, "F0, F1, F2 or a valid FSR document");
+                    e.message = format!("these are not rules: {}", all.join("; "));
+                    e
+                })?;
+                params.rules = Some(rules.canonical.clone());
+                Some(Arc::new(rules))
+            }
+        };
+        Ok(FreeStyle { params, fixed })
+    }
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn facts(&self) -> Facts {
+        let parts = [
+            ("owner", 25 * 2),
+            ("kind", 25 * 4),
+            ("number", 25 * 26),
+            ("unknown", 25),
+            ("supply", 8),
+            ("phase", 3),
+            ("ply", 1),
+        ];
+        let random = |r: &Arc<Rules>| r.first(0).is_none();
+        let (dynamics, chance, information, length) = match &self.fixed {
+            None => (Dynamics::Mixed, ChanceMode::Explicit, Information::Imperfect, self.params.messages + 100),
+            Some(r) => (
+                if r.together() { Dynamics::Simultaneous } else { Dynamics::Sequential },
+                if random(r) { ChanceMode::Explicit } else { ChanceMode::Deterministic },
+                if r.open() { Information::Perfect } else { Information::Imperfect },
+                r.document.ply_cap.into(),
+            ),
+        };
+        let play = ("play".to_owned(), speech::play_schema());
+        let negotiate = self.fixed.is_none().then(|| ("negotiate".to_owned(), speech::schema()));
+        Facts {
+            seats: vec!["a".into(), "b".into()],
+            dynamics,
+            chance,
+            information,
+            utility: Utility::ZeroSum,
+            rewards: RewardModel::Terminal,
+            returns: [-1.0, 1.0],
+            max_length: length,
+            actions: ACTIONS,
+            max_chance: match &self.fixed {
+                None => 3,
+                Some(r) => {
+                    if random(r) {
+                        2
+                    } else {
+                        0
+                    }
+                }
+            },
+            legal: LegalForm::Ids,
+            tensor: Some(("observation", stretches(&parts, 101.0))),
+            info: None,
+            openspiel: None,
+            proposals: Some(negotiate.into_iter().chain([play]).collect()),
+        }
+    }
+
+    fn start(&self) -> State {
+        let first = self.fixed.as_ref().and_then(|r| r.first(0).map(|first| Play::start(r, first)));
+        State { talk: Vec::new(), rules: None, author: 0, agreed: false, play: first }
+    }
+
+    #[inline]
+    fn turn(&self, s: &State) -> Turn {
+        let Some(rules) = self.rules(s) else {
+            let over = s.talk.len() >= self.params.messages as usize;
+            return if over { Turn::Chance } else { Turn::Seat(self.speaker(s)) };
+        };
+        match &s.play {
+            None => Turn::Chance,
+            Some(play) if play.over.is_some() => Turn::Over,
+            Some(play) if rules.together() => Turn::Together(SeatSet(play.acts.into())),
+            Some(play) => Turn::Seat(usize::from(play.mover & 1)),
+        }
+    }
+
+    fn legal(&self, s: &State, seat: Seat, out: &mut impl Sink) {
+        if let Some((rules, play)) = self.course(s) {
+            return legal::actions(rules, play, seat, out);
+        }
+        if self.turn(s) != Turn::Seat(seat) {
+            return;
+        }
+        if !self.last(s) {
+            out.put_all(&[0, 1, 2]);
+        }
+        if self.open(s, 1 - seat).is_some() {
+            out.put(ACCEPT);
+        }
+        out.put(REJECT);
+    }
+
+    fn is_legal(&self, s: &State, seat: Seat, a: Action) -> bool {
+        if let Some((rules, play)) = self.course(s) {
+            return seat < 2 && legal::is(rules, play, seat, a);
+        }
+        self.turn(s) == Turn::Seat(seat)
+            && match a {
+                0..ACCEPT => !self.last(s),
+                ACCEPT => self.open(s, 1 - seat).is_some(),
+                _ => a == REJECT,
+            }
+    }
+
+    fn random_action(&self, s: &State, seat: Seat, rng: &mut Stream) -> Action {
+        if let Some((rules, play)) = self.course(s) {
+            return legal::random(rules, play, seat & 1, rng);
+        }
+        let mut all = Vec::new();
+        self.legal(s, seat, &mut all);
+        all.get(rng.below(all.len())).copied().unwrap_or(REJECT)
+    }
+
+    fn default_action(&self, s: &State, seat: Seat) -> Action {
+        let mut all: Vec<Action> = Vec::new();
+        self.legal(s, seat, &mut all);
+        if s.play.is_none() { REJECT } else { all.first().copied().unwrap_or(ids::PASS) }
+    }
+
+    #[inline]
+    fn play_unchecked(&self, s: &mut State, a: Action) {
+        let Some(rules) = s.rules.as_ref().or(self.fixed.as_ref()) else {
+            if self.turn(s) == Turn::Chance {
+                return self.begin(s, Rules::built_in(a as usize).clone());
+            }
+            let message = Message::of_id(self.speaker(s), a);
+            return self.say(s, message);
+        };
+        match &mut s.play {
+            // A game of joint plies has no single ones.
+            Some(play) if !rules.together() => play.step(rules, a),
+            Some(_) => {}
+            play => *play = Some(Play::start(rules, a as usize & 1)),
+        }
+    }
+
+    fn play_together_unchecked(&self, s: &mut State, joint: &[Action]) {
+        let rules = s.rules.as_ref().or(self.fixed.as_ref());
+        if let (Some(rules), Some(play), &[a, b]) = (rules, &mut s.play, joint) {
+            let acts = play.acts;
+            play.step_together(rules, [(acts & 1 == 1).then_some(a), (acts >> 1 & 1 == 1).then_some(b)]);
+        }
+    }
+
+    fn chance(&self, s: &State, out: &mut Outcomes) {
+        if self.turn(s) == Turn::Chance {
+            out.uniform(0..if self.rules(s).is_some() { 2 } else { 3 });
+        }
+    }
+
+    fn outcome_text(&self, s: &State, a: Action) -> String {
+        match self.rules(s) {
+            Some(_) => format!("seat {} moves first", ["a", "b"][a as usize & 1]),
+            None => format!("without agreement the rules are {}", NAMES[(a as usize).min(2)]),
+        }
+    }
+
+    fn returns(&self, s: &State, out: &mut [f64]) {
+        out.fill(0.0);
+        if let Some(Winner::Seat(seat)) = s.play.as_ref().and_then(|p| p.over).map(|o| o.winner) {
+            out.copy_from_slice(if seat == 0 { &[1.0, -1.0] } else { &[-1.0, 1.0] });
+        }
+    }
+
+    fn view(&self, s: &State, who: Viewer) -> View {
+        self.seen_by(s, who.seat().filter(|&p| p < 2))
+    }
+
+    fn world(&self, view: &View, rng: &mut Stream) -> State {
+        self.world_of(view, rng)
+    }
+
+    fn text(&self, view: &View) -> String {
+        self.words(view)
+    }
+
+    fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {
+        match a {
+            0..ACCEPT => format!("propose {}", NAMES[a as usize]),
+            ACCEPT => "accept".into(),
+            REJECT => "reject".into(),
+            _ => self.rules_of(view).map_or_else(|| a.to_string(), |rules| words::name(&rules, a)),
+        }
+    }
+
+    /// Also `counter F1`, spaces, and any case.
+    fn parse(&self, view: &View, _seat: Seat, legal: &[Action], text: &str) -> Option<Action> {
+        let word = text.trim().to_ascii_lowercase();
+        let found = match view.phase {
+            Phase::Negotiate => {
+                let name = word.strip_prefix("propose ").or_else(|| word.strip_prefix("counter ")).map(str::trim);
+                let proposed = NAMES.iter().position(|n| name.is_some_and(|name| n.eq_ignore_ascii_case(name)));
+                let other = || match word.as_str() {
+                    "accept" => Some(ACCEPT),
+                    "reject" => Some(REJECT),
+                    _ => None,
+                };
+                proposed.map(|k| k as Action).or_else(other)
+            }
+            _ => self.rules_of(view).and_then(|rules| words::read(&rules, &word)),
+        };
+        found.filter(|a| legal.binary_search(a).is_ok())
+    }
+
+    fn why_not(&self, s: &State, seat: Seat, a: Action) -> String {
+        if s.play.is_some() {
+            let name = self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a);
+            return match a {
+                0..=REJECT => "the rules are agreed; this is play".into(),
+                _ => format!("{name} is not legal here: see the rules and the board"),
+            };
+        }
+        match a {
+            0..ACCEPT => "the last message may only accept or reject".into(),
+            ACCEPT => "the other seat has no proposal that could be accepted".into(),
+            _ => "the rules are still negotiated: propose, accept or reject".into(),
+        }
+    }
+
+    fn why_not_text(&self, s: &State, seat: Seat, text: &str) -> String {
+        let read = self.course(s).and_then(|(rules, _)| words::read(rules, text));
+        match read {
+            Some(a) => self.why_not(s, seat, a),
+            None if s.play.is_some() => format!("{text:?} is not a ply: c3, c3=7, n:c3=7, b1-b2 or pass"),
+            None => format!("{text:?} is not a message: propose F0, accept, reject or a document"),
+        }
+    }
+
+    fn seen(&self, before: &State, who: Viewer, by: Mover, a: Action) -> Seen {
+        match (by, self.course(before)) {
+            (Mover::Chance, _) => Seen { action: Some(a), text: Some(self.outcome_text(before, a)) },
+            (Mover::Seat(seat), Some((rules, play))) => {
+                let told = view::told(rules, play, seat, a, who.seat());
+                Seen { action: told.action, text: Some(told.text) }
+            }
+            (Mover::Seat(_), None) => {
+                let text = match a {
+                    0..ACCEPT => format!("propose {}", NAMES[a as usize]),
+                    ACCEPT => "accept".into(),
+                    _ => "reject".into(),
+                };
+                Seen { action: Some(a), text: Some(text) }
+            }
+        }
+    }
+
+    /// The numbers that met, and at the end everything that was hidden.
+    fn reveals(&self, now: &State, _who: Viewer) -> Vec<(String, Value)> {
+        let Some((rules, play)) = self.course(now) else { return Vec::new() };
+        let mut out = Vec::new();
+        for (seat, met) in play.contact.iter().enumerate() {
+            if let Some((own, other)) = met {
+                let name = ["a", "b"][seat];
+                out.push((
+                    format!("{own} of seat {name} meets {other}"),
+                    json!({ "seat": seat, "own": own, "other": other }),
+                ));
+            }
+        }
+        if play.over.is_some() && (rules.document.hidden.values || rules.document.hidden.pieces) {
+            let plies = view::plies(rules, play, None);
+            let list: Vec<String> =
+                plies.iter().map(|p| format!("{} {}", ["a", "b"][usize::from(p.seat & 1)], p.text)).collect();
+            let ids: Vec<_> = plies.iter().map(|p| json!([p.seat, p.action])).collect();
+            out.push((format!("the plies were: {}", list.join(", ")), json!({ "plies": ids })));
+        }
+        out
+    }
+
+    fn hear(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        self.listen(s, seat, said)
+    }
+
+    fn sample(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        self.drawn(s, seat, rng)
+    }
+
+    fn play_said(&self, s: &mut State, seat: Seat, said: &Value) {
+        if let (true, Some(message)) = (self.rules(s).is_none(), speech::message(seat & 1, said)) {
+            self.say(s, message);
+        }
+    }
+
+    fn analyze(&self, question: &Value) -> Result<Value, Issue> {
+        Ok(speech::analysis(question))
+    }
+
+    fn phase(&self, s: &State) -> Option<&'static str> {
+        Some(match (self.turn(s), self.rules(s)) {
+            (Turn::Over, _) => "over",
+            (Turn::Chance, _) => "draw",
+            (_, None) => "negotiate",
+            _ => "play",
+        })
+    }
+
+    fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
+        self.encode(s, who.seat().filter(|&p| p < 2), out);
+    }
+}

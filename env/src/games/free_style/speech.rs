@@ -1,0 +1,272 @@
+//! Messages of the negotiation, plies in documents, and questions about documents.
+
+use std::sync::{Arc, LazyLock};
+
+use ludex_protocol::error::Issue;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::ids::{ACCEPT, REJECT};
+use super::rules::Rules;
+use super::validate::flaw;
+use super::{FreeStyle, State, document, sample, validate, words};
+use crate::draw::Stream;
+use crate::game::{Action, Game, Heard, Seat, Turn};
+
+/// The most words that are said with a message.
+const MOST_WORDS: usize = 120;
+/// The most characters of them.
+const MOST_CHARS: usize = 1_200;
+
+/// What a message does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Offers rules.
+    Propose,
+    /// Offers other rules than those that the other seat offers.
+    Counter,
+    /// Takes the rules that the other seat offers.
+    Accept,
+    /// Does not take them.
+    Reject,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub seat: Seat,
+    pub act: Act,
+    pub rules: Option<Arc<Rules>>,
+    pub say: Option<String>,
+}
+
+impl Message {
+    /// The message of an id.
+    pub(super) fn of_id(seat: Seat, a: Action) -> Self {
+        let (act, rules) = match a {
+            0..ACCEPT => (Act::Propose, Some(Rules::built_in(a as usize).clone())),
+            ACCEPT => (Act::Accept, None),
+            _ => (Act::Reject, None),
+        };
+        Message { seat, act, rules, say: None }
+    }
+}
+
+/// The message of a canonical document.
+pub(super) fn message(seat: Seat, said: &Value) -> Option<Message> {
+    let act = serde_json::from_value(said.get("act")?.clone()).ok()?;
+    let rules = match said.get("rules") {
+        None => None,
+        Some(value) => Some(Arc::new(serde_json::from_value(value.clone()).ok().and_then(Rules::of)?)),
+    };
+    let say = said.get("say").and_then(Value::as_str).map(str::to_owned);
+    Some(Message { seat, act, rules, say })
+}
+
+/// JSON Schema of a message.
+pub(super) fn schema() -> Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        json!({
+            "description": "A message of the negotiation: rules to propose or to counter with, or an answer to the other's.",
+            "type": "object",
+            "properties": {
+                "act": { "type": "string", "enum": ["propose", "counter", "accept", "reject"] },
+                "rules": document::schema(),
+                "hash": { "type": "string", "pattern": "^[0-9a-f]{8}$", "description": "With accept: the hash of the rules." },
+                "say": { "type": "string", "maxLength": MOST_CHARS, "description": "At most 120 words to the other player." },
+            },
+            "required": ["act"],
+            "additionalProperties": false,
+        })
+    });
+    SCHEMA.clone()
+}
+
+/// JSON Schema of a ply.
+pub(super) fn play_schema() -> Value {
+    json!({
+        "description": "A ply, such as c3, c3=7, n:c3=7, b1-b2 or pass.",
+        "type": "object",
+        "properties": { "move": { "type": "string", "maxLength": 40 } },
+        "required": ["move"],
+        "additionalProperties": false,
+    })
+}
+
+/// An object with the fields of `keys` and no others.
+fn fields<'a>(said: &'a Value, keys: &[&str], flaws: &mut Vec<Issue>) -> Option<&'a Map<String, Value>> {
+    let Value::Object(map) = said else {
+        flaws.push(flaw("unparsed", "", said, keys.to_vec(), "an object with these fields is needed"));
+        return None;
+    };
+    for (key, value) in map.iter().filter(|(key, _)| !keys.contains(&key.as_str())) {
+        flaws.push(flaw("schema", format!("/{key}"), value, keys.to_vec(), format!("there is no field {key}")));
+    }
+    Some(map)
+}
+
+impl FreeStyle {
+    pub(super) fn listen(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        match self.turn(s) {
+            Turn::Seat(p) if p == seat && s.play.is_none() => self.listen_message(s, seat, said),
+            turn if turn.seats().has(seat) && s.play.is_some() => self.listen_ply(s, seat, said),
+            _ => Err(vec![flaw("schema", "", said, "nothing", "the seat does not act now")]),
+        }
+    }
+
+    fn listen_ply(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        let mut flaws = Vec::new();
+        let text = match said {
+            Value::String(text) => text.as_str(),
+            other => {
+                let map = fields(other, &["move"], &mut flaws);
+                match map.and_then(|m| m.get("move")) {
+                    Some(Value::String(text)) => text,
+                    other => {
+                        let got = other.cloned().unwrap_or_default();
+                        flaws.push(flaw("schema", "/move", &got, "a ply as text", "the ply is missing"));
+                        return Err(flaws);
+                    }
+                }
+            }
+        };
+        let read = self.rules(s).and_then(|rules| words::read(rules, text));
+        match read {
+            Some(a) if flaws.is_empty() && self.is_legal(s, seat, a) => Ok(Heard::Action(a)),
+            read => {
+                let code = if read.is_some() { "illegal" } else { "unparsed" };
+                let allowed = "c3, c3=7, n:c3=7, b1-b2 or pass, as the rules allow";
+                flaws.push(flaw(code, "/move", &json!(text), allowed, self.why_not_text(s, seat, text)));
+                Err(flaws)
+            }
+        }
+    }
+
+    fn listen_message(&self, s: &State, seat: Seat, said: &Value) -> Result<Heard, Vec<Issue>> {
+        let mut flaws = Vec::new();
+        let Some(map) = fields(said, &["act", "rules", "hash", "say"], &mut flaws) else { return Err(flaws) };
+        let given = map.get("act").cloned().unwrap_or_default();
+        let act = serde_json::from_value::<Act>(given.clone()).ok();
+        if act.is_none() {
+            let allowed = vec!["propose", "counter", "accept", "reject"];
+            flaws.push(flaw("schema", "/act", &given, allowed, "the message does not say what it does"));
+        }
+        let say = match map.get("say") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text))
+                if text.split_whitespace().count() <= MOST_WORDS && text.chars().count() <= MOST_CHARS =>
+            {
+                Some(text.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|t| !t.is_empty())
+            }
+            Some(other) => {
+                let allowed = format!("a text of at most {MOST_WORDS} words and {MOST_CHARS} characters");
+                flaws.push(flaw("too_long", "/say", other, allowed, "this cannot be said"));
+                None
+            }
+        };
+        let proposes = matches!(act, Some(Act::Propose | Act::Counter));
+        for (key, belongs) in [("rules", proposes), ("hash", act == Some(Act::Accept))] {
+            if let Some(value) = map.get(key).filter(|_| act.is_some() && !belongs) {
+                let message = format!("{key} does not belong to this act");
+                flaws.push(flaw("schema", format!("/{key}"), value, Value::Null, message));
+            }
+        }
+        let mut canonical = Map::new();
+        let mut id = None;
+        match act {
+            Some(Act::Propose | Act::Counter) => {
+                if self.last(s) {
+                    let message = self.why_not(s, seat, 0);
+                    flaws.push(flaw("last_message", "/act", &given, vec!["accept", "reject"], message));
+                }
+                let name = if self.open(s, 1 - seat).is_some() { "counter" } else { "propose" };
+                canonical.insert("act".into(), name.into());
+                match map.get("rules").map(|value| validate::judge(value).into_rules()) {
+                    None => {
+                        flaws.push(flaw("schema", "/rules", &Value::Null, "an FSR/1 document", "the rules are missing"))
+                    }
+                    Some(Err(issues)) => {
+                        flaws.extend(issues.into_iter().map(|i| Issue { path: format!("/rules{}", i.path), ..i }))
+                    }
+                    Some(Ok(rules)) => {
+                        id = (0..3).find(|&k| Rules::built_in(k).canonical == rules.canonical).map(|k| k as Action);
+                        canonical.insert("rules".into(), rules.canonical);
+                    }
+                }
+            }
+            Some(Act::Accept) => {
+                let open = self.open(s, 1 - seat).map(|rules| rules.hash.clone());
+                let got = map.get("hash").cloned().unwrap_or_default();
+                if open.is_none() || got.as_str() != open.as_deref() {
+                    let message = match &open {
+                        None => self.why_not(s, seat, ACCEPT),
+                        Some(_) => "the hash is not that of the other's latest proposal".into(),
+                    };
+                    flaws.push(flaw("reference", "/hash", &got, open.map_or(Value::Null, Value::from), message));
+                }
+                canonical.insert("act".into(), "accept".into());
+                canonical.insert("hash".into(), got);
+                id = Some(ACCEPT);
+            }
+            Some(Act::Reject) => {
+                canonical.insert("act".into(), "reject".into());
+                id = Some(REJECT);
+            }
+            None => {}
+        }
+        if !flaws.is_empty() {
+            return Err(flaws);
+        }
+        match (id, say) {
+            (Some(a), None) => Ok(Heard::Action(a)),
+            (_, say) => {
+                canonical.extend(say.map(|text| ("say".to_owned(), text.into())));
+                Ok(Heard::Said(canonical.into()))
+            }
+        }
+    }
+}
+
+impl FreeStyle {
+    /// A document that is heard here: in half of the cases where there is a choice, rules.
+    pub(super) fn drawn(&self, s: &State, seat: Seat, rng: &mut Stream) -> Option<Value> {
+        if let Some(rules) = self.rules(s) {
+            let all = (self.turn(s).seats().has(seat)).then(|| self.random_action(s, seat, rng))?;
+            return Some(json!({ "move": words::name(rules, all) }));
+        }
+        let say = ["Let us play.", "Is this fair?", "I like numbers."][rng.below(3)];
+        let open = self.open(s, 1 - seat);
+        match rng.below(4) {
+            0 | 1 if !self.last(s) => {
+                let rules = sample::valid(rng).canonical;
+                Some(json!({ "act": if open.is_some() { "counter" } else { "propose" }, "rules": rules, "say": say }))
+            }
+            2 if open.is_some() => Some(json!({ "act": "accept", "hash": open.map(|r| &r.hash), "say": say })),
+            _ => Some(json!({ "act": "reject", "say": say })),
+        }
+    }
+}
+
+/// What the validator says of a document: `valid`, `issues`, `warnings`, `canonical`, `hash`, `summary`, `symmetric` and
+/// `playouts`.
+pub(super) fn analysis(question: &Value) -> Value {
+    let verdict = validate::verdict(question);
+    let mut out = json!({
+        "valid": verdict.issues.is_empty(),
+        "issues": verdict.issues,
+        "warnings": verdict.warnings,
+    });
+    if let Some(rules) = &verdict.rules {
+        out["canonical"] = rules.canonical.clone();
+        out["hash"] = rules.hash.clone().into();
+        out["summary"] = rules.summary.clone().into();
+        out["symmetric"] = validate::symmetric(&rules.document).into();
+    }
+    if let Some(p) = verdict.playouts {
+        let mean = f64::from(p.plies) / f64::from(p.wins[0] + p.wins[1] + p.draws);
+        out["playouts"] = json!({ "wins": p.wins, "draws": p.draws, "mean_plies": mean });
+    }
+    out
+}

@@ -1,0 +1,536 @@
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::words::{self, lexicon};
+use super::*;
+use crate::check::{self, scaled};
+use crate::erased::DynState;
+use ludex_protocol::Move;
+
+#[test]
+fn the_stem_match_has_its_cases() {
+    for (clue, word, wanted) in [
+        ("suns", "sun", true),
+        ("Sunny", "sun", false),
+        ("running", "run", true),
+        ("sunflower", "sun", false),
+        ("grapefruits", "grape", true),
+        ("ice-cream", "ice cream", true),
+        ("an icecream van", "ice cream", true),
+        ("ice and cream", "ice cream", false),
+        ("Berries", "berry", true),
+        ("bass", "bas", false),
+        ("ring", "ring", true),
+        ("caring", "care", false),
+        ("dancing", "dance", true),
+        ("horses", "horse", true),
+        ("buses", "bus", false),
+        ("It is A HORSE!", "horse", true),
+        ("boxes", "box", true),
+        ("wished", "wish", true),
+        ("a fullwidth ＳＵＮ", "sun", true),
+        ("他喜欢太阳吗", "太阳", true),
+        ("他喜欢月亮吗", "太阳", false),
+        ("", "sun", false),
+    ] {
+        assert_eq!(
+            words::holds(clue, word),
+            wanted,
+            "{clue:?} and {word:?}: {:?} {:?}",
+            words::stems(clue),
+            words::stems(word)
+        );
+    }
+}
+
+#[test]
+fn the_analysis_shows_stems() {
+    let game = crate::load("undercover").unwrap();
+    let out = game.analyze(&json!({ "clue": "dancing suns", "word": "dance" })).unwrap();
+    assert_eq!(out, json!({ "holds": true, "clue": ["danc", "sun"], "word": ["danc"] }));
+    for wrong in
+        [json!({}), json!([]), json!({ "clue": 1, "word": "x" }), json!({ "clue": "a", "word": "b", "more": 1 })]
+    {
+        assert!(game.analyze(&wrong).is_err());
+    }
+}
+
+#[test]
+fn the_pairs_are_good() {
+    let text = include_str!("pairs.tsv");
+    assert!(text.lines().take(3).any(|line| line.starts_with('#') && line.contains("Licence")));
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(lines.len() >= 200 && lines.len() == lexicon().pairs.len(), "{} lines", lines.len());
+    assert!(lines.is_sorted(), "the lines are sorted");
+    let mut seen = BTreeSet::new();
+    let mut uses = std::collections::BTreeMap::new();
+    for line in lines {
+        let ([a, b], _) = words::pair(line).unwrap_or_else(|why| panic!("{line:?}: {why}"));
+        assert!(seen.insert([a.min(b), a.max(b)]), "{line:?} stands there twice");
+        [a, b].iter().for_each(|w| *uses.entry(*w).or_insert(0) += 1);
+    }
+    assert!(uses.len() <= 512 && uses.values().all(|&n| n <= 3), "{} words", uses.len());
+}
+
+#[test]
+fn a_faulty_line_is_refused_with_its_reason() {
+    for (line, why) in [
+        ("sun\tmoon", "fields"),
+        ("sun\tmoon\tsky\tmore", "fields"),
+        ("sun\tmoon\t ", "category"),
+        ("\tmoon\tsky", "parts"),
+        ("one two three four\tmoon\tsky", "parts"),
+        ("a word that has far too many characters\tmoon\tsky", "parts"),
+        ("Donaudampfschifffahrtsgesellschaft\tmoon\tsky", "characters"),
+        ("grape\tgrapefruit\tfruit", "holds"),
+        ("suns\tsun\tsky", "holds"),
+    ] {
+        let found = words::pair(line).unwrap_err();
+        assert!(found.contains(why), "{line:?}: {found}");
+    }
+    for pair in ["sun", "sun;", "sun;suns", ";moon", "a b c d;moon"] {
+        let e =
+            crate::load_with("undercover", &serde_json::Map::from_iter([("pair".into(), pair.into())])).err().unwrap();
+        assert_eq!(e.name.as_deref(), Some("pair"), "{pair}");
+    }
+}
+
+#[test]
+fn no_stock_clue_holds_a_word() {
+    let all = lexicon();
+    assert_eq!(all.clues.len(), STOCK_CLUES);
+    for (k, clue) in all.clues.iter().enumerate() {
+        assert!(
+            all.clues[..k].iter().all(|c| !words::equal(&c.stems, &clue.stems)),
+            "{} stands there twice",
+            clue.text
+        );
+        for word in &all.words {
+            assert!(!words::holds(clue.text, word), "{:?} holds {word}", clue.text);
+        }
+    }
+}
+
+fn start(text: &str) -> Box<dyn DynState> {
+    crate::load(text).unwrap_or_else(|e| panic!("{text}: {e}")).start()
+}
+
+/// Every living seat says a stock clue.
+fn round(s: &mut dyn DynState) {
+    while let Turn::Seat(seat) = s.turn() {
+        let a = s.legal_list(seat)[1];
+        s.play(seat, a).unwrap();
+    }
+}
+
+/// All vote for the seat of the list in their place.
+fn vote(s: &mut dyn DynState, targets: &[Option<Action>]) {
+    let joint: Vec<Option<Action>> = targets.iter().map(|t| t.map(|p| VOTE + p)).collect();
+    s.play_together(&joint).unwrap();
+}
+
+const GIVEN: &str = "undercover(pair=sun;moon,undercover=last";
+
+#[test]
+fn the_game_ends_as_it_should() {
+    // Players, undercovers, who is voted out by all others in each round, and who wins.
+    for (players, undercovers, out, won) in [
+        (3usize, 1, vec![2], false),
+        (3, 1, vec![0], true),
+        (5, 1, vec![4], false),
+        (5, 1, vec![0, 4], false),
+        (5, 1, vec![0, 1], true),
+        (5, 2, vec![0], true),
+        (5, 2, vec![3, 4], false),
+        (5, 2, vec![3, 0], true),
+        (8, 1, vec![0, 1, 2, 3, 4], true),
+        (8, 2, vec![6, 0, 1, 2, 3], true),
+        (8, 2, vec![0, 7, 1, 6], false),
+        (8, 3, vec![0, 1], true),
+        (8, 3, vec![7, 0, 6, 5], false),
+        (10, 1, vec![0, 1, 2, 3, 4, 5, 6], true),
+        (10, 1, vec![0, 1, 2, 3, 4, 5, 9], false),
+        (10, 2, vec![9, 0, 1, 2, 3, 4, 5], true),
+        (10, 2, vec![0, 1, 2, 3, 4, 5], true),
+        (10, 3, vec![9, 8, 7], false),
+        (10, 3, vec![0, 1, 9, 2, 3, 4], true),
+    ] {
+        let mut s = start(&format!("{GIVEN},players={players},undercovers={undercovers})"));
+        let mut alive: Vec<usize> = (0..players).collect();
+        for &target in &out {
+            assert_ne!(s.turn(), Turn::Over, "{players} {undercovers} {out:?}");
+            round(&mut *s);
+            let other = *alive.iter().find(|&&p| p != target).unwrap();
+            let joint: Vec<Option<Action>> = (0..players)
+                .map(|p| alive.contains(&p).then_some(if p == target { other } else { target } as Action))
+                .collect();
+            vote(&mut *s, &joint);
+            alive.retain(|&p| p != target);
+        }
+        assert_eq!(s.turn(), Turn::Over, "{players} {undercovers} {out:?}");
+        let wanted: Vec<f64> =
+            (0..players).map(|p| if (p >= players - undercovers) == won { 1.0 } else { -1.0 }).collect();
+        assert_eq!(s.returns(), wanted, "{players} {undercovers} {out:?}");
+        let teams = (0..players).map(|p| usize::from(p >= players - undercovers)).collect();
+        assert_eq!(s.teams(), Some(teams));
+    }
+}
+
+#[test]
+fn a_tie_is_decided_by_chance() {
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(0), Some(0), Some(1), Some(2)]);
+    assert_eq!(s.turn(), Turn::Chance);
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    assert_eq!(outcomes.items(), [(0, 1), (1, 1)]);
+    s.play_chance(1).unwrap();
+    assert_eq!(s.view(Viewer::Public).value()["alive"], json!([0, 2, 3, 4]));
+    assert_eq!(s.turn(), Turn::Seat(0));
+}
+
+#[test]
+fn a_tie_of_all_is_drawn_among_all() {
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(2), Some(3), Some(4), Some(0)]);
+    let mut outcomes = Outcomes::new();
+    s.chance(&mut outcomes);
+    assert_eq!(outcomes.items(), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+    s.play_chance(4).unwrap();
+    assert_eq!((s.turn(), s.returns()), (Turn::Over, vec![1.0, 1.0, 1.0, 1.0, -1.0]));
+    // The seat with most votes is out without a draw.
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(2), Some(1), Some(4), Some(0)]);
+    assert_eq!(s.view(Viewer::Public).value()["alive"], json!([0, 2, 3, 4]));
+}
+
+#[test]
+fn the_default_vote_is_uniform() {
+    let mut s = start(&format!("{GIVEN})"));
+    round(&mut *s);
+    let mut counts = [0u32; 5];
+    for k in 0..10_000 {
+        match s.default_move(2, &mut Stream::named(&format!("default {k}"))) {
+            Heard::Action(a) => counts[(a - VOTE) as usize] += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(counts[2], 0, "nobody votes for himself");
+    let chi: f64 = [0, 1, 3, 4].iter().map(|&p: &usize| (f64::from(counts[p]) - 2_500.0).powi(2) / 2_500.0).sum();
+    assert!(chi < 16.3, "chi-square {chi} of 3 degrees is beyond 0.999: {counts:?}");
+    assert_eq!(start(&format!("{GIVEN})")).default_move(0, &mut Stream::named("x")), Heard::Action(BLANK));
+}
+
+fn code(s: &dyn DynState, seat: usize, given: Move) -> String {
+    let refused = s.read(seat, &given).expect_err("it is refused");
+    refused.issues.first().and_then(|i| i.code.as_deref()).unwrap_or("none").to_owned()
+}
+
+#[test]
+fn clues_are_heard_in_every_form() {
+    let mut s = start(&format!("{GIVEN},clue_chars=60)"));
+    let said = |s: &dyn DynState, seat: usize, text: &str| s.read(seat, &Move::Text(text.into()));
+    let clue = |text: &str| Ok(Heard::Said(json!({ "clue": text })));
+    for (text, wanted) in [
+        ("It shines at dusk", clue("It shines at dusk")),
+        ("  \"It   shines\"  ", clue("It shines")),
+        ("player_0: It shines", clue("It shines")),
+        ("I think of something.\nPLAYER_0: It shines", clue("It shines")),
+        ("player_0: first\nplayer_0: second", clue("second")),
+        ("```json\n{\"clue\": \"It shines\"}\n```", clue("It shines")),
+        ("it is ROUND", Ok(Heard::Action(13))),
+        ("player_0: It is round.", Ok(Heard::Action(13))),
+        ("blank", Ok(Heard::Action(0))),
+        ("player_0:", Ok(Heard::Action(0))),
+        ("", Ok(Heard::Action(0))),
+    ] {
+        assert_eq!(said(&*s, 0, text), wanted, "{text:?}");
+    }
+    let text = |t: &str| Move::Text(t.into());
+    assert_eq!(code(&*s, 0, text("line one\nline two")), "unparsed");
+    assert_eq!(code(&*s, 0, text("no move")), "unparsed");
+    assert_eq!(code(&*s, 0, text("it is like the moon")), "contains_word", "the others' word is moon");
+    assert_eq!(code(&*s, 0, text(&"long ".repeat(20))), "too_long");
+    assert_eq!(code(&*s, 0, Move::Document(json!({ "clue": "x".repeat(70) }))), "maxLength");
+    let refused = s.read(0, &Move::Text(format!("moon {}", "long ".repeat(20)))).unwrap_err();
+    assert_eq!(refused.issues.len(), 2, "all flaws at once");
+    s.play_said(0, &json!({ "clue": "It shines" })).unwrap();
+    assert_eq!(code(&*s, 1, text("it SHINES!")), "repeated");
+    s.play(1, 13).unwrap();
+    assert!(!s.is_legal(2, 13));
+    assert_eq!(code(&*s, 2, text("It is round")), "repeated");
+    assert_eq!(said(&*s, 2, "blank"), Ok(Heard::Action(0)));
+}
+
+/// Answers as models give them to LLMArena's prompts, which ask for `player_i: clue` and `vote: player_i`.
+#[test]
+fn answers_in_the_forms_of_llmarena_are_read() {
+    let clue = |text: &str| Ok(Heard::Said(json!({ "clue": text })));
+    let s = start("undercover(preset=llmarena,pair=sun;moon)");
+    for (text, wanted) in [
+        ("player_0: It shines at night", clue("It shines at night")),
+        ("player_0: \"It shines at night\"", clue("It shines at night")),
+        ("Player_0: It shines at night.", clue("It shines at night.")),
+        ("PLAYER_0:It shines at night", clue("It shines at night")),
+        ("My word is something above us.\n\nplayer_0: It shines at night", clue("It shines at night")),
+        ("player_1 was vague.\nplayer_0: It shines at night\n", clue("It shines at night")),
+        ("Thought: be careful.\nAction: player_0: It shines at night", clue("It shines at night")),
+        ("player_0: draft\nNo, better:\nplayer_0: It shines at night", clue("It shines at night")),
+        ("It shines at night", clue("It shines at night")),
+        ("\u{201c}It shines at night\u{201d}", clue("It shines at night")),
+        ("player_0: it is round", Ok(Heard::Action(13))),
+    ] {
+        assert_eq!(s.read(0, &Move::Text(text.into())), wanted, "{text:?}");
+    }
+    let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
+    round(&mut *s);
+    for text in [
+        "vote: player_2",
+        "Vote: player_2",
+        "vote: Player_2.",
+        "I vote for player_2",
+        "player_0: I think it is player_4, no: vote: player_2",
+        "player_1 and player_3 agree, player_4 too.\nvote: player_2",
+        "vote: 2",
+        "My vote: **player_2**",
+    ] {
+        assert_eq!(s.read(0, &Move::Text(text.into())), Ok(Heard::Action(VOTE + 2)), "{text:?}");
+    }
+    let guess = r#"```json
+{"vote": "player_2", "guesses": {"player_1": "moon"}}
+```"#;
+    let wanted = json!({ "vote": "player_2", "guesses": { "player_1": "moon" } });
+    assert_eq!(s.read(0, &Move::Text(guess.into())), Ok(Heard::Said(wanted)));
+}
+
+#[test]
+fn votes_are_heard_in_every_form() {
+    let mut s = start(&format!("{GIVEN},guesses=true,players=6)"));
+    round(&mut *s);
+    let everyone = [Some(5), Some(5), Some(5), Some(5), Some(5), Some(0)];
+    let mut other = start(&format!("{GIVEN},players=6,undercovers=2)"));
+    round(&mut *other);
+    vote(&mut *other, &everyone);
+    round(&mut *other);
+    let said = |text: &str| s.read(1, &Move::Text(text.into()));
+    for text in [
+        "vote: player_3",
+        "player_3",
+        "3",
+        " vote: 3 ",
+        "Vote: Player_3",
+        "I trust player_2 but not player_3.",
+        "{\"vote\": \"player_3\"}",
+    ] {
+        assert_eq!(said(text), Ok(Heard::Action(VOTE + 3)), "{text:?}");
+    }
+    let text = |t: &str| Move::Text(t.into());
+    assert_eq!(code(&*s, 1, text("player_1")), "own_seat");
+    assert_eq!(code(&*s, 1, text("player_7")), "unknown_seat");
+    assert_eq!(code(&*s, 1, text("nobody")), "unparsed");
+    assert_eq!(code(&*other, 1, text("player_5")), "not_alive");
+    let guess = json!({ "vote": "player_3", "guesses": { "player_5": " sun ", "player_0": "moon" } });
+    let wanted = json!({ "vote": "player_3", "guesses": { "player_0": "moon", "player_5": "sun" } });
+    assert_eq!(s.read(1, &Move::Document(guess)), Ok(Heard::Said(wanted)));
+    assert_eq!(code(&*s, 1, Move::Document(json!({ "vote": "player_3", "guesses": { "player_1": "x" } }))), "own_seat");
+    assert_eq!(
+        code(&*s, 1, Move::Document(json!({ "vote": "player_3", "guesses": { "player_8": "x" } }))),
+        "unknown_seat"
+    );
+    assert!(other.read(1, &Move::Document(json!({ "vote": "player_3", "guesses": { "player_0": "x" } }))).is_err());
+    assert_eq!(s.read(1, &Move::Document(json!({ "vote": "player_3", "guesses": {} }))), Ok(Heard::Action(VOTE + 3)));
+}
+
+#[test]
+fn only_the_voter_knows_the_guesses() {
+    let mut s = start("undercover(preset=llmarena_guess,pair=sun;moon)");
+    round(&mut *s);
+    let said = json!({ "vote": "player_3", "guesses": { "player_0": "moon" } });
+    for who in [Viewer::Public, Viewer::Seat(0), Viewer::Seat(4)] {
+        assert_eq!(s.seen_said(who, 1, &said), s.seen(who, Mover::Seat(1), VOTE + 3));
+    }
+    let joint: Vec<Option<Heard>> = (0..5)
+        .map(|p| {
+            Some(if p == 1 { Heard::Said(said.clone()) } else { Heard::Action(if p == 3 { VOTE } else { VOTE + 3 }) })
+        })
+        .collect();
+    s.play_joint(&joint).unwrap();
+    assert_eq!(s.view(Viewer::Seat(1)).value()["guesses"][0]["word"], "moon");
+    for who in [Viewer::Public, Viewer::Seat(0)] {
+        assert_eq!(s.view(who).value()["guesses"], json!([]));
+    }
+}
+
+#[test]
+fn seats_see_their_word_alone() {
+    let s = start(&format!("{GIVEN})"));
+    assert_eq!(s.view(Viewer::Seat(4)).value()["word"], "sun");
+    assert_eq!(s.view(Viewer::Seat(0)).value()["word"], "moon");
+    assert!(!s.view(Viewer::Seat(0)).text().contains("sun"));
+    let public = s.view(Viewer::Public);
+    assert!(public.value().get("word").is_none() && !public.text().contains("moon"));
+}
+
+#[test]
+fn a_given_pair_bars_the_stock_clues_that_hold_it() {
+    let s = start("undercover(pair=winter;summer,undercover=last)");
+    let barred = |s: &dyn DynState| (1..=STOCK_CLUES as Action).filter(|&a| !s.is_legal(0, a)).count();
+    assert_eq!(barred(&*s), 1, "summer is in one stock clue");
+    assert_eq!(barred(&*start(&format!("{GIVEN})"))), 0);
+}
+
+#[test]
+fn presets_and_sizes_keep_the_laws() {
+    for text in [
+        "undercover",
+        "undercover(preset=llmarena)",
+        "undercover(preset=llmarena_guess)",
+        "undercover(players=3)",
+        "undercover(players=10,undercovers=3,guesses=true)",
+        "undercover(players=8,undercovers=2,survive=5)",
+        "undercover(pair=winter;summer)",
+    ] {
+        if let Err(faults) = check::game(&crate::load(text).unwrap(), 0..scaled(6)) {
+            panic!("{text}: {}", faults.join("\n"));
+        }
+    }
+}
+
+#[test]
+fn wrong_parameters_are_named() {
+    for (name, text) in [
+        ("players", "undercover(players=2)"),
+        ("players", "undercover(players=11)"),
+        ("undercovers", "undercover(undercovers=0)"),
+        ("undercovers", "undercover(players=4,undercovers=2)"),
+        ("survive", "undercover(survive=5)"),
+        ("survive", "undercover(survive=1)"),
+        ("clue_chars", "undercover(clue_chars=19)"),
+        ("pair", "undercover(pair=sun)"),
+    ] {
+        assert_eq!(crate::load(text).err().and_then(|e| e.name).as_deref(), Some(name), "{text}");
+    }
+}
+
+/// Whole games at random, half of the moves documents: what holds at the end and on the way.
+#[test]
+fn random_games_end_as_they_must() {
+    for preset in ["undercover", "undercover(preset=llmarena)", "undercover(preset=llmarena_guess)"] {
+        let game = crate::load(preset).unwrap();
+        let mut rng = Stream::named(preset);
+        let mut outcomes = Outcomes::new();
+        for _ in 0..scaled(1_000) {
+            let (mut s, mut length) = (game.start(), 0);
+            while s.turn() != Turn::Over {
+                let move_of = |s: &dyn DynState, seat: usize, rng: &mut Stream| {
+                    let said = if rng.below(2) == 0 { s.sample(seat, rng) } else { None };
+                    let heard = said.map(|said| s.read(seat, &Move::Document(said)).unwrap());
+                    heard.unwrap_or_else(|| Heard::Action(s.random_action(seat, rng)))
+                };
+                match s.turn() {
+                    Turn::Chance => {
+                        s.chance(&mut outcomes);
+                        let (a, _) = outcomes.items()[rng.below(outcomes.items().len())];
+                        s.play_chance(a).unwrap();
+                        continue;
+                    }
+                    Turn::Seat(seat) => match move_of(&*s, seat, &mut rng) {
+                        Heard::Action(a) => s.play(seat, a).unwrap(),
+                        Heard::Said(said) => s.play_said(seat, &said).unwrap(),
+                    },
+                    set => {
+                        let living = set.seats();
+                        let joint: Vec<Option<Heard>> =
+                            (0..5).map(|p| living.has(p).then(|| move_of(&*s, p, &mut rng))).collect();
+                        s.play_joint(&joint).unwrap();
+                    }
+                }
+                length += 1;
+            }
+            let (returns, teams) = (s.returns(), s.teams().unwrap());
+            let sides: BTreeSet<(usize, bool)> = teams.iter().zip(&returns).map(|(&t, &r)| (t, r > 0.0)).collect();
+            assert_eq!((sides.len(), teams.iter().sum::<usize>()), (2, 1), "{teams:?} {returns:?}");
+            let view = s.view(Viewer::Public).value();
+            let alive = view["alive"].as_array().unwrap().len();
+            let undercover = teams.iter().position(|&t| t == 1).unwrap();
+            assert_eq!(returns[undercover] > 0.0, view["alive"].as_array().unwrap().contains(&json!(undercover)));
+            assert!((2..5).contains(&alive) && length <= game.spec().max_length, "{alive} {length}");
+            assert!(preset == "undercover" || undercover == 4);
+        }
+    }
+}
+
+/// What a seat reads is enough to play: its name, its word, the rules, what was said, and the form of the answer.
+#[test]
+fn every_seat_reads_what_it_needs() {
+    let mut s = start(&format!("{GIVEN},guesses=true)"));
+    round(&mut *s);
+    vote(&mut *s, &[Some(1), Some(0), Some(1), Some(1), Some(1)]);
+    for seat in [0, 2, 3, 4] {
+        assert_eq!(s.turn(), Turn::Seat(seat));
+        let text = s.view(Viewer::Seat(seat)).text();
+        let word = if seat == 4 { "sun" } else { "moon" };
+        for part in [
+            format!("You are player_{seat}. Your secret word is: {word}."),
+            "There are 5 players. 1 player has another word".into(),
+            "when 3 or fewer players are left".into(),
+            "Clues of round 1:".into(),
+            "- player_3: ".into(),
+            "Votes of round 1: player_0 for player_1".into(),
+            "player_1 is out and had the common word.".into(),
+            "In the game: player_0, player_2, player_3, player_4.".into(),
+            format!("answer `player_{seat}: your clue`, at most 200 characters"),
+        ] {
+            assert!(text.contains(&part), "{part:?} is not in\n{text}");
+        }
+        s.play(seat, BLANK).unwrap();
+    }
+    let text = s.view(Viewer::Seat(2)).text();
+    assert!(text.contains("answer `vote: player_K`, one of player_0, player_3, player_4.") && text.contains("guesses"));
+    assert!(s.view(Viewer::Public).text().contains("To move: player_0, player_2, player_3, player_4."));
+}
+
+/// Every refusal says where, what was given and what is allowed.
+fn refused(s: &dyn DynState, seat: usize, given: serde_json::Value) -> Vec<String> {
+    let refused = s.read(seat, &Move::Document(given.clone())).expect_err("it is refused");
+    let told = |i: &ludex_protocol::error::Issue| !i.message.is_empty() && (i.got.is_some() || i.allowed.is_some());
+    assert!(!refused.issues.is_empty() && refused.issues.iter().all(told), "{given}: {:?}", refused.issues);
+    refused.issues.into_iter().map(|i| i.path).collect()
+}
+
+#[test]
+fn documents_of_the_wrong_phase_and_form_are_refused_with_their_place() {
+    let mut s = start(&format!("{GIVEN},guesses=true)"));
+    assert!(refused(&*s, 0, json!({ "vote": "player_1" })).contains(&"/clue".to_owned()));
+    assert_eq!(refused(&*s, 0, json!({ "clue": 1e300 })), ["/clue"]);
+    assert_eq!(refused(&*s, 0, json!({ "clue": "x", "more": [] })), ["/more"]);
+    assert_eq!(refused(&*s, 0, json!({ "clue": "word ".repeat(100) })), ["/clue"]);
+    assert!(s.read(1, &Move::Document(json!({ "clue": "not my turn" }))).is_err());
+    round(&mut *s);
+    assert!(refused(&*s, 0, json!({ "clue": "It shines" })).contains(&"/vote".to_owned()));
+    assert_eq!(refused(&*s, 0, json!({ "vote": "player_10" })), ["/vote"]);
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_1", "guesses": { "player_0": "moon" } })),
+        ["/guesses/player_0"]
+    );
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_1": "x".repeat(41) } }))
+            .len(),
+        1,
+        "the structure goes first"
+    );
+    assert_eq!(
+        refused(&*s, 0, json!({ "vote": "player_0", "guesses": { "player_7": "moon", "player_0": "x" } })),
+        ["/guesses/player_0", "/guesses/player_7", "/vote"]
+    );
+    // A joint move with a vote missing, or with one too many, leaves all as it was.
+    let before = s.view(Viewer::Public).value();
+    for joint in [vec![Some(VOTE + 1); 4], vec![Some(VOTE + 1), Some(VOTE), None, Some(VOTE), Some(VOTE)]] {
+        assert!(s.play_together(&joint).is_err(), "{joint:?}");
+    }
+    assert_eq!(s.view(Viewer::Public).value(), before);
+}

@@ -1,0 +1,166 @@
+//! Pairs of words, stock clues, and whether a clue holds a word.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use unicode_normalization::UnicodeNormalization;
+
+/// A clue of the list, ready for comparison.
+pub(super) struct Stock {
+    pub text: &'static str,
+    pub stems: Vec<String>,
+}
+
+/// What is drawn from, and what may be said by number.
+pub(super) struct Lexicon {
+    /// The words of each pair, and what they are.
+    pub pairs: Vec<[&'static str; 2]>,
+    /// What the words of each pair are.
+    pub categories: Vec<&'static str>,
+    /// All words, sorted.
+    pub words: Vec<&'static str>,
+    pub clues: Vec<Stock>,
+}
+
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+}
+
+/// A line of the file of pairs: two words and what they are.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn pair(line: &str) -> Result<([&str; 2], &str), String> {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let [a, b, category] = fields[..] else {
+        return Err(format!("{} fields, not two words and a category", fields.len()));
+    };
+    if category.trim().is_empty() {
+        return Err("the category is missing".into());
+    }
+    for word in [a, b] {
+        let n = tokens(word).len();
+        if !(1..=3).contains(&n) {
+            return Err(format!("{word:?} has {n} parts, not 1 to 3"));
+        }
+        if word.chars().count() > 30 {
+            return Err(format!("{word:?} has more than 30 characters"));
+        }
+    }
+    if holds(a, b) || holds(b, a) {
+        return Err(format!("one of {a:?} and {b:?} holds the other"));
+    }
+    Ok(([a, b], category))
+}
+
+/// The lists of this crate.
+pub(super) fn lexicon() -> &'static Lexicon {
+    static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+        let (pairs, categories): (Vec<[&str; 2]>, Vec<&str>) =
+            lines(include_str!("pairs.tsv")).filter_map(|line| pair(line).ok()).unzip();
+        let mut words: Vec<&str> = pairs.iter().flatten().copied().collect();
+        words.sort_unstable();
+        words.dedup();
+        let clues = lines(include_str!("clues.txt")).map(|text| Stock { text, stems: stems(text) }).collect();
+        Lexicon { pairs, categories, words, clues }
+    });
+    &LEXICON
+}
+
+/// The text in normal form.
+fn normal(text: &str) -> String {
+    text.nfkc().collect::<String>().to_lowercase()
+}
+
+/// The words of a text: normal form, split at whatever is neither letter nor digit.
+pub(super) fn tokens(text: &str) -> Vec<String> {
+    let text = normal(text);
+    text.split(|c: char| !c.is_alphanumeric()).filter(|t| !t.is_empty()).map(str::to_owned).collect()
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A token without plural, -ing, -ed and a last e.
+pub(super) fn stem(token: &str) -> String {
+    if length(token) < 4 {
+        return token.to_owned();
+    }
+    let mut t = token.to_owned();
+    let cut = |t: &str, n: usize| t[..t.len() - n].to_owned();
+    if t.ends_with("ies") {
+        t = cut(&t, 3) + "y";
+    } else if ["sses", "shes", "ches", "xes", "zes"].iter().any(|end| t.ends_with(end)) {
+        t = cut(&t, 2);
+    } else if t.ends_with('s') && !["ss", "us", "is"].iter().any(|end| t.ends_with(end)) {
+        t = cut(&t, 1);
+    }
+    let end = match length(&t) {
+        n if n >= 6 && t.ends_with("ing") => 3,
+        n if n >= 5 && t.ends_with("ed") => 2,
+        _ => 0,
+    };
+    if end > 0 {
+        t = cut(&t, end);
+        let mut last = t.chars().rev();
+        if let (Some(a), Some(b)) = (last.next(), last.next())
+            && a == b
+            && !"aeioulsz".contains(a)
+        {
+            t.pop();
+        }
+    }
+    if t.ends_with('e') && length(&t) > 4 {
+        t.pop();
+    }
+    t
+}
+
+/// The stems of a text.
+pub(super) fn stems(text: &str) -> Vec<String> {
+    tokens(text).iter().map(|t| stem(t)).collect()
+}
+
+/// Whether two clues say the same.
+pub(super) fn equal(a: &[String], b: &[String]) -> bool {
+    !a.is_empty() && a == b
+}
+
+/// Letters of scripts that put no spaces between words.
+fn dense(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{1100}'..='\u{11ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
+
+/// Whether a clue holds a word.
+pub(super) fn holds(clue: &str, word: &str) -> bool {
+    let (said, secret) = (tokens(clue), tokens(word));
+    if secret.is_empty() {
+        return false;
+    }
+    let stem_of = |list: &[String]| -> Vec<String> { list.iter().map(|t| stem(t)).collect() };
+    let (said_stems, secret_stems) = (stem_of(&said), stem_of(&secret));
+    if said_stems.windows(secret.len()).any(|w| w == &secret_stems[..]) {
+        return true;
+    }
+    let within = |part: &str| said.iter().any(|t| t.contains(part));
+    let inside = match &secret_stems[..] {
+        [one] => length(one) >= 4 && within(one),
+        _ => within(&secret.concat()),
+    };
+    inside || word.chars().any(dense) && normal(clue).contains(normal(word).trim())
+}
+
+/// `{"clue", "word"}` in, `{"holds", "clue": [stems], "word": [stems]}` out.
+///
+/// # Errors
+/// A question of another form.
+pub(super) fn answer(question: &Value) -> Result<Value, String> {
+    let fields = question.as_object().filter(|map| map.keys().all(|k| k == "clue" || k == "word"));
+    let text = |key: &str| fields.and_then(|map| map.get(key)).and_then(Value::as_str);
+    match (text("clue"), text("word")) {
+        (Some(clue), Some(word)) => Ok(json!({ "holds": holds(clue, word), "clue": stems(clue), "word": stems(word) })),
+        _ => Err(format!("a question is {{\"clue\": TEXT, \"word\": TEXT}}, not {question}")),
+    }
+}

@@ -1,0 +1,114 @@
+//! What a simulation tells while it runs: events, and a summary at its end.
+
+use serde_json::Value;
+
+/// One word of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A number.
+    Number(i64),
+    /// A name: of a kind of event, a unit, a status.
+    Name(&'static str),
+    /// A unit on the field: the letter of its side, and its number.
+    Unit(char, u16),
+    /// Nothing: no unit, no number.
+    Nothing,
+}
+
+impl From<Word> for Value {
+    fn from(word: Word) -> Value {
+        match word {
+            Word::Number(n) => n.into(),
+            Word::Name(name) => name.into(),
+            Word::Unit(side, n) => format!("{side}{n}").into(),
+            Word::Nothing => Value::Null,
+        }
+    }
+}
+
+impl From<i32> for Word {
+    fn from(n: i32) -> Self {
+        Word::Number(n.into())
+    }
+}
+
+impl From<&'static str> for Word {
+    fn from(name: &'static str) -> Self {
+        Word::Name(name)
+    }
+}
+
+/// Who listens to a simulation. `()` does not, and costs nothing.
+pub trait Log {
+    /// Takes one event.
+    fn put(&mut self, event: &[Word]);
+    /// Takes the summary, which is made only if it is wanted.
+    fn summary(&mut self, make: impl FnOnce() -> Value);
+}
+
+impl Log for () {
+    #[inline(always)]
+    fn put(&mut self, _: &[Word]) {}
+    #[inline(always)]
+    fn summary(&mut self, _: impl FnOnce() -> Value) {}
+}
+
+/// Keeps the summary alone.
+#[derive(Debug, Default)]
+pub struct Summary(pub Value);
+
+impl Log for Summary {
+    #[inline(always)]
+    fn put(&mut self, _: &[Word]) {}
+    fn summary(&mut self, make: impl FnOnce() -> Value) {
+        self.0 = make();
+    }
+}
+
+/// Keeps everything: every event is an array.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// The events, in order.
+    pub events: Vec<Value>,
+    /// The summary.
+    pub summary: Value,
+}
+
+impl Log for Events {
+    fn put(&mut self, event: &[Word]) {
+        self.events.push(event.iter().map(|&word| Value::from(word)).collect());
+    }
+    fn summary(&mut self, make: impl FnOnce() -> Value) {
+        self.summary = make();
+    }
+}
+
+/// Puts one event: its words in order, each anything that a [`Word`] is made from.
+macro_rules! tell {
+    ($log:expr, $($word:expr),+ $(,)?) => {
+        $crate::plans::Log::put(&mut *$log, &[$($crate::plans::Word::from($word)),+])
+    };
+}
+pub(crate) use tell;
+
+/// The events of an example: JSON arrays with white space between them.
+#[cfg(test)]
+pub(crate) fn events(text: &str) -> Vec<Value> {
+    serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().expect("arrays")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn events_are_arrays() {
+        let mut log = Events::default();
+        let words = [Word::Number(20), Word::Name("hit"), Word::Unit('h', 0), Word::Nothing];
+        log.put(&words);
+        log.summary(|| json!({ "ticks": 3 }));
+        assert_eq!(log.events, [json!([20, "hit", "h0", null])]);
+        assert_eq!(log.summary, json!({ "ticks": 3 }));
+    }
+}

@@ -1,0 +1,114 @@
+//! The view in words: the feedback that the paper gives to its players.
+
+use serde_json::Value;
+
+use super::Plans;
+use super::craft::{Craft, Side};
+use super::state::Phase;
+use super::view::{Played, View};
+
+/// All texts in a document.
+fn texts<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) => out.push(text),
+        Value::Array(list) => list.iter().for_each(|value| texts(value, out)),
+        Value::Object(map) => map.values().for_each(|value| texts(value, out)),
+        _ => {}
+    }
+}
+
+impl<C: Craft> Plans<C> {
+    /// One round in a sentence.
+    pub(super) fn result(&self, n: usize, played: &Played) -> String {
+        let sides = &played.sides;
+        let end = match played.winner {
+            Some(seat) => format!("{} won ({})", sides[usize::from(seat & 1)], played.reason),
+            None => format!("nobody won, which both lose ({})", played.reason),
+        };
+        let mut text = format!("Round {n}: {end}. Costs: ");
+        let cost = |seat: usize| format!("{} {}", sides[seat], played.costs[seat]);
+        text += &format!("{}, {}.", cost(0), cost(1));
+        for (seat, all) in played.violations.iter().enumerate() {
+            if !all.is_empty() {
+                text += &format!(" {} violated: {}.", sides[seat], all.join(", "));
+            }
+        }
+        text
+    }
+
+    fn catalogue_text(&self, title: &str, side: Side, only: impl Fn(&str) -> bool) -> Option<String> {
+        let lines: Vec<String> = self.craft.catalogue(side).into_iter().filter(|l| only(l.0)).map(|l| l.1).collect();
+        (!lines.is_empty()).then(|| format!("{title}\n{}", lines.join("\n")))
+    }
+
+    pub(super) fn words(&self, view: &View) -> String {
+        let last = view.history.last();
+        let waiting: Vec<String> = view.waiting.iter().map(|&p| self.seats()[usize::from(p & 1)].clone()).collect();
+        let mut parts = vec![match view.phase {
+            Phase::Over => format!("All {} rounds are played.", view.rounds),
+            phase => format!(
+                "Round {} of {}, phase {}. Not settled yet: {}.",
+                view.round,
+                view.rounds,
+                phase.name(),
+                waiting.join(", ")
+            ),
+        }];
+        let seat = view.seat.map(|p| usize::from(p & 1));
+        let side = view.side.as_ref().and_then(|name| C::SIDES.iter().position(|n| n == name));
+        let (Some(seat), Some(side)) = (seat, side) else {
+            parts.extend(view.history.iter().enumerate().map(|(n, played)| self.result(n + 1, played)));
+            return parts.join("\n");
+        };
+        parts.insert(0, format!("You play the {} side of {}.", C::SIDES[side], C::TITLE));
+        parts.extend(last.map(|played| self.result(view.history.len(), played)));
+        let budget = self.budgets[side];
+        let own = view.strategy.get(C::SIDES[side]);
+        parts.push(match own {
+            Some(own) => format!("Your strategy costs {}; your budget is {budget}. Going over it loses.", own.cost),
+            None => format!("Your budget is {budget}. Going over it loses."),
+        });
+        if let Some(over) = &view.over {
+            let left = view.tries_left.map(|n| format!(" Tries left: {n}.")).unwrap_or_default();
+            parts.push(format!("Your last document costs {}, more than {budget}:{left}\n{}", over.cost, over.strategy));
+        }
+        parts.push(C::RULES.to_owned());
+        parts.extend(self.catalogue_text("Your side:", side, |_| true));
+        let theirs = last.map(|played| &played.strategies[1 - seat]);
+        match theirs {
+            None => {
+                let names: Vec<&str> = self.craft.catalogue(1 - side).into_iter().map(|line| line.0).collect();
+                parts.push(format!("The other side has: {}.", names.join(", ")));
+            }
+            Some(document) => {
+                let mut used = Vec::new();
+                texts(document, &mut used);
+                parts.extend(self.catalogue_text("The other side used:", 1 - side, |name| used.contains(&name)));
+            }
+        }
+        parts.extend(own.map(|own| format!("Your strategy: {}", own.strategy)));
+        parts.extend(theirs.map(|document| format!("The other's last strategy: {document}")));
+        parts.extend(last.and_then(|played| played.summary.as_ref()).map(|summary| format!("The battle: {summary}")));
+        if let Some(draft) = &view.draft {
+            let choosing: Vec<String> = draft.choosing.iter().map(|&a| self.name(side, a)).collect();
+            parts.push(format!("Built so far, for {}: {} {}", draft.cost, draft.strategy, choosing.join(", ")));
+        }
+        if view.waiting.contains(&(seat as u8)) {
+            let example = self.craft.document(side, &self.craft.example(side));
+            parts.push(match last {
+                None => format!("Answer with one JSON object only, such as {example}"),
+                Some(_) => "Answer with one JSON object only: the new strategy, or {\"keep\": true}.".to_owned(),
+            });
+        }
+        parts.join("\n")
+    }
+
+    /// The name of an id of a side.
+    pub(super) fn name(&self, side: Side, a: crate::game::Action) -> String {
+        match a {
+            super::SUBMIT => "submit".to_owned(),
+            super::KEEP => "keep".to_owned(),
+            a => self.craft.action_text(side, a),
+        }
+    }
+}
