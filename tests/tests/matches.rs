@@ -861,3 +861,41 @@ async fn a_server_that_goes_down_takes_nothing_new_and_goes_on_afterwards() {
     }
     server.stop().stopped().await;
 }
+
+/// A player that reads nothing but the text finds the discard that keeps the best shanten and the moves that are legal.
+#[tokio::test]
+async fn mahjong_is_played_by_text_alone() {
+    let server = Server::start(|_| {}).await;
+    let mut bot = Bot::new(server.address, "reader").await;
+    let others = ["lowest_shanten", "most_useful", "random"];
+    bot.join(json!({"game": "mcr_mahjong", "against": others, "seat": 1, "views": ["text"]})).await;
+    let (mut turns, mut guided) = (0, 0);
+    bot.play(1, |turn| {
+        let text = turn["view"]["text"].as_str().expect("a text");
+        assert!(turn["view"]["struct"].is_null(), "{turn}");
+        turns += 1;
+        let legal = text.lines().find_map(|line| line.strip_prefix("Legal moves: ")).expect("the legal moves");
+        let legal: Vec<&str> = legal.split(", ").collect();
+        // Lines below the heading name a discard each; the first is as good as the others.
+        let kept = text.split("Discards that keep shanten").nth(1).and_then(|rest| rest.lines().nth(1));
+        let tile = kept.and_then(|line| line.trim_start_matches("- ").split([' ', ':']).next()).unwrap_or_default();
+        let wanted = format!("PLAY {tile}");
+        let choice = match &legal[..] {
+            all if all.contains(&"HU") => "HU",
+            all if all.contains(&"PASS") => "PASS",
+            all if all.contains(&wanted.as_str()) => {
+                guided += 1;
+                &wanted
+            }
+            all => all[0],
+        };
+        json!({"text": choice})
+    })
+    .await;
+    let (name, seen) = bot.only();
+    assert_eq!(seen.end["reason"], "finished", "{}", seen.end);
+    assert!(turns >= 10 && guided >= 3, "{turns} {guided}");
+    let played = record(&server, name).await;
+    assert_eq!(played["events"].as_array().map(|all| all.len() > 137), Some(true), "the walls, and moves");
+    server.stop().stopped().await;
+}

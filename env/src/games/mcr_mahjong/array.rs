@@ -78,11 +78,11 @@ impl McrMahjong {
         }
         let (chows, pungs, kongs) = (rest.part(FOUR), rest.part(FOUR), rest.part(FOUR));
         let concealed = rest.part(SEATS);
-        for k in 0..SEATS {
+        for (k, concealed) in concealed.iter_mut().enumerate() {
             for laid in s.melds(around(k)) {
                 let (meld, at) = (laid.meld, KINDS * k + usize::from(laid.meld.tile));
                 let hidden = meld.kind == MeldKind::Angang && own != Some(around(k));
-                concealed[k] += u8::from(meld.kind == MeldKind::Angang);
+                *concealed += u8::from(meld.kind == MeldKind::Angang);
                 if hidden {
                     continue;
                 }

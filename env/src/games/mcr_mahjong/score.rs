@@ -298,7 +298,7 @@ impl Whole<'_> {
         let elsewhere =
             pair == win || standing.iter().any(|s| s.chow && s.has(win)) || (straight && self.in_straight());
         let claimed = !self.flags.self_drawn && !elsewhere;
-        let concealed = standing.iter().filter(|s| !s.chow && !(claimed && s.tile == win)).count();
+        let concealed = standing.iter().filter(|s| !(s.chow || claimed && s.tile == win)).count();
         match concealed + usize::from(self.concealed) {
             4 => tally.add(FOUR_CONCEALED_PUNGS),
             3 => tally.add(THREE_CONCEALED_PUNGS),

@@ -340,7 +340,7 @@ impl McrMahjong {
             for k in 0..HAND {
                 let mut tile = s.wall[self.place(seat, k)];
                 while usize::from(tile) >= KINDS {
-                    s.flowers[seat] |= 1 << (usize::from(tile) - KINDS & 7);
+                    s.flowers[seat] |= 1 << ((usize::from(tile) - KINDS) & 7);
                     tile = self.take(s, seat as u8, true).unwrap_or(0);
                 }
                 s.hands[seat][usize::from(tile)] += 1;
@@ -364,7 +364,7 @@ impl McrMahjong {
             if usize::from(tile) < KINDS {
                 break;
             }
-            s.flowers[usize::from(seat)] |= 1 << (usize::from(tile) - KINDS & 7);
+            s.flowers[usize::from(seat)] |= 1 << ((usize::from(tile) - KINDS) & 7);
             (back, s.replacement) = (true, false);
         }
         s.hands[usize::from(seat)][usize::from(s.tile)] += 1;

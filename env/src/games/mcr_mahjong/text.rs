@@ -218,16 +218,17 @@ impl McrMahjong {
             }
         }
         let asked = view.to_move.contains(&(me as u8));
-        if asked && s.phase != Phase::Discard {
-            if let Some(score) = self.worth(&s, me) {
-                let fans: Vec<String> = score.fans().map(|(p, n, name)| fan(p, n, name)).collect();
-                let enough = if score.points >= self.params.minimum {
-                    String::new()
-                } else {
-                    format!(" That is too little: {} without flowers are needed.", self.params.minimum)
-                };
-                lines.push(format!("HU is worth {} points: {}.{enough}", score.total(), fans.join(", ")));
-            }
+        if asked
+            && s.phase != Phase::Discard
+            && let Some(score) = self.worth(&s, me)
+        {
+            let fans: Vec<String> = score.fans().map(|(p, n, name)| fan(p, n, name)).collect();
+            let enough = if score.points >= self.params.minimum {
+                String::new()
+            } else {
+                format!(" That is too little: {} without flowers are needed.", self.params.minimum)
+            };
+            lines.push(format!("HU is worth {} points: {}.{enough}", score.total(), fans.join(", ")));
         }
         if asked {
             let mut legal = Vec::new();

@@ -59,17 +59,17 @@ impl McrMahjong {
         let mut all = Vec::new();
         let own = owner(who);
         let seat = usize::from(s.seat);
-        if s.phase == Phase::Discard || s.fresh_kong {
-            if let Some(laid) = s.melds(seat).last().filter(|l| l.meld.kind != MeldKind::Angang) {
-                let offer = s.discards_before + 1 + u16::from(laid.discard);
-                let word = match laid.meld.kind {
-                    MeldKind::Chi => "CHI",
-                    MeldKind::Peng => "PENG",
-                    _ => "GANG",
-                };
-                let text = format!("offer {offer}: {} {word} {}", WINDS[seat], name(laid.meld.tile));
-                all.push((text, json!({ "offer": offer, "seat": seat, "claim": word, "tile": name(laid.meld.tile) })));
-            }
+        if (s.phase == Phase::Discard || s.fresh_kong)
+            && let Some(laid) = s.melds(seat).last().filter(|l| l.meld.kind != MeldKind::Angang)
+        {
+            let offer = s.discards_before + 1 + u16::from(laid.discard);
+            let word = match laid.meld.kind {
+                MeldKind::Chi => "CHI",
+                MeldKind::Peng => "PENG",
+                _ => "GANG",
+            };
+            let text = format!("offer {offer}: {} {word} {}", WINDS[seat], name(laid.meld.tile));
+            all.push((text, json!({ "offer": offer, "seat": seat, "claim": word, "tile": name(laid.meld.tile) })));
         }
         if s.fresh_deal && self.params.flowers && s.phase == Phase::Turn {
             let there = (0..SEATS).map(|p| super::view::flowers(s.flowers[p]).into_iter().map(String::from).collect());

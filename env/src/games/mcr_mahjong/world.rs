@@ -114,7 +114,7 @@ impl McrMahjong {
     fn lay_again(&self, view: &View, s: &mut State, pool: &mut Pool, rng: &mut Stream) {
         for (p, list) in view.flowers.iter().enumerate() {
             for kind in list.iter().filter(|k| usize::from(k.0) >= KINDS) {
-                s.flowers[p] |= 1 << (usize::from(kind.0) - KINDS & 7);
+                s.flowers[p] |= 1 << ((usize::from(kind.0) - KINDS) & 7);
                 pool.take(kind.0);
             }
         }
