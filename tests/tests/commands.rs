@@ -619,7 +619,7 @@ fn questions_about_mahjong_are_answered_line_by_line() {
         (format!(r#"{{"hand":{hand},"win":"T2","self_drawn":1}}"#), "/self_drawn", "not true or false"),
         (good.replace("T2", "T0"), "/hand/12", "not a tile"),
         ("no JSON".into(), "", "not JSON"),
-        (long, "/edition", "not an edition"),
+        (long, "/edition", "is not what belongs here"),
         (longer, "", "longer than"),
     ];
     let input: String = lines.iter().map(|line| format!("{}\n{good}\n", line.0)).collect();

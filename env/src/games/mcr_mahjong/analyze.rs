@@ -22,11 +22,18 @@ const FIELDS: [&str; 11] = [
     "prevalent_wind",
     "edition",
 ];
+/// The longest sentence about a flaw, in bytes.
+const LONGEST: usize = 200;
 /// What stands for a tile.
 const TILES: &str = "W1 to W9, B1 to B9, T1 to T9, F1 to F4, J1 to J3";
 
 fn issue(path: impl Into<String>, got: Option<&Value>, allowed: impl Into<Value>, message: impl Into<String>) -> Issue {
-    let (path, message) = (path.into(), message.into());
+    let (path, mut message) = (path.into(), message.into());
+    // Values of a megabyte are named by their beginning.
+    if message.len() > LONGEST {
+        message.truncate(message.floor_char_boundary(LONGEST / 2));
+        message.push_str(" ... is not what belongs here");
+    }
     Issue { path, got: got.cloned(), allowed: Some(allowed.into()), message, ..Issue::default() }
 }
 
