@@ -382,8 +382,8 @@ fn proposals_and_words_are_moves() {
     // A flaw is told by path, and nothing moves in either row.
     let e = given(&mut *b, &[proposal(4), None, proposal(10), None]).unwrap_err();
     assert_eq!((e.code, e.at), (ErrorCode::IllegalAction, Some(2)));
-    let issue = &e.allowed.unwrap()[0];
-    assert_eq!((issue["path"].as_str(), &issue["got"]), (Some("/offer"), &Value::from(10)));
+    let issue = &e.issues[0];
+    assert_eq!((&*issue.path, &issue.got), ("/offer", &Some(Value::from(10))));
     // One seat moves: the other's entry must be empty.
     assert!(given(&mut *b, &[proposal(4), Some(Move::Id(0)), None, None]).is_err());
     let out = given(&mut *b, &[proposal(4), None, proposal(0), None]).unwrap();

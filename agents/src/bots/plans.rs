@@ -169,7 +169,7 @@ impl<C: Craft> Agent for Planner<C> {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let seen: View = view(ask)?;
         let named = |side: &&str| seen.side.as_deref() == Some(*side);
-        let side = C::SIDES.iter().position(|side| named(&side)).unwrap_or(0);
+        let side = C::SIDES.iter().position(named).unwrap_or(0);
         let theirs = seen.history.last().map(|round| &round.strategies[1 - (ask.seat & 1)]);
         let other = theirs.and_then(|document| legal(&self.game, 1 - side, document));
         let other = other.unwrap_or_else(|| self.sound[1 - side].clone());
@@ -190,11 +190,10 @@ mod tests {
     fn sound_plans_are_legal() {
         fn check<C: Craft>(sound: [&str; 2]) {
             let game = Plans::<C>::new(Default::default()).unwrap();
-            for side in 0..2 {
-                let document: Value = serde_json::from_str(sound[side]).unwrap();
+            for (side, plan) in sound.into_iter().enumerate() {
+                let document: Value = serde_json::from_str(plan).unwrap();
                 let reading = game.craft().read(side, game.budgets()[side], &document);
                 assert_eq!(reading.violations, Vec::<&str>::new(), "{document}");
-                println!("{} {}: {}", C::ID, C::SIDES[side], reading.cost);
             }
         }
         check::<tower_defense::Tables>(TOWER_DEFENSE);

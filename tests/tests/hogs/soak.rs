@@ -147,7 +147,7 @@ async fn good_clients_beside_hogs_lose_nothing() {
     let slice = Duration::from_secs_f64(seconds() / (2 * HOGS.len()) as f64);
     let mut refused = Vec::new();
     for (at, (name, hog)) in HOGS.iter().enumerate() {
-        // Searches of the last hog may still run. Waits of this time count for nobody.
+        // Searches of the last hog may still run. Waits of this time are not kept.
         now.0.store(SETTLES, Ordering::Relaxed);
         tokio::time::sleep((slice / 4).min(Duration::from_secs(2))).await;
         now.0.store(0, Ordering::Relaxed);

@@ -253,7 +253,7 @@ fn bomb() {
     count(&log, "blast", 1);
     count(&fight("Bomb 8,1", demons), "blast", 0);
     // 50 points at 5 each by ten kings that stand in its cell; it is placed in tick 20, in which all are ready.
-    let kings = vec!["DemonKing 0"; 10].join(";");
+    let kings = ["DemonKing 0"; 10].join(";");
     let log = fight("Bomb 10,0@1000", &kings);
     has(&log, r#"[20,"hit","d9","h0",50,0] [20,"dead","h0"]"#);
     count(&log, "blast", 0);
