@@ -105,13 +105,13 @@ def test_chance_in_the_clients_hand(client: ludex.Client) -> None:
 def test_mahjong_with_walls_of_our_own(client: ludex.Client) -> None:
     env = client.open("mcr_mahjong", {"prevalent": "east"}, chance="client", views=["struct"])
     env.reset(seed=1)
-    # Four walls of 34 kinds each, drawn from their ends: everybody gets the last 13 kinds, and then T3.
+    # Four walls of 34 kinds each, drawn from their ends: everybody gets the last 13 kinds, then T3.
     for tile in range(136):
         state = env.step(tile % 34)
     assert state.to_move == 0
     view = env.struct(0)
     assert view["drawn"] == "T3"
-    assert view["hand"] == ["T3", "T4", "T5", "T6", "T7", "T8", "T9", "F1", "F2", "F3", "F4", "J1", "J2", "J3"]
+    assert " ".join(view["hand"]) == "T3 T4 T5 T6 T7 T8 T9 F1 F2 F3 F4 J1 J2 J3"
     assert view["wall"] == [20, 21, 21, 21]
     state = env.step("PLAY J3")
     assert [len(legal) > 0 for legal in state.legal] == [False, True, True, True]
