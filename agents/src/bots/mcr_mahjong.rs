@@ -194,8 +194,11 @@ impl MahjongBot {
 impl Agent for MahjongBot {
     fn act(&self, ask: &Ask<'_>, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let seen: View = view(ask)?;
-        let first =
-            ask.legal.first().copied().ok_or_else(|| AgentError::failed("there is no action to choose from"))?;
+        let first = ask
+            .legal
+            .first()
+            .copied()
+            .ok_or_else(|| AgentError::failed("mcr_mahjong: the list of legal actions is empty"))?;
         if ask.legal.contains(&ids::HU) {
             return Ok(Answer::id(ids::HU));
         }

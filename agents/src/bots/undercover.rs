@@ -94,7 +94,7 @@ impl Agent for StockSpeaker {
         let choice = among.get(ask.stream().below(among.len().max(1)));
         choice
             .map(|&a| Answer::id(a))
-            .ok_or_else(|| AgentError::failed("stock_speaker: there is no action to choose from"))
+            .ok_or_else(|| AgentError::failed("stock_speaker: the list of legal actions is empty"))
     }
 }
 

@@ -29,15 +29,17 @@ def run(ludex, *args, text=None):
 
 def table(page, first):
     """The rows of the page's table whose first column has this heading."""
-    rows, heads = [], None
+    rows, heads = [], []
     for line in page.splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else None
-        if heads is None and cells and cells[0] == first:
-            heads = cells
-        elif heads and cells and not cells[0].startswith("---"):
-            rows.append(dict(zip(heads, cells)))
-        elif heads and cells is None:
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if not heads:
+            # The table has not begun.
+            if cells and cells[0] == first:
+                heads = cells
+        elif not cells:
             break
+        elif not cells[0].startswith("---"):
+            rows.append(dict(zip(heads, cells)))
     return rows
 
 
@@ -184,7 +186,8 @@ def marks(record, ludex):
         """Takes the next submission; whether the seat is asked again."""
         what = queue[seat].pop(0)
         plan = built(game, side, what) if isinstance(what, list) else what
-        if plan is None or plan.get("keep"):
+        keeps = plan is None or plan.get("keep")
+        if keeps:
             return False
         none = bool(plan.get("none"))
         pair = [None, None]

@@ -15,6 +15,7 @@ import pytest
 
 import ludex
 
+# The game is in a program of its own, which tests/run builds and names.
 PROGRAM = os.environ.get("OWN_GAME_BIN")
 pytestmark = pytest.mark.skipif(
     PROGRAM is None, reason="OWN_GAME_BIN is not set: cargo build -p own-game"
