@@ -46,6 +46,7 @@ pub mod programs;
 pub mod random;
 mod reading;
 mod refusal;
+mod remote;
 mod roster;
 pub mod sandbox;
 mod script;

@@ -10,7 +10,7 @@ use crate::args::{ArgDef, ArgKind, ArgValue};
 use crate::random::{Random, Speaker};
 use crate::refusal::{refused, unknown};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, split};
-use crate::{bots, engines, human, llm, script, search, solve};
+use crate::{bots, engines, human, llm, remote, script, search, solve};
 
 /// Agents by name. Cheap to clone.
 ///
@@ -190,4 +190,5 @@ const AGENTS: &[AgentEntry] = &[
     engines::gtp::ENTRY,
     engines::botzone::ENTRY,
     llm::ENTRY,
+    remote::ENTRY,
 ];

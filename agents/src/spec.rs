@@ -26,6 +26,8 @@ pub enum AgentClass {
     External,
     /// A language model behind an endpoint: what holds for `External` holds for it.
     Model,
+    /// Lives elsewhere, and plays as a client of a server.
+    Remote,
 }
 
 impl AgentClass {
@@ -37,6 +39,7 @@ impl AgentClass {
             AgentClass::Person => "person",
             AgentClass::External => "external",
             AgentClass::Model => "model",
+            AgentClass::Remote => "remote",
         }
     }
 }

@@ -5,7 +5,10 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Writes a file in one step: a reader gets the old file or the new one, never a part of it.
-pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let draft = folder.join(format!("{name}.draft"));
     let mut file = File::create(&draft)?;
     file.write_all(bytes)?;

@@ -19,7 +19,7 @@
 //! - The same game, agents and seed give the same moves, on any number of threads.
 #![forbid(unsafe_code)]
 
-mod files;
+pub mod files;
 pub mod ladder;
 pub mod local;
 pub mod machine;

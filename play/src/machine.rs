@@ -181,14 +181,15 @@ impl Match {
         if self.over() {
             return None;
         }
-        let away = self.places.iter().filter_map(|p| p.away_since).min().map(|t| t.saturating_add(self.setup.grace_ms));
+        let away = self.gone().map(|(at, _)| at);
         [self.clocks.next().map(|n| n.0), away].into_iter().flatten().min()
     }
 
     /// Starts the clocks of turns that have just been handed to their sockets.
     pub fn delivered(&mut self, now: u64) {
         for (seat, place) in self.places.iter().enumerate() {
-            if place.open && !place.waits {
+            let held = self.setup.grace_ms.is_none() && place.away_since.is_some();
+            if place.open && !place.waits && !held {
                 self.clocks.start(seat, place.issued == 1, now);
             }
         }
@@ -351,6 +352,16 @@ impl Match {
             Input::Resign { seat, re } => self.resign(seat, Some(re)),
             Input::Online(seat) => self.presence(now, seat, true),
             Input::Offline(seat) => self.presence(now, seat, false),
+            Input::Withdrawn(seat) => {
+                if !self.over() && seat < self.places.len() {
+                    self.resign(seat, None);
+                }
+            }
+            Input::Absent(seat) => {
+                if !self.over() && seat < self.places.len() {
+                    self.finish(Reason::NoShow, Some(seat));
+                }
+            }
             Input::Tick => {}
             Input::Abort(reason) => {
                 if !self.over() {
@@ -381,10 +392,8 @@ impl Match {
         if self.over() {
             return;
         }
-        let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
-        let away = away.map(|(since, seat)| (since.saturating_add(self.setup.grace_ms), seat));
         let clock = self.clocks.next().filter(|&(at, _)| at <= now);
-        match (clock, away.filter(|&(at, _)| at <= now)) {
+        match (clock, self.gone().filter(|&(at, _)| at <= now)) {
             (Some((at, seat)), away) if away.is_none_or(|(gone, _)| at <= gone) => match seat {
                 Some(seat) => self.blame(Reason::Timeout, seat),
                 None => self.finish(Reason::Truncated, None),
@@ -392,6 +401,13 @@ impl Match {
             (_, Some((_, seat))) => self.blame(Reason::Disconnect, seat),
             _ => {}
         }
+    }
+
+    /// The first seat that will not be held any longer for a lost connection, and when.
+    fn gone(&self) -> Option<(u64, Seat)> {
+        let grace = self.setup.grace_ms?;
+        let away = self.places.iter().enumerate().filter_map(|(seat, p)| Some((p.away_since?, seat))).min();
+        away.map(|(since, seat)| (since.saturating_add(grace), seat))
     }
 
     fn blame(&mut self, reason: Reason, seat: Seat) {
@@ -408,6 +424,13 @@ impl Match {
             return;
         }
         let first = !place.online && place.away_since.is_none();
+        if self.setup.grace_ms.is_none() {
+            match (online, place.away_since) {
+                (true, Some(since)) => self.clocks.resume(seat, now.saturating_sub(since)),
+                (false, None) => self.clocks.pause(seat),
+                _ => {}
+            }
+        }
         place.online = online;
         place.away_since = (!online && !over).then_some(now);
         if online {

@@ -10,6 +10,7 @@ pub mod describe;
 pub mod episode;
 pub mod estimate;
 pub mod evaluation;
+pub mod executor;
 pub mod folder;
 mod ground;
 pub mod lines;
@@ -32,7 +33,7 @@ use ludex_referee::schedule::Seeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
 use ludex_referee::suite::{OpponentFault, Part, Policy, Suite};
 
-use crate::local::Seated;
+use crate::local::{Seated, blameless};
 
 /// The rules of a run, as functions of the matches that are done: which blocks are due, and what a match counts.
 pub trait Schedule: Sync {
@@ -77,9 +78,9 @@ pub struct RunTable {
     pub seeds: Seeds,
     /// The agents, by their index in the run.
     pub players: BTreeMap<usize, Seated>,
-    /// Those of them whose failures spoil a match instead of losing it: the suite's own opponents that are not language models,
-    /// unless its policy says otherwise.
-    pub blameless: BTreeSet<usize>,
+    /// Those of them whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
+    /// language models, unless its policy says otherwise.
+    pub own_opponents: BTreeSet<usize>,
 }
 
 /// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
@@ -90,7 +91,7 @@ pub struct RunTable {
 pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable>> {
     let mut out = Vec::new();
     for (at, planned) in plan.parts.iter().enumerate() {
-        let (mut players, mut blameless) = (BTreeMap::new(), BTreeSet::new());
+        let (mut players, mut own_opponents) = (BTreeMap::new(), BTreeSet::new());
         let policy = plan.suite.policy(&planned.part);
         let pairings = planned.pairings();
         for who in pairings.iter().flat_map(|(pairing, _)| *pairing) {
@@ -99,13 +100,15 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
             }
             let entrant = &plan.agents[who];
             let player = spec_in(plan, at, who).and_then(|spec| {
-                anyhow::ensure!(spec.class() != AgentClass::Person, "a person does not play in runs");
                 let agent = spec.build(&planned.game)?;
                 // What a language model answers is its own doing; its endpoint's failures are nobody's anyway.
                 let own = !entrant.candidate && spec.class() != AgentClass::Model;
-                if own && policy.opponent_fault == OpponentFault::Discard {
-                    blameless.insert(who);
-                }
+                let agent = if own && policy.opponent_fault == OpponentFault::Discard {
+                    own_opponents.insert(who);
+                    blameless(agent)
+                } else {
+                    agent
+                };
                 Ok(Seated { name: entrant.name.clone(), agent, spec: llm::essence(&spec) })
             });
             players
@@ -119,7 +122,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
             policy,
             seeds: seeds(&suite.name, suite.seed, &planned.part.id, secret),
             players,
-            blameless,
+            own_opponents,
         });
     }
     Ok(out)

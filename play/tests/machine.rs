@@ -37,7 +37,7 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
         seed,
         salt,
         release: true,
-        grace_ms: 5_000,
+        grace_ms: Some(5_000),
         run: None,
         pair: None,
         mirror: Vec::new(),

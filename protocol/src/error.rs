@@ -65,6 +65,10 @@ pub enum ErrorCode {
     WindowFull,
     /// The session has no such join.
     UnknownJoin,
+    /// The server offers no such suite.
+    UnknownSuite,
+    /// There is no such run, or it is not this agent's.
+    UnknownRun,
     /// There is no such match, or it is not this session's.
     UnknownMatch,
     /// The seat is not this session's.

@@ -48,6 +48,8 @@ pub struct Limits {
     pub owner_joins: u32,
     /// Bytes of documents that the environments of all sessions of one owner keep.
     pub owner_said_bytes: u32,
+    /// Runs of one owner that are not over.
+    pub owner_runs: u32,
     /// Bytes of one text in a message: a move's text, a proposal, a name.
     pub text_bytes: u32,
     /// Bytes of the notes of one act.
@@ -92,6 +94,7 @@ impl Default for Limits {
             owner_matches: 4_096,
             owner_joins: 4_096,
             owner_said_bytes: 1 << 28,
+            owner_runs: 256,
             text_bytes: 64 << 10,
             notes_bytes: 16 << 10,
             idle_ms: 300_000,

@@ -11,6 +11,8 @@ mod clone;
 mod close;
 mod describe;
 mod draining;
+mod enrol;
+mod enrolled;
 mod error;
 mod event;
 mod games;
@@ -26,24 +28,30 @@ mod matches;
 mod ok;
 mod open;
 mod opened;
+mod organise;
+mod organised;
 mod ping;
 mod pong;
+mod progress;
 mod queued;
 mod refused;
 mod reset;
 mod resign;
 mod restore;
 mod resync;
+mod run_end;
 mod snapshot;
 mod snapshots;
 mod spec;
 mod spectate;
 mod step;
+mod suites;
 mod turn;
 mod unspectate;
 mod view;
 mod viewed;
 mod welcome;
+mod withdraw;
 
 use serde::{Serialize, Serializer};
 
@@ -54,10 +62,11 @@ use crate::frame::{EncodeError, Encoding, Reader, Rejected};
 use crate::limits::Limits;
 
 pub use self::{
-    accepted::*, ack::*, act::*, batch::*, clone::*, close::*, describe::*, draining::*, event::*, games::*, hello::*,
-    join::*, joined::*, leave::*, list_games::*, list_matches::*, match_end::*, match_start::*, matches::*, ok::*,
-    open::*, opened::*, ping::*, pong::*, queued::*, refused::*, reset::*, resign::*, restore::*, resync::*,
-    snapshot::*, snapshots::*, spec::*, spectate::*, step::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*,
+    accepted::*, ack::*, act::*, batch::*, clone::*, close::*, describe::*, draining::*, enrol::*, enrolled::*,
+    event::*, games::*, hello::*, join::*, joined::*, leave::*, list_games::*, list_matches::*, match_end::*,
+    match_start::*, matches::*, ok::*, open::*, opened::*, organise::*, organised::*, ping::*, pong::*, progress::*,
+    queued::*, refused::*, reset::*, resign::*, restore::*, resync::*, run_end::*, snapshot::*, snapshots::*, spec::*,
+    spectate::*, step::*, suites::*, turn::*, unspectate::*, view::*, viewed::*, welcome::*, withdraw::*,
 };
 pub use crate::error::Issue;
 pub use crate::legal::Legal;
@@ -215,6 +224,14 @@ messages! {
     Unspectate(Unspectate),
     /// Saw the events of a match up to here; gets no reply.
     Ack(Ack),
+    /// Asks for the suites that the server offers.
+    Suites(ListSuites),
+    /// Enters the agent for a run.
+    Enrol(Box<Enrol>),
+    /// Ends the agent's run before its time.
+    Withdraw(Withdraw),
+    /// Begins a tournament.
+    Organise(Box<Organise>),
 }
 
 messages! {
@@ -238,7 +255,7 @@ messages! {
     Viewed(Box<Viewed>),
     /// Answers `snapshot`.
     Snapshots(Snapshots),
-    /// Answers `close`, `leave`, `resign`, `spectate` and `unspectate`.
+    /// Answers `close`, `leave`, `resign`, `spectate`, `unspectate` and `withdraw`.
     Ok(Done),
     /// Answers `join`.
     Joined(Joined),
@@ -260,6 +277,16 @@ messages! {
     Resync(Box<Resync>),
     /// Answers `list_matches`.
     Matches(Matches),
+    /// Answers `suites`.
+    Suites(Suites),
+    /// Answers `enrol`.
+    Enrolled(Enrolled),
+    /// Answers `organise`.
+    Organised(Organised),
+    /// A match of a run is done.
+    Progress(Box<Progress>),
+    /// A run is over.
+    RunEnd(Box<RunOver>),
     /// The server goes down.
     Draining(Draining),
     /// Answers a request that was not carried out, or a frame that was not understood.
@@ -277,7 +304,7 @@ impl ClientMessage {
         self.facts().is_request()
     }
 
-    /// Whether it begins something new (`open`, `clone`, `join`), which a draining server refuses.
+    /// Whether it begins something new (`open`, `clone`, `join`, `enrol`, `organise`), which a draining server refuses.
     pub fn begins(&self) -> bool {
         self.facts().begins()
     }

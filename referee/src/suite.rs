@@ -305,6 +305,19 @@ impl Suite {
         Ok(())
     }
 
+    /// Leaves out all parts but these; without any, all stay.
+    ///
+    /// # Errors
+    /// A part that the suite does not have.
+    pub fn keep_only(&mut self, only: &[String]) -> Result<(), SuiteError> {
+        if let Some(other) = only.iter().find(|id| self.parts.iter().all(|part| part.id != **id)) {
+            let ids: Vec<&str> = self.parts.iter().map(|part| part.id.as_str()).collect();
+            return Err(SuiteError(format!("{} has no part {other:?}; its parts: {}", self.name, ids.join(", "))));
+        }
+        self.parts.retain(|part| only.is_empty() || only.contains(&part.id));
+        Ok(())
+    }
+
     /// Names the suite's text: hex SHA-256, shortened.
     pub fn digest(text: &str) -> String {
         hex::encode(&Sha256::digest(text)[..8])

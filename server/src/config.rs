@@ -7,6 +7,7 @@ use ludex_env::Games;
 use ludex_protocol::Limits;
 
 use crate::opponents::Opponents;
+use crate::runs::Suites;
 
 /// The settings of a server.
 #[derive(Clone)]
@@ -32,6 +33,10 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Which matches come in pairs, where the client does not say it.
     pub pairs: PairMode,
+    /// The suites that agents may enrol for.
+    pub suites: Suites,
+    /// How long a run may take, from the enrolment of its first agent.
+    pub run_time: Duration,
     /// How long matches may continue after the server was told to stop.
     pub drain: Duration,
 }
@@ -78,6 +83,8 @@ impl Config {
             origins: Vec::new(),
             hosts: Vec::new(),
             pairs: PairMode::default(),
+            suites: Suites::builtin(),
+            run_time: Duration::from_secs(30 * 24 * 3_600),
             drain: Duration::from_secs(30),
         }
     }

@@ -47,6 +47,7 @@ mod pulse;
 mod random;
 mod ratings;
 mod revoked;
+pub mod runs;
 mod session;
 mod sessions;
 mod shared;

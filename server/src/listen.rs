@@ -70,6 +70,7 @@ pub async fn run_then(
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.hub)?;
     tokio::spawn(revoked::watch(Arc::downgrade(&shared)));
+    let watch = tokio::spawn(shared.hub.clone().watch_runs());
     {
         let mut told = pin!(async {
             shutdown.await;
@@ -99,6 +100,7 @@ pub async fn run_then(
             }
         }
     }
+    watch.abort();
     shared.hub.sessions.broadcast(|| Control::Close(close::RESTART));
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers")??;

@@ -6,4 +6,5 @@ pub mod lobby;
 mod player;
 
 pub use hub::{Hub, HubConfig};
+pub(crate) use hub::{fresh_id, unkept};
 pub(crate) use player::Player;

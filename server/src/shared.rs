@@ -42,6 +42,9 @@ impl Shared {
             catalogue: catalogue.clone(),
             opponents: config.opponents.clone(),
             pairs: config.pairs,
+            data: config.data.clone(),
+            suites: config.suites.clone(),
+            run_time: config.run_time,
         };
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;

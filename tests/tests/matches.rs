@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use ludex_protocol::record::{Clock, Illegal, IllegalPolicy, Parts};
+use ludex_protocol::record::Parts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
-use ludex_server::matches::lobby::{PlannedMatch, PlannedSeat};
+use ludex_server::runs::Suites;
 use ludex_tests::bot::{act, first};
 use ludex_tests::client::Ended;
 use ludex_tests::{Bot, Client, Server};
@@ -387,29 +387,31 @@ async fn seats_and_matches_that_are_not_ones_own() {
     server.stop().stopped().await;
 }
 
+/// A suite of one part in which two candidates meet.
+fn meeting(name: &str, game: &str, policy: &str) -> String {
+    format!(
+        "name = \"{name}\"\nversion = 1\ntitle = \"Two meet\"\n[policy]\n{policy}\n[[part]]\nid = \"meet\"\ngame = \"{game}\"\n\
+         schedule = \"round_robin\"\nblocks = 1\n"
+    )
+}
+
 #[tokio::test]
 async fn illegal_moves_end_as_the_policy_says() {
-    let server = Server::start(|_| {}).await;
-    let plan = |policy, tickets: [&str; 2]| PlannedMatch {
-        game: "tic_tac_toe".into(),
-        seats: tickets.iter().map(|t| PlannedSeat::Ticket((*t).into())).collect(),
-        seed: Some(7),
-        pair: None,
-        run: None,
-        rated: true,
-        clock: Clock::per_move(10_000),
-        illegal: Illegal { policy, tries: 2 },
-        skip_forced: false,
-    };
-    let policies =
-        [("forfeit", IllegalPolicy::Forfeit), ("random", IllegalPolicy::Random), ("default", IllegalPolicy::Default)];
-    for (word, policy) in policies {
-        let tickets = [format!("x_{word}"), format!("o_{word}")];
-        let named = [(tickets[0].clone(), "x".to_owned()), (tickets[1].clone(), "o".to_owned())];
-        server.hub.plan("run", &named, vec![plan(policy, [&tickets[0], &tickets[1]])]).await.unwrap();
+    let policies = ["forfeit", "random", "default"];
+    let server = Server::start(|config| {
+        config.suites = policies.iter().fold(Suites::default(), |all, word| {
+            let policy = format!("tries = 2\nillegal = \"{word}\"");
+            all.with(&meeting(word, "tic_tac_toe", &policy)).expect("a suite")
+        });
+    })
+    .await;
+    for word in policies {
         let (mut x, mut o) = (Bot::new(server.address, "x").await, Bot::new(server.address, "o").await);
-        x.join(json!({"ticket": tickets[0]})).await;
-        o.join(json!({"ticket": tickets[1]})).await;
+        for bot in [&mut x, &mut o] {
+            let enrol = json!({"suite": word, "run": format!("run-{word}"), "candidates": 2});
+            assert_eq!(bot.call("enrol", enrol).await["type"], "enrolled");
+        }
+        // x begins in the first match.
         let turn = x.wait("turn").await;
         assert_eq!(x.act(&turn, json!({"action": -5})).await["tries_left"], 1);
         let mut second = turn.clone();
@@ -420,7 +422,7 @@ async fn illegal_moves_end_as_the_policy_says() {
             (&json!("refused"), &json!(0), &json!(word))
         );
         let id = turn["match"].as_str().unwrap().to_owned();
-        if policy == IllegalPolicy::Forfeit {
+        if word == "forfeit" {
             let end = x.wait("match_end").await;
             assert_eq!((&end["reason"], &end["at_fault"], &end["rated"]), (&json!("illegal"), &json!(0), &json!(true)));
             assert_eq!((&end["returns"], &end["outcome"]), (&json!([-1, 1]), &json!(["loss", "win"])));
@@ -428,9 +430,10 @@ async fn illegal_moves_end_as_the_policy_says() {
             let forced = o.wait("event").await;
             assert_eq!((&forced["kind"], &forced["forced"]), (&json!("move"), &json!(true)), "{forced}");
             is_error(&x.act(&second, json!({"action": 0})).await, "conflict");
-            let (played, _) = tokio::join!(x.play(1, first), o.play(1, first));
-            let () = played;
         }
+        let (played, _) = tokio::join!(x.play(2, first), o.play(2, first));
+        let () = played;
+        x.wait("run_end").await;
         let record = record(&server, &id).await;
         assert_eq!(record["illegal"], json!({"policy": word, "tries": 2}));
     }
@@ -728,55 +731,45 @@ async fn who_watches_no_more_hears_no_more() {
 }
 
 #[tokio::test]
-async fn a_pair_is_released_when_its_last_match_is_over() {
-    let server = Server::start(|_| {}).await;
-    let seats = |a: &str, b: &str| [a, b].map(|t| PlannedSeat::Ticket(t.into())).to_vec();
-    let plan = |seats| PlannedMatch {
-        game: "kuhn_poker".into(),
-        seats,
-        seed: Some(1_234_567),
-        pair: Some("pair".into()),
-        run: Some("run".into()),
-        rated: true,
-        clock: Clock::per_move(60_000),
-        illegal: Illegal::default(),
-        skip_forced: false,
-    };
-    let tickets: Vec<(String, String)> =
-        [("t_a", "a"), ("t_b", "b"), ("t_c", "c"), ("t_d", "d")].map(|(t, n)| (t.to_owned(), n.to_owned())).into();
-    let both = vec![plan(seats("t_a", "t_b")), plan(seats("t_c", "t_d"))];
-    server.hub.plan("run", &tickets, both).await.unwrap();
-    let mut bots = Vec::new();
-    for (ticket, name) in &tickets {
-        let mut bot = Bot::new(server.address, name).await;
-        let joined = bot.join(json!({"ticket": ticket})).await;
-        assert_eq!(bot.join(json!({"ticket": ticket})).await, joined, "shown again it is the same join");
-        bots.push(bot);
+async fn the_matches_of_a_run_are_released_when_it_is_over() {
+    let server = Server::start(|config| {
+        config.suites = Suites::default().with(&meeting("cards", "kuhn_poker", "")).expect("a suite");
+    })
+    .await;
+    let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
+    for bot in [&mut a, &mut b] {
+        let enrol = json!({"suite": "cards", "run": "run", "candidates": 2});
+        assert_eq!(bot.call("enrol", enrol).await["type"], "enrolled");
     }
     let mut thief = Bot::new(server.address, "thief").await;
     is_error(&thief.call("join", json!({"ticket": "t_a"})).await, "forbidden");
-    let [a, b, c, d] = &mut bots[..] else { unreachable!() };
-    tokio::join!(a.play(1, first), b.play(1, first));
-    let (id, seen) = a.only();
+    let mut end = Value::Null;
+    tokio::join!(b.play(1, first), async {
+        while end.is_null() {
+            let message = a.go_on().await.expect("a message");
+            a.answer(&message, &mut first).await;
+            if message["type"] == "match_end" {
+                end = message;
+            }
+        }
+    });
+    let id = end["match"].as_str().unwrap().to_owned();
     let hidden = ["seed", "salt", "digest", "pair", "run"];
-    assert!(hidden.iter().all(|k| seen.end[*k].is_null()), "{}", seen.end);
-    let early = page(&server, id).await;
+    assert!(hidden.iter().all(|k| end[*k].is_null()), "{end}");
+    let early = page(&server, &id).await;
     assert!(hidden.iter().all(|k| early[*k].is_null()) && early["returns"].is_array(), "{early}");
     assert!(
         early["events"].as_array().unwrap().iter().all(|e| e["kind"] != "chance" || e["action"].is_null()),
         "{early}"
     );
     is_error(&thief.call("spectate", json!({"match": id, "view": "full"})).await, "forbidden");
-    tokio::join!(c.play(1, first), d.play(1, first));
-    let (first, second) = (record(&server, id).await, record(&server, c.only().0).await);
-    for record in [&first, &second] {
-        assert_eq!(
-            (&record["seed"], &record["pair"], &record["run"]),
-            (&json!("1234567"), &json!("pair"), &json!("run"))
-        );
-    }
-    assert_eq!(first["events"][0], second["events"][0], "the same cards");
-    assert_ne!(first["seed_commit"], second["seed_commit"], "which nobody could see before");
+    tokio::join!(a.play(2, first), b.play(2, first));
+    a.wait("run_end").await;
+    let ids: Vec<String> = a.matches.keys().cloned().collect();
+    let (first, second) = (record(&server, &ids[0]).await, record(&server, &ids[1]).await);
+    assert_eq!((&first["run"], &second["run"]), (&json!("run"), &json!("run")));
+    assert_ne!(first["seed"], second["seed"], "no deal comes twice");
+    assert_ne!(first["seed_commit"], second["seed_commit"]);
     assert_eq!(thief.call("spectate", json!({"match": id, "view": "full"})).await["type"], "ok");
     server.stop().stopped().await;
 }

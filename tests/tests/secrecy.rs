@@ -102,7 +102,7 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         seed,
         salt: SALT,
         release: true,
-        grace_ms: 60_000,
+        grace_ms: Some(60_000),
         run: None,
         pair: None,
         mirror: Vec::new(),

@@ -16,7 +16,8 @@ use serde_json::json;
 use super::print::{self, number};
 use super::report;
 use ludex_play::runs::estimate::{Cost, RunEstimate};
-use ludex_play::runs::evaluation::{Evaluation, EvaluationRequest, Findings, PlayedEvaluation};
+use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, suite_text};
+use ludex_play::runs::executor::Here;
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
 use ludex_play::runs::summary::{GroupScore, PartResult};
 use ludex_play::runs::usage::Usage;
@@ -48,6 +49,9 @@ pub(super) struct Args {
     /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
+    /// Play only this part of the suite; may be repeated
+    #[arg(long, value_name = "PART")]
+    only: Vec<String>,
     /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
     secret: Option<String>,
@@ -70,11 +74,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let budget = budget(&args.budget)?;
     let evaluation = Evaluation::new(EvaluationRequest {
-        agents: &args.agents,
-        suite: &args.suite,
-        data: &args.data,
+        candidates: Candidates::named(&args.agents, &args.data)?,
+        suite: suite_text(&args.suite)?,
+        data: args.data.clone(),
         scale: args.scale,
-        secret: args.secret.as_deref(),
+        only: args.only.clone(),
+        secret: args.secret.clone(),
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
@@ -88,7 +93,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let name = args.run.clone().unwrap_or_default();
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
-    let played = evaluation.play(&name, budget, args.ci, |news| match news {
+    let played = evaluation.play(&Here, &name, budget, args.ci, |news| match news {
         RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
         RunNews::Match(_) => bar.inc(1),
     })?;
@@ -106,6 +111,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
             Ok(())
         }
         RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
+        RunEnd::Waiting => bail!("the agents cannot play at present; run the same command again to continue"),
     }
 }
 
@@ -147,6 +153,7 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
             RunEnd::Done => ("done", None),
             RunEnd::Budget(why) => ("budget", Some(why)),
             RunEnd::Infrastructure(why) => ("infrastructure", Some(why)),
+            RunEnd::Waiting => ("waiting", None),
         };
         print::json(&json!({
             "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),

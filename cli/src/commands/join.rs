@@ -1,9 +1,11 @@
 //! `ludex join`: an agent of this program as a client of a server.
 
+mod run;
+
 use anyhow::Context as _;
 use ludex_agents::{AgentClass, AgentSpec};
 use ludex_client::{Client, Options, Played, Player};
-use ludex_protocol::message::{AgentId, Join};
+use ludex_protocol::message::{AgentId, Enrol, Join};
 use ludex_protocol::record::{Clock, Outcome};
 use ludex_protocol::spec::Params;
 use serde_json::{Value, json};
@@ -19,8 +21,26 @@ pub(super) struct Args {
     /// The server, e.g. ws://127.0.0.1:7878
     url: String,
     /// The game: connect_four or "breakthrough(rows=8,columns=3)"
-    #[arg(long, required_unless_present = "ticket")]
+    #[arg(long, required_unless_present_any = ["ticket", "run"])]
     game: Option<String>,
+    /// A suite of the server: the agent plays it as the run --run
+    #[arg(long, value_name = "NAME", requires = "run", conflicts_with_all = ["game", "ticket"])]
+    suite: Option<String>,
+    /// Name of the run: small letters, digits, _ and -; the same command again continues it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["game", "ticket"])]
+    run: Option<String>,
+    /// Play this share of the suite, but at least one block of each pairing
+    #[arg(long, value_name = "X", default_value_t = 1.0, requires = "suite")]
+    scale: f64,
+    /// Play only this part of the suite; may be repeated
+    #[arg(long, value_name = "PART", requires = "suite")]
+    only: Vec<String>,
+    /// How many agents the run is for; it begins when they have all enrolled
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "suite")]
+    candidates: u32,
+    /// End the run for good instead of playing it
+    #[arg(long, requires = "run", conflicts_with = "suite")]
+    withdraw: bool,
     /// The agent: random, "mcts sims=500", human, ...
     #[arg(long)]
     agent: String,
@@ -81,7 +101,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let done = runtime.block_on(join(&args, spec));
     // A person who was asked for a move may never answer.
     runtime.shutdown_background();
-    let played = done?;
+    let Some(played) = done? else { return Ok(()) };
     let results = Results::of(&played);
     if args.json {
         println!("{}", results.document(&played));
@@ -91,7 +111,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
+/// Plays; the matches of a join, nothing of a run.
+async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<Played>>> {
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&spec),
@@ -105,13 +126,13 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         None => u64::from_le_bytes(random_bytes::<8>().context("the system cannot provide random numbers")?),
     };
     let person = spec.class() == AgentClass::Person;
-    let quiet = args.json;
+    let quiet = args.json || args.run.is_some();
     let agent = RemoteAgent::new(
         spec,
         seed,
         Box::new(move |played| {
             if !quiet {
-                println!("{}", line(played))
+                println!("{}", line(played));
             }
         }),
     )?;
@@ -146,25 +167,48 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Vec<Played>> {
         None if person && !args.against.is_empty() => request.clock = Clock::default(),
         None => {}
     }
+    if let Some(name) = &args.run {
+        if args.withdraw {
+            let (client, _) = Client::connect(&args.url, options).await?;
+            client.withdraw(name).await?;
+            println!("{name} is withdrawn");
+            client.close().await;
+            return Ok(None);
+        }
+        let enrol = Enrol {
+            scale: args.scale,
+            slots: args.slots,
+            only: args.only.clone(),
+            candidates: args.candidates,
+            ..Enrol::new(args.suite.clone().unwrap_or_default(), name)
+        };
+        match run::play(&args.url, options, enrol, agent, stop()).await? {
+            Some(over) => run::show(&args.url, &over, args.json)?,
+            None => eprintln!("ludex: {name} is not over; the same command continues it"),
+        }
+        return Ok(None);
+    }
     let (client, events) = Client::connect(&args.url, options).await?;
     if let Some(text) = &args.seat {
         request.seat = Some(seat(&client, &request.game, text).await.with_context(|| format!("--seat {text}"))?);
     }
-    let stop = async {
-        // On a system without signals, this never resolves.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        eprintln!("finishing the running matches; press Ctrl-C again to stop at once");
-        tokio::spawn(async {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(1);
-            }
-        });
-    };
-    let played = Player::new(client.clone(), events, request, agent).run(stop).await;
+    let played = Player::new(client.clone(), events, request, agent).run(stop()).await;
     client.close().await;
-    Ok(played?)
+    Ok(Some(played?))
+}
+
+/// Resolves on Ctrl-C. A second one ends the program at once.
+async fn stop() {
+    // On a system without signals, this never resolves.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    eprintln!("finishing the running matches; press Ctrl-C again to stop at once");
+    tokio::spawn(async {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(1);
+        }
+    });
 }
 
 /// The seat that was given by its number or its name. Only the server knows the names of all of its games.

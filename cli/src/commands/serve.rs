@@ -12,9 +12,11 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, PairMode, TlsFiles};
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
+use ludex_server::runs::Suites;
 
 /// What `ludex serve` takes.
 #[derive(clap::Args)]
@@ -73,6 +75,12 @@ pub(super) struct Args {
     /// Which matches come in pairs (one seed, seats swapped) where the client does not say it
     #[arg(long, value_enum, default_value = "rated")]
     pairs: Pairs,
+    /// A suite that agents may enrol for: a built-in one, or a TOML file; may be repeated; none offers none [default: the built-in ones]
+    #[arg(long = "suite", value_name = "NAME|FILE")]
+    suites: Vec<String>,
+    /// Days after its first enrolment at which a run ends, done or not
+    #[arg(long, value_name = "N", default_value_t = 30.0)]
+    run_days: f64,
     /// Seconds that running matches have to finish when the server is told to stop
     #[arg(long, default_value_t = 30)]
     drain: u64,
@@ -148,7 +156,21 @@ fn config(args: &Args) -> anyhow::Result<Config> {
         Pairs::All => PairMode::All,
     };
     config.drain = Duration::from_secs(args.drain);
+    config.suites = suites(&args.suites)?;
+    let days = Duration::try_from_secs_f64(args.run_days * 86_400.0).ok().filter(|time| !time.is_zero());
+    config.run_time = days.with_context(|| format!("--run-days {} is not a number of days", args.run_days))?;
     Ok(config)
+}
+
+/// The suites that are offered.
+fn suites(given: &[String]) -> anyhow::Result<Suites> {
+    if given.is_empty() {
+        return Ok(Suites::builtin());
+    }
+    let named = given.iter().filter(|name| *name != "none");
+    named.into_iter().try_fold(Suites::default(), |all, name| {
+        all.with(&suite_text(name)?).with_context(|| format!("--suite {name}"))
+    })
 }
 
 fn named(agents: &[String]) -> anyhow::Result<BTreeMap<String, String>> {

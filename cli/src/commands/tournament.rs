@@ -2,6 +2,7 @@
 
 mod tables;
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use serde_json::json;
 
 use super::{print, report};
 use ludex_play::named;
+use ludex_play::runs::executor::Here;
 use ludex_play::runs::folder::Look;
 use ludex_play::runs::play::{RunEnd, results};
 use ludex_play::runs::tournament::schedule::{Terms, TournamentSchedule};
@@ -100,16 +102,18 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
     let entrants = agents.entries.len();
     let contest = Contest::new(TournamentRequest {
-        data: &args.data,
-        run: &run,
-        game: &args.game,
-        agents: &agents,
+        data: args.data.clone(),
+        run: run.clone(),
+        game: args.game.clone(),
+        agents,
         format: args.format.format(args.rounds, entrants)?,
         blocks: args.blocks,
         seed: args.seed,
         strikes: args.strikes,
         move_seconds: args.move_seconds,
         jobs: args.jobs.map(usize::from),
+        secret: None,
+        left_out: BTreeMap::new(),
     })?;
     let temporary = tempfile::tempdir().context("no folder to compile in can be created")?;
     let bar = print::progress(entrants as u64, "trying");
@@ -125,7 +129,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         eprintln!("ludex: {estimate}");
     }
     let bar = print::progress(ready.matches_at_most(), "playing");
-    let played = ready.play(|done| bar.set_position(done as u64))?;
+    let played = ready.play(&Here, |done, _| bar.set_position(done as u64))?;
     bar.finish_and_clear();
     let (path, terms) = (&ready.contest.path, &ready.contest.terms);
     let about = ReportAbout {
@@ -144,7 +148,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     match played.end {
         RunEnd::Infrastructure(why) => bail!("{}{why}", print::STOPPED),
-        RunEnd::Done | RunEnd::Budget(_) => Ok(()),
+        RunEnd::Done | RunEnd::Budget(_) | RunEnd::Waiting => Ok(()),
     }
 }
 

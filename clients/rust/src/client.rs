@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use ludex_protocol::message::{
-    Describe, GameEntry, GameFilter, Join, Leave, ListGames, ListMatches, MatchEntry, Open, Ping, Resign, Spectate,
-    Unspectate, Welcome,
+    Describe, GameEntry, GameFilter, Join, Leave, ListGames, ListMatches, ListSuites, MatchEntry, Open, Ping, Resign,
+    Spectate, SuiteEntry, Unspectate, Welcome, Withdraw,
 };
 use ludex_protocol::spec::{Params, Spec};
 use ludex_protocol::{ClientMessage, ServerMessage};
@@ -190,6 +190,22 @@ impl Client {
     /// As [`request`](Self::request).
     pub async fn list_matches(&self, which: ListMatches) -> Result<Vec<MatchEntry>, Error> {
         Ok(expect_reply!(self.request(ClientMessage::ListMatches(which)).await?, Matches, "matches")?.matches)
+    }
+
+    /// Lists the suites that the server offers.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn suites(&self) -> Result<Vec<SuiteEntry>, Error> {
+        Ok(expect_reply!(self.request(ClientMessage::Suites(ListSuites {})).await?, Suites, "suites")?.suites)
+    }
+
+    /// Ends a run of this agent for good; its matches under way are lost.
+    ///
+    /// # Errors
+    /// As [`request`](Self::request).
+    pub async fn withdraw(&self, run: &str) -> Result<(), Error> {
+        self.done(ClientMessage::Withdraw(Withdraw { run: run.to_owned() })).await
     }
 
     /// Begins to watch a match; its messages arrive as events.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ludex_protocol::Move;
-use ludex_protocol::message::{Act, Event, Legal, MatchEnd, MatchStart, Refused, Resync, SeatView};
+use ludex_protocol::message::{Act, Event, Legal, MatchEnd, MatchStart, Progress, Refused, Resync, SeatView};
 use ludex_protocol::record::Notes;
 use serde_json::Value;
 
@@ -147,6 +147,9 @@ pub trait Handler: Send + Sync + 'static {
 
     /// Called when a match is over.
     fn ended(&self, _played: &Played) {}
+
+    /// Called when a match of a run is done.
+    fn progress(&self, _progress: &Progress) {}
 }
 
 impl<F, A> Handler for F

@@ -86,5 +86,5 @@ pub use error::Error;
 pub use handler::{Answer, Ask, Failure, Handler, Played};
 pub use ludex_protocol as protocol;
 pub use options::Options;
-pub use player::{Player, play};
+pub use player::{Player, evaluate, play};
 pub use session::Event;

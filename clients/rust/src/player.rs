@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use ludex_protocol::error::{ErrorCode, Refusal};
 use ludex_protocol::message::{
-    Act, Draining, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Refused, Resign, Resync, Turn, Welcome,
+    Act, Draining, Enrol, Join, Leave, Legal, MatchEnd, MatchStart, Ping, Refused, Resign, Resync, RunOver, Turn,
+    Welcome,
 };
 use ludex_protocol::{ClientMessage, ServerMessage};
 use tokio::task::{JoinError, JoinSet};
@@ -31,7 +32,7 @@ const ENDED: usize = 1_000;
 /// (turn, try): the question that an act answers. The server accepts one act for each, and a player sends one for each.
 type Key = (u32, u32);
 
-/// Plays the matches of one join.
+/// Plays the matches of one join, or of one run that the agent enrols for.
 ///
 /// The player answers each (turn, try) with one move. If the connection or the whole session is lost, it sends the same
 /// move again. The server recognises a move by (match, turn, try) and plays it once.
@@ -40,8 +41,10 @@ pub struct Player<H> {
     client: Client,
     events: Events,
     handler: Arc<H>,
-    join: Join,
+    aim: Aim,
     entry: Entry,
+    /// How the run ended.
+    over: Option<Box<RunOver>>,
     matches: BTreeMap<String, Table>,
     /// Reclaimed matches whose `resync` has not arrived yet.
     expected: BTreeSet<String>,
@@ -56,6 +59,13 @@ pub struct Player<H> {
     work: JoinSet<Done>,
     /// How many sessions were lost.
     lost: u64,
+}
+
+/// What the player asks the server for.
+#[derive(Debug)]
+enum Aim {
+    Join(Box<Join>),
+    Enrol(Box<Enrol>),
 }
 
 /// The state of the join.
@@ -110,14 +120,40 @@ pub async fn play<H: Handler>(url: &str, options: Options, join: Join, handler: 
     played
 }
 
+/// Connects, plays a run to its end, however often the connection is lost, and closes the connection.
+///
+/// # Errors
+/// As [`Client::connect`] and [`Player::run_to_end`].
+pub async fn evaluate<H: Handler>(
+    url: &str,
+    options: Options,
+    enrol: Enrol,
+    handler: H,
+) -> Result<Option<Box<RunOver>>, Error> {
+    let (client, events) = Client::connect(url, options).await?;
+    let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(pending()).await;
+    client.close().await;
+    over
+}
+
 impl<H: Handler> Player<H> {
     /// Creates a player. The connection must have an agent name, and nobody else may read its events.
     pub fn new(client: Client, events: Events, join: Join, handler: H) -> Self {
+        Self::with(client, events, Aim::Join(Box::new(join)), handler)
+    }
+
+    /// Creates a player for a run. The connection must have an agent name, and nobody else may read its events.
+    pub fn enrolled(client: Client, events: Events, enrol: Enrol, handler: H) -> Self {
+        Self::with(client, events, Aim::Enrol(Box::new(enrol)), handler)
+    }
+
+    fn with(client: Client, events: Events, aim: Aim, handler: H) -> Self {
         Player {
             client,
             events,
             handler: Arc::new(handler),
-            join,
+            aim,
+            over: None,
             entry: Entry::Out,
             matches: BTreeMap::new(),
             expected: BTreeSet::new(),
@@ -139,6 +175,21 @@ impl<H: Handler> Player<H> {
     /// [`Error::Refused`] if the server refuses the join, or refuses an act for another reason than lateness;
     /// [`Error::Agent`] if the handler fails; and the errors that end the connection.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Vec<Played>, Error> {
+        self.play(stop).await?;
+        Ok(self.played)
+    }
+
+    /// Plays a run until it is over, and returns how it ended. When `stop` resolves, the player takes no new matches, finishes the
+    /// running ones and returns `None`; whoever enrols again under the same names continues the run.
+    ///
+    /// # Errors
+    /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.
+    pub async fn run_to_end(mut self, stop: impl Future<Output = ()>) -> Result<Option<Box<RunOver>>, Error> {
+        self.play(stop).await?;
+        Ok(self.over)
+    }
+
+    async fn play(&mut self, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let mut stop = pin!(stop);
         let mut stopped = false;
         let welcome = self.client.welcome().clone();
@@ -149,13 +200,16 @@ impl<H: Handler> Player<H> {
                 return Err(error);
             }
             if self.finished() {
-                return Ok(self.played);
+                return Ok(());
             }
             self.enter().await?;
             done = tokio::select! {
                 event = self.events.next() => match event {
                     Some(Event::Message(message)) => self.message(message).await,
-                    Some(Event::Connected(welcome)) if welcome.resumed => Ok(()),
+                    Some(Event::Connected(welcome)) if welcome.resumed => {
+                        self.ask_again();
+                        Ok(())
+                    }
                     Some(Event::Connected(welcome)) => {
                         self.lost += 1;
                         self.adopt(&welcome).await
@@ -175,11 +229,23 @@ impl<H: Handler> Player<H> {
     fn finished(&self) -> bool {
         let running = self.matches.len() + self.expected.len();
         let over = match self.entry {
-            Entry::Left => true,
+            // The end of a run follows its last answer.
+            Entry::Left => self.no_more || matches!(self.aim, Aim::Join(_)),
             Entry::Out | Entry::In(_) => self.no_more,
             Entry::Asking | Entry::Leaving => false,
         };
-        (over && running == 0) || (self.join.count > 0 && self.ended_count() >= self.join.count as usize)
+        let done = match &self.aim {
+            Aim::Join(join) => join.count > 0 && self.ended_count() >= join.count as usize,
+            Aim::Enrol(_) => self.over.is_some(),
+        };
+        (over && running == 0) || done
+    }
+
+    /// The end of a run may have been told while nobody listened. Who enrols again hears it again.
+    fn ask_again(&mut self) {
+        if matches!((&self.aim, &self.entry), (Aim::Enrol(_), Entry::In(_))) && !self.no_more {
+            self.entry = Entry::Out;
+        }
     }
 
     /// How many matches have ended; a match that the server forgot does not count.
@@ -197,16 +263,22 @@ impl<H: Handler> Player<H> {
         if self.entry != Entry::Out || self.no_more {
             return Ok(());
         }
-        let mut join = self.join.clone();
-        if join.count > 0 {
-            let begun = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
-            join.count = join.count.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
-            if join.count == 0 {
-                return Ok(());
+        let message = match &self.aim {
+            Aim::Enrol(enrol) => ClientMessage::Enrol(enrol.clone()),
+            Aim::Join(join) => {
+                let mut join = join.clone();
+                if join.count > 0 {
+                    let begun = self.ended_count() + self.matches.len() + self.expected.len() + self.owed as usize;
+                    join.count = join.count.saturating_sub(u32::try_from(begun).unwrap_or(u32::MAX));
+                    if join.count == 0 {
+                        return Ok(());
+                    }
+                }
+                ClientMessage::Join(join)
             }
-        }
+        };
         self.entry = Entry::Asking;
-        let reply = self.post(ClientMessage::Join(Box::new(join))).await?;
+        let reply = self.post(message).await?;
         self.work.spawn(async move { Done::Joined(reply.await) });
         Ok(())
     }
@@ -228,7 +300,16 @@ impl<H: Handler> Player<H> {
         self.entry = Entry::Out;
         match reply {
             Ok(message) => {
-                self.entry = Entry::In(expect!(message, Joined, "joined")?.join);
+                let join = match self.aim {
+                    Aim::Join(_) => Some(expect!(message, Joined, "joined")?.join),
+                    Aim::Enrol(_) => expect!(message, Enrolled, "enrolled")?.join,
+                };
+                // Without a join the run is over, which `run_end` tells.
+                let Some(join) = join else {
+                    self.entry = Entry::Left;
+                    return Ok(());
+                };
+                self.entry = Entry::In(join);
                 // The player may have been told to stop before this answer arrived.
                 if self.no_more { self.leave().await } else { Ok(()) }
             }
@@ -260,6 +341,7 @@ impl<H: Handler> Player<H> {
         self.expected = held.into_iter().filter(|id| !self.matches.contains_key(id)).collect();
         self.owed = welcome.joins.iter().filter_map(|join| join.left).sum();
         self.entry = welcome.joins.first().map_or(Entry::Out, |join| Entry::In(join.join.clone()));
+        self.ask_again();
         if !self.doubtful.is_empty() {
             let reply = self.post(ClientMessage::Ping(Ping {})).await?;
             self.work.spawn(async move { Done::Settled(reply.await.is_ok()) });
@@ -276,11 +358,17 @@ impl<H: Handler> Player<H> {
             ServerMessage::Event(event) if self.matches.contains_key(&event.match_id) => self.handler.event(&event),
             ServerMessage::MatchEnd(end) => self.finish(&end.match_id.clone(), Some(end)),
             ServerMessage::Resync(resync) => self.resync(*resync).await?,
+            ServerMessage::Progress(progress) => self.handler.progress(&progress),
+            ServerMessage::RunEnd(over) if self.is_of(&over.run) => self.over = Some(over),
             ServerMessage::Draining(Draining { resume: false, .. }) => self.no_more = true,
             // Other messages answer frames that we never send, or are meant for people.
             _ => {}
         }
         Ok(())
+    }
+
+    fn is_of(&self, run: &str) -> bool {
+        matches!(&self.aim, Aim::Enrol(enrol) if enrol.run == run)
     }
 
     fn start(&mut self, start: MatchStart) {

@@ -222,7 +222,7 @@ interface Numbered { match: string; seq: number }
 export type Limits = Record<
   | 'frame_bytes' | 'message_bytes' | 'request_bytes' | 'list' | 'depth' | 'window' | 'requests_per_s' | 'envs' | 'batch'
   | 'batch_bytes' | 'search' | 'matches' | 'joins' | 'owner_envs' | 'owner_matches' | 'owner_joins'
-  | 'owner_said_bytes' | 'text_bytes'
+  | 'owner_said_bytes' | 'owner_runs' | 'text_bytes'
   | 'notes_bytes' | 'idle_ms' | 'grace_ms' | 'hello_ms' | 'hello_bytes' | 'address_connections' | 'connections'
   | 'address_hellos' | 'hellos' | 'replies_kept',
   number

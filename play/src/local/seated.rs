@@ -32,7 +32,8 @@ impl Seated {
     /// The seat as records tell it.
     pub(crate) fn record_seat(&self) -> RecordSeat {
         let kind = kind_of(&self.spec);
-        RecordSeat { name: self.name.clone(), spec: Some(self.spec.to_string()), version: None, kind }
+        let spec = (self.spec.class() != AgentClass::Remote).then(|| self.spec.to_string());
+        RecordSeat { name: self.name.clone(), spec, version: None, kind }
     }
 }
 

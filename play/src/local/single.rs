@@ -1,13 +1,14 @@
 //! One match.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ludex_agents::{Agent, AgentError, Answer, ErrorKind};
+use ludex_agents::{Agent, AgentError, Answer, ErrorKind, wrap};
 use ludex_env::draw::{Key, key};
 use ludex_env::history::hex_text;
-use ludex_env::{Action, Ask, GameRef, Journal, SeatSet};
+use ludex_env::{Action, Ask, GameRef, Journal};
 use ludex_protocol::Move;
 use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
@@ -65,7 +66,7 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
         seed,
         salt,
         release: true,
-        grace_ms: 0,
+        grace_ms: Some(0),
         run: None,
         pair: None,
         mirror: Vec::new(),
@@ -73,16 +74,17 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
     }
 }
 
-/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<specs, sorted>:<seed>`. Names and
-/// salts are taken from it, so that the same block has the same name wherever it is played.
+/// The key of a block of matches on one seed: SHA-256 of `ludex.v1:local:<game string>:<names, sorted>:<seed>`, where an agent
+/// without a name is named by its spec. Names and salts are taken from it, so that the same block has the same name wherever it is
+/// played.
 pub fn block_key(game: &GameRef, players: &[&Seated], seed: u64) -> Key {
-    block_of(game, players.iter().map(|p| p.spec.to_string()).collect(), seed)
+    block_of(game, players.iter().map(|p| p.name.clone()).collect(), seed)
 }
 
-/// The same for specs as text.
-pub(super) fn block_of(game: &GameRef, mut specs: Vec<String>, seed: u64) -> Key {
-    specs.sort();
-    key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, specs.join("|")))
+/// The same for names.
+pub(super) fn block_of(game: &GameRef, mut names: Vec<String>, seed: u64) -> Key {
+    names.sort();
+    key(&format!("ludex.v1:local:{}:{}:{seed}", game.spec().string, names.join("|")))
 }
 
 /// What a host decides about the asking of agents.
@@ -94,9 +96,6 @@ pub struct Asking<'a> {
     pub skip_forced: bool,
     /// Being late is a fault of the infrastructure.
     pub late_is_infra: bool,
-    /// Seats whose failures and illegal moves are faults of the infrastructure: opponents that belong to the test, not to those
-    /// who are tested.
-    pub blameless: SeatSet,
     /// Where each seat keeps what it did outside.
     pub journals: Option<&'a dyn Journals>,
     /// Once this is set, the match is called off instead of playing the next answer. Its record says `aborted`.
@@ -163,13 +162,12 @@ pub(super) fn run(
         }
         let Some(ask) = machine.ask(seat, agent) else { continue };
         let (turn, begun) = (ask.turn, Instant::now());
-        let mut answer = match ask.legal[..] {
+        let answer = match ask.legal[..] {
             [only] if asking.skip_forced => Ok(Answer::id(only)),
             _ => {
                 let journal = asking.journals.map(|journals| journals.of(seat));
                 let ask = if let Some(journal) = journal { ask.with_journal(journal) } else { ask };
-                let answer = agent.act(&ask, asking.limit.map(|limit| begun + limit));
-                if asking.blameless.has(seat) { answer.and_then(|answer| lawful(&ask, answer)) } else { answer }
+                agent.act(&ask, asking.limit.map(|limit| begun + limit))
             }
         };
         if !agent.reproducible() {
@@ -178,11 +176,6 @@ pub(super) fn run(
         if asking.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             due.extend(machine.on(now, Input::Abort(Reason::Aborted)));
             continue;
-        }
-        if let Err(error) = &mut answer
-            && asking.blameless.has(seat)
-        {
-            error.kind = ErrorKind::Infrastructure;
         }
         let mut did = Did::from(answer);
         if let Did::Failed { reason, message } = &mut did {
@@ -201,6 +194,15 @@ pub(super) fn run(
     let record = machine.into_record().unwrap_or_default();
     let failure = failure.or_else(|| illegal_move(&record));
     Played { record, failure }
+}
+
+/// The agent, whose failures and illegal moves are faults of the infrastructure: an opponent that belongs to the test, not to
+/// those who are tested.
+pub fn blameless(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &Ask<'_>, deadline| {
+        let answer = agent.act(ask, deadline).and_then(|answer| lawful(ask, answer));
+        answer.map_err(|error| AgentError { kind: ErrorKind::Infrastructure, ..error })
+    }))
 }
 
 /// The answer, if its move can be made.

@@ -20,6 +20,8 @@ struct Running {
     allowance: u64,
     /// When the turn is over.
     until: Option<u64>,
+    /// Whether the clock stands still.
+    paused: bool,
 }
 
 /// How long a turn may take in all under a clock, with `bank` in the bank; `None` without a limit.
@@ -64,7 +66,7 @@ impl Clocks {
 
     fn run(&mut self, seat: usize, first: bool, now: u64, left: Option<u64>) {
         let until = left.map(|left| now.saturating_add(left));
-        let new = Running { since: now, allowance: allowance(&self.rule, first), until };
+        let new = Running { since: now, allowance: allowance(&self.rule, first), until, paused: false };
         self.running[seat].get_or_insert(new);
     }
 
@@ -73,6 +75,21 @@ impl Clocks {
         if let Some(r) = &mut self.running[seat] {
             r.since = r.since.saturating_add(ms);
             r.until = r.until.map(|until| until.saturating_add(ms));
+        }
+    }
+
+    /// The clock of `seat` stands still until [`resume`](Self::resume).
+    pub fn pause(&mut self, seat: usize) {
+        if let Some(running) = &mut self.running[seat] {
+            running.paused = true;
+        }
+    }
+
+    /// The clock of `seat` runs again, after it stood still for `ms`.
+    pub fn resume(&mut self, seat: usize, ms: u64) {
+        if let Some(running) = self.running[seat].as_mut().filter(|running| running.paused) {
+            running.paused = false;
+            self.credit(seat, ms);
         }
     }
 
@@ -108,7 +125,8 @@ impl Clocks {
 
     /// When the next clock runs out: a seat's, or (`None`) the whole episode's.
     pub fn next(&self) -> Option<(u64, Option<usize>)> {
-        let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some(((*r)?.until?, Some(seat))));
+        let runs = |r: &Option<Running>| r.filter(|r| !r.paused);
+        let seats = self.running.iter().enumerate().filter_map(|(seat, r)| Some((runs(r)?.until?, Some(seat))));
         let episode = self.rule.episode_ms.map(|ms| (self.began.saturating_add(ms), None));
         // At the same moment a seat's clock comes before the episode's, and the lowest seat first.
         seats.chain(episode).min_by_key(|&(at, seat)| (at, seat.unwrap_or(usize::MAX)))
@@ -164,6 +182,19 @@ mod tests {
         // An act that was read before the credit ends counts as made at once.
         assert_eq!((c.stop(0, 900), c.banks()), (0, &[50, 50][..]));
         assert_eq!(c.next(), Some((3_000, None)));
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_does_not_run_out() {
+        let mut c = Clocks::new(rule(Some(100), 0, 0), 2, 0);
+        c.start(0, true, 0);
+        c.pause(0);
+        assert_eq!(c.next(), None);
+        c.resume(0, 5_000);
+        assert_eq!((c.next(), c.used(0, 5_040)), (Some((5_100, Some(0))), 40));
+        c.pause(1);
+        c.resume(1, 10);
+        assert_eq!(c.next(), Some((5_100, Some(0))), "a clock that does not run stays so");
     }
 
     #[test]

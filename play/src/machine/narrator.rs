@@ -145,7 +145,7 @@ impl Narrator {
     fn tell_presence(&mut self, setup: &Setup, story: &Story, views: &[MatchView], sink: &mut Sink) {
         while let Some(p) = story.presence.get(self.present).filter(|p| p.at <= self.position.at) {
             self.present += 1;
-            let grace_ms = (!p.online).then_some(setup.grace_ms);
+            let grace_ms = setup.grace_ms.filter(|_| !p.online);
             let event = EventKind::Presence { seat: p.seat, online: p.online, grace_ms };
             for k in 0..self.ears.len() {
                 if self.ears[k].to != Watcher::Seat(p.seat as usize) {

@@ -17,6 +17,7 @@ use ludex_protocol::spec::Information;
 use super::watcher::Watcher;
 
 /// What is fixed before the first move.
+#[derive(Clone)]
 pub struct Setup {
     /// The game.
     pub game: GameRef,
@@ -32,8 +33,8 @@ pub struct Setup {
     pub salt: [u8; 16],
     /// Whether seed, salt and digest may be shown at the end: no other running match shares the seed.
     pub release: bool,
-    /// How long a seat is held for a lost connection.
-    pub grace_ms: u64,
+    /// How long a seat is held for a lost connection. `None`: until its client comes back; its clock stands still meanwhile.
+    pub grace_ms: Option<u64>,
     /// Run and pair of the match, for the record alone.
     pub run: Option<String>,
     /// See `run`.
@@ -102,6 +103,10 @@ pub enum Input {
     Online(Seat),
     /// A client's connection is lost.
     Offline(Seat),
+    /// The agent of a seat gives the match up without saying so itself.
+    Withdrawn(Seat),
+    /// The agent of a seat has not come.
+    Absent(Seat),
     /// Time passed.
     Tick,
     /// The match ends without a verdict.

@@ -1,7 +1,7 @@
 //! Evaluations as runs: candidates play a suite against its anchors.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
@@ -13,8 +13,10 @@ use ludex_referee::suite::plan::{Block, Plan};
 use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Known, RunEstimate};
-use super::folder::{Folder, Look};
-use super::play::{Budget, Executor, RunEnd, RunNews, results};
+use super::executor::Executor;
+use super::folder::{Folder, Look, path_of};
+use super::lines::RUN;
+use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{RunSeeds, RunSettings};
 use super::summary::{GroupScore, PartResult, counting, groups, ids, rows, verified, widths};
 use super::walk::Walk;
@@ -28,32 +30,71 @@ const ROUNDS: u64 = 4;
 const MODEL_JOBS: usize = 8;
 
 /// Which agents are evaluated, and by which suite.
-#[derive(Clone, Copy, Debug)]
-pub struct EvaluationRequest<'a> {
-    /// Specs of agents, or names of the file of named agents.
-    pub agents: &'a [String],
-    /// A built-in suite, or a file.
-    pub suite: &'a str,
+#[derive(Clone, Debug)]
+pub struct EvaluationRequest {
+    /// Who is evaluated.
+    pub candidates: Candidates,
+    /// The text of the suite, see [`suite_text`].
+    pub suite: String,
     /// The folder with runs and named agents.
-    pub data: &'a Path,
+    pub data: PathBuf,
     /// The share of the suite that is played.
     pub scale: f64,
+    /// The parts that are played; empty: all.
+    pub only: Vec<String>,
     /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
-    pub secret: Option<&'a str>,
+    pub secret: Option<String>,
     /// Matches at a time; by default 8 with a language model, otherwise one for each core.
     pub jobs: Option<usize>,
 }
 
+/// The agents under evaluation.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    /// Names and specs.
+    list: Vec<(String, String)>,
+    /// What was measured of their calls.
+    known: Known,
+}
+
+impl Candidates {
+    /// Specs of agents, or names of the file of named agents in the folder `data`.
+    ///
+    /// # Errors
+    /// An agent that does not exist, or is named twice.
+    pub fn named(agents: &[String], data: &Path) -> anyhow::Result<Self> {
+        let named = named::of_data(data)?;
+        let mut out = Candidates { list: Vec::new(), known: Known::new() };
+        for text in agents {
+            let (name, spec) = named.resolve(text, &data.join("programs"))?;
+            // A model without a name is named by the arguments that decide its moves; endpoints and prices may change.
+            let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
+            anyhow::ensure!(out.list.iter().all(|(other, _)| *other != name), "{name} is named twice");
+            if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
+                out.known.insert(out.list.len(), measured);
+            }
+            out.list.push((name, spec.to_string()));
+        }
+        Ok(out)
+    }
+
+    /// Agents that play as clients of a server, by their names there.
+    pub fn remote(names: impl IntoIterator<Item = String>) -> Self {
+        let list = names.into_iter().map(|name| (name, REMOTE.to_owned())).collect();
+        Candidates { list, known: Known::new() }
+    }
+}
+
+/// The spec of a candidate that plays as a client of a server.
+const REMOTE: &str = "remote";
+
 /// An evaluation that can be estimated or played.
-pub struct Evaluation<'a> {
-    request: EvaluationRequest<'a>,
+pub struct Evaluation {
+    request: EvaluationRequest,
     /// All matches that may be played.
     pub plan: Plan,
     tables: Vec<RunTable>,
-    known: Known,
     jobs: usize,
-    /// The suite's text.
-    text: String,
     seeds: RunSeeds,
 }
 
@@ -79,23 +120,21 @@ pub struct Findings {
     pub groups: Vec<GroupScore>,
 }
 
-impl<'a> Evaluation<'a> {
+impl Evaluation {
     /// Reads the suite and builds every agent for every game that it plays.
     ///
     /// # Errors
     /// A suite or an agent that does not exist or cannot play.
-    pub fn new(request: EvaluationRequest<'a>) -> anyhow::Result<Self> {
-        let text = suite_text(request.suite)?;
-        let suite = Suite::parse(&text, &Games::builtin())
-            .with_context(|| format!("the suite {} cannot be used", request.suite))?;
-        let (candidates, known) = candidates(request.agents, request.data)?;
-        let plan = Plan::new(suite, &candidates, request.scale, &Games::builtin())?;
-        let seeds = request.secret.map_or(RunSeeds::Open(plan.suite.seed), |text| RunSeeds::Secret(text.to_owned()));
+    pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
+        let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
+        suite.keep_only(&request.only)?;
+        let plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
+        let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let model = models(&plan).next().is_some();
         let jobs = request.jobs.unwrap_or_else(|| if model { MODEL_JOBS } else { cores() });
-        Ok(Evaluation { request, plan, tables, known, jobs, text, seeds })
+        Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
 
     /// The cost of the evaluation. `like` plays in the place of language models, see [`estimate::of`].
@@ -103,7 +142,28 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// As [`estimate::of`].
     pub fn estimate(&self, like: Option<&str>) -> anyhow::Result<RunEstimate> {
-        estimate::of(&self.plan, &self.tables, &self.known, like, self.jobs)
+        estimate::of(&self.plan, &self.tables, &self.request.candidates.known, like, self.jobs)
+    }
+
+    /// The settings of the run `name` of this evaluation.
+    ///
+    /// # Errors
+    /// A command line of a candidate with quotes that do not match.
+    pub fn settings(&self, name: &str) -> anyhow::Result<RunSettings> {
+        let EvaluationRequest { suite, scale, only, .. } = &self.request;
+        let settings = RunSettings::of_plan(name, &self.plan, suite, self.seeds.clone(), *scale)?;
+        Ok(RunSettings { only: only.clone(), ..settings })
+    }
+
+    /// How many matches of the run `name` are due, as far as is known now, and how many are done.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub fn standing(&self, name: &str) -> anyhow::Result<(usize, usize)> {
+        let path = path_of(&self.request.data, name);
+        let records = if path.join(RUN).exists() { Look::at(&path)?.past.records } else { Vec::new() };
+        let (done, _) = results(name, &self.plan, &records);
+        Ok((self.plan.next(&done).iter().map(|block| block.matches.len()).sum(), done.len()))
     }
 
     /// Plays the matches of the run `name` that are still due. With `ci`, a part stops when the 95 % interval of its rating
@@ -113,14 +173,14 @@ impl<'a> Evaluation<'a> {
     /// A run of this name with other settings, an endpoint that does not answer, or a file that cannot be written.
     pub fn play(
         &self,
+        executor: &dyn Executor,
         name: &str,
         budget: Budget,
         ci: Option<f64>,
         news: impl FnMut(RunNews),
     ) -> anyhow::Result<PlayedEvaluation> {
         let plan = &self.plan;
-        let settings = RunSettings::of_plan(name, plan, &self.text, self.seeds.clone(), self.request.scale)?;
-        let (folder, past) = Folder::open(self.request.data, &settings, &self.text)?;
+        let (folder, past) = Folder::open(&self.request.data, &self.settings(name)?, &self.request.suite)?;
         let no_price = past.usage.unpriced == past.usage.calls && models(plan).any(|spec| !is_priced(spec));
         if budget.usd.is_some() && no_price {
             bail!(
@@ -136,9 +196,18 @@ impl<'a> Evaluation<'a> {
         let wanted = |records: &[Record], due: Vec<Block>| wanted(name, plan, ci, records, due);
         let alive = || hello(plan, &folder);
         let (tables, jobs) = (&self.tables, self.jobs);
-        let executor =
-            Executor { folder: &folder, schedule: plan, tables, jobs, budget, ci, wanted: &wanted, alive: &alive };
-        let (end, records) = executor.play(past, news)?;
+        let driver = Driver {
+            executor,
+            folder: &folder,
+            schedule: plan,
+            tables,
+            jobs,
+            budget,
+            ci,
+            wanted: &wanted,
+            alive: &alive,
+        };
+        let (end, records) = driver.play(past, news)?;
         let played = records.len() - before;
         Ok(PlayedEvaluation { folder, records, played, end })
     }
@@ -167,30 +236,15 @@ impl PlayedEvaluation {
 }
 
 /// The text of a built-in suite, or of a file.
-fn suite_text(name: &str) -> anyhow::Result<String> {
+///
+/// # Errors
+/// A suite that does not exist, or a file that cannot be read.
+pub fn suite_text(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.extension().is_some() || path.exists() {
         return fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"));
     }
     Ok(Suite::named(name)?.to_owned())
-}
-
-/// Names and specs of the candidates, and what was measured of their calls.
-fn candidates(agents: &[String], data: &Path) -> anyhow::Result<(Vec<(String, String)>, Known)> {
-    let named = named::of_data(data)?;
-    let mut out: Vec<(String, String)> = Vec::new();
-    let mut known = Known::new();
-    for text in agents {
-        let (name, spec) = named.resolve(text, &data.join("programs"))?;
-        // A model without a name is named by the arguments that decide its moves; endpoints and prices may change.
-        let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
-        anyhow::ensure!(out.iter().all(|(other, _)| *other != name), "{name} is named twice");
-        if let Some(measured) = named.find(&name).and_then(|entry| entry.measured.clone()) {
-            known.insert(out.len(), measured);
-        }
-        out.push((name, spec.to_string()));
-    }
-    Ok((out, known))
 }
 
 /// Asks every endpoint for a word before the first match, so that a wrong URL, key or model spoils no match.
@@ -209,7 +263,7 @@ fn hello(plan: &Plan, folder: &Folder) -> anyhow::Result<()> {
 /// Asks every program among the suite's own opponents for one move, so that an engine that is not installed spoils no match.
 fn greet(plan: &Plan, tables: &[RunTable]) -> anyhow::Result<()> {
     for table in tables {
-        let own = table.players.iter().filter(|(who, _)| table.blameless.contains(who));
+        let own = table.players.iter().filter(|(who, _)| table.own_opponents.contains(who));
         for (_, player) in own.filter(|(_, player)| player.spec.class() == AgentClass::External || player.agent.waits())
         {
             let answer = first_answer(player, table, plan.suite.seed)?;

@@ -99,6 +99,7 @@ impl Ground {
         let again = RunSettings::of_plan(&about.run, plan, &self.suite, seeds, about.scale);
         let Ok(mut again) = again else { return vec!["an agent cannot play its part".to_owned()] };
         again.ludex.clone_from(&about.ludex);
+        again.only.clone_from(&about.only);
         for (agent, was) in again.agents.iter_mut().zip(&about.agents) {
             agent.program.clone_from(&was.program);
         }

@@ -6,17 +6,17 @@
 //! a word. If it does not answer, the run stops and those matches are not kept; the same command continues the run when the
 //! endpoint is back.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_env::SeatSet;
 use ludex_protocol::record::{Illegal, Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 
 use super::episode::{AGAIN, key_of, name_of};
+use super::executor::{Executor, Order};
 use super::folder::{Calls, Folder, Past};
 use super::usage::Usage;
 use super::{RunTable, Schedule};
@@ -50,6 +50,8 @@ pub enum RunEnd {
     Budget(String),
     /// The infrastructure failed repeatedly; the last failure.
     Infrastructure(String),
+    /// The executor cannot play at present, for example because a remote agent is away.
+    Waiting,
 }
 
 /// What a run reports while it is played.
@@ -63,8 +65,10 @@ pub enum RunNews<'a> {
 /// Chooses among the blocks that are due, by the records so far.
 pub type Wanted<'a> = dyn Fn(&[Record], Vec<Block>) -> anyhow::Result<Vec<Block>> + Sync + 'a;
 
-/// Plays a run in this process.
-pub struct Executor<'a> {
+/// Plays a run to its end, or until it must stop.
+pub struct Driver<'a> {
+    /// Plays its matches.
+    pub executor: &'a dyn Executor,
     /// Where it is kept.
     pub folder: &'a Folder,
     /// What is due.
@@ -129,6 +133,8 @@ struct Wave<'a> {
     kept: Condvar,
     /// No block is begun after this is set.
     stop: AtomicBool,
+    /// The executor cannot play at present.
+    waits: AtomicBool,
     /// Calls of matches that were interrupted.
     open: &'a Mutex<HashMap<String, Calls>>,
     /// Matches that failed once.
@@ -147,7 +153,7 @@ struct Queue {
 /// A match, and where its thread is told that it has been kept.
 type Handover = (FinishedMatch, mpsc::Sender<()>);
 
-impl Executor<'_> {
+impl Driver<'_> {
     /// Plays until nothing is due, the budget is used up, or the infrastructure fails.
     ///
     /// # Errors
@@ -159,7 +165,7 @@ impl Executor<'_> {
         let open = Mutex::new(past.open);
         let begun = Instant::now();
         let mut keeper =
-            Keeper { executor: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
+            Keeper { driver: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
         loop {
             keeper.check_budget()?;
             if let Some(end) = keeper.end {
@@ -176,9 +182,14 @@ impl Executor<'_> {
                 return Ok((RunEnd::Done, keeper.records));
             }
             let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len() };
-            let (queue, kept, stop) = (Mutex::new(queue), Condvar::new(), AtomicBool::new(false));
-            self.play_wave(&Wave { queue, kept, stop, open: &open, failed: &failed }, &mut keeper)?;
+            let (queue, kept) = (Mutex::new(queue), Condvar::new());
+            let (stop, waits) = (AtomicBool::new(false), AtomicBool::new(false));
+            let wave = Wave { queue, kept, stop, waits, open: &open, failed: &failed };
+            self.play_wave(&wave, &mut keeper)?;
             keeper.end_wave()?;
+            if wave.waits.load(Relaxed) && keeper.end.is_none() {
+                return Ok((RunEnd::Waiting, keeper.records));
+            }
         }
     }
 
@@ -244,7 +255,11 @@ impl Executor<'_> {
     fn play_blocks(&self, wave: &Wave, matches: &mpsc::Sender<Handover>) {
         while let Some(block) = self.next_block(wave) {
             for due in &block.matches {
-                let finished = self.play_match(wave, &block, due);
+                let Some(finished) = self.play_match(wave, &block, due) else {
+                    wave.stop.store(true, Relaxed);
+                    wave.waits.store(true, Relaxed);
+                    return;
+                };
                 // The thread waits until the match is kept, so that it begins nothing that the budget does not allow. Without
                 // an answer the match could not be kept, and the run ends.
                 let (kept, is_kept) = mpsc::channel();
@@ -255,7 +270,8 @@ impl Executor<'_> {
         }
     }
 
-    fn play_match(&self, wave: &Wave, block: &Block, due: &Due) -> FinishedMatch {
+    /// Plays a match; `None` if the executor cannot.
+    fn play_match(&self, wave: &Wave, block: &Block, due: &Due) -> Option<FinishedMatch> {
         let table = &self.tables[block.part];
         let key = key(&table.id, &block.pairing, block.index, due.turn);
         let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
@@ -269,12 +285,11 @@ impl Executor<'_> {
             limit: Some(Duration::from_secs(policy.limit_s)),
             skip_forced: policy.skip_forced,
             late_is_infra: policy.on_timeout == OnTimeout::Error,
-            blameless: SeatSet(seats_of(due, &table.blameless)),
             journals: Some(&journals),
             stop: None,
         };
-        let played = local::play_match(setup, &players, asking);
-        FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() }
+        let played = self.executor.play(Order { setup, players: &players, asking })?;
+        Some(FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() })
     }
 
     /// The bound that is reached, in words.
@@ -296,14 +311,9 @@ impl Executor<'_> {
     }
 }
 
-/// The seats of a match on which these agents sit, as bits.
-fn seats_of(due: &Due, who: &BTreeSet<usize>) -> u16 {
-    due.seats.iter().enumerate().filter(|(_, agent)| who.contains(agent)).map(|(seat, _)| 1 << seat).sum()
-}
-
 /// Keeps what was played, and decides when the run ends.
 struct Keeper<'a, 'n> {
-    executor: &'a Executor<'a>,
+    driver: &'a Driver<'a>,
     begun: Instant,
     records: Vec<Record>,
     /// Matches that the infrastructure ended. They are not kept before it is known that the endpoints are up.
@@ -316,7 +326,7 @@ struct Keeper<'a, 'n> {
 impl Keeper<'_, '_> {
     /// Takes a match that is over.
     fn take(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
-        let judged = self.executor.schedule.judge(finished.part, finished.turn, &finished.played.record);
+        let judged = self.driver.schedule.judge(finished.part, finished.turn, &finished.played.record);
         if judged == Done::Discarded {
             self.take_spoiled(finished)?;
         } else {
@@ -333,7 +343,7 @@ impl Keeper<'_, '_> {
 
     /// Takes a match that the infrastructure ended.
     fn take_spoiled(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
-        self.executor.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
+        self.driver.folder.log("failed", Some(&finished.played.record.header.episode), finished.failure())?;
         self.spoiled.push(finished);
         if self.spoiled.len() >= STREAK { self.ask_endpoints() } else { Ok(()) }
     }
@@ -348,12 +358,12 @@ impl Keeper<'_, '_> {
         if self.end.is_some() {
             return Ok(());
         }
-        if (self.executor.alive)().is_ok() {
+        if (self.driver.alive)().is_ok() {
             let spoiled = std::mem::take(&mut self.spoiled);
             return self.keep_all(spoiled);
         }
         let why = self.spoiled.last().and_then(FinishedMatch::failure).unwrap_or("no reason is known").to_owned();
-        self.executor.folder.log("stopped", None, Some(&why))?;
+        self.driver.folder.log("stopped", None, Some(&why))?;
         self.end = Some(RunEnd::Infrastructure(why));
         Ok(())
     }
@@ -361,9 +371,9 @@ impl Keeper<'_, '_> {
     /// Ends the run if the budget is used up.
     fn check_budget(&mut self) -> anyhow::Result<()> {
         if self.end.is_none()
-            && let Some(why) = self.executor.spent(self.records.len(), self.begun)
+            && let Some(why) = self.driver.spent(self.records.len(), self.begun)
         {
-            self.executor.folder.log("stopped", None, Some(&why))?;
+            self.driver.folder.log("stopped", None, Some(&why))?;
             self.end = Some(RunEnd::Budget(why));
         }
         Ok(())
@@ -374,7 +384,7 @@ impl Keeper<'_, '_> {
     }
 
     fn keep(&mut self, finished: FinishedMatch) -> anyhow::Result<()> {
-        let Executor { folder, schedule, .. } = self.executor;
+        let Driver { folder, schedule, .. } = self.driver;
         let record = finished.played.record;
         folder.keep(&record)?;
         if record.footer.reason == Some(Reason::InfraError) {

@@ -31,6 +31,9 @@ pub struct RunSettings {
     pub seeds: RunSeeds,
     /// The numbers of blocks are multiplied by this.
     pub scale: f64,
+    /// The parts that are played; empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
     /// The rules of the games: hash by canonical game string.
     pub games: BTreeMap<String, String>,
     /// The prompts of language models: hash by part and agent.
@@ -147,6 +150,7 @@ impl RunSettings {
             agents: plan.agents.iter().map(agent).collect::<anyhow::Result<_>>()?,
             seeds: from,
             scale,
+            only: Vec::new(),
             games: games.collect(),
             prompts,
             calls_bound: true,
@@ -168,7 +172,9 @@ impl RunSettings {
         let own = self.agents.iter().filter(|a| a.candidate && !a.variant);
         let candidates: Vec<(String, String)> = own.map(|a| (a.name.clone(), a.spec.clone())).collect();
         let games = Games::builtin();
-        Ok(Plan::new(Suite::parse(suite, &games)?, &candidates, self.scale, &games)?)
+        let mut suite = Suite::parse(suite, &games)?;
+        suite.keep_only(&self.only)?;
+        Ok(Plan::new(suite, &candidates, self.scale, &games)?)
     }
 
     /// The settings that changed since the run was begun: each by name, with both values.
@@ -189,6 +195,7 @@ impl RunSettings {
         differ("suite", suite(&self.suite), suite(&now.suite));
         differ("seeds", seeds(&self.seeds), seeds(&now.seeds));
         differ("scale", self.scale.to_string(), now.scale.to_string());
+        differ("parts", self.only.join(", "), now.only.join(", "));
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
         for (was, is) in self.agents.iter().zip(&now.agents) {
             differ("agent", was.name.clone(), is.name.clone());

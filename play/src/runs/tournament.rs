@@ -18,10 +18,13 @@ use ludex_referee::suite::{Policy, Suite};
 use ludex_referee::tournament::{self, Format};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::RunTable;
-use super::folder::{Folder, path_of, read_settings};
-use super::play::{Budget, Executor, RunEnd, RunNews, results};
+use super::executor::Executor;
+use super::folder::{Folder, Look, path_of, read_settings};
+use super::lines::RUN;
+use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use super::summary::verified;
 use super::walk::Walk;
@@ -34,15 +37,15 @@ use schedule::{NAME, PART, Terms, TournamentSchedule};
 const WAVE: usize = 16;
 
 /// What is played, and by whom.
-pub struct TournamentRequest<'a> {
+pub struct TournamentRequest {
     /// Where runs are.
-    pub data: &'a Path,
+    pub data: PathBuf,
     /// Name of the run.
-    pub run: &'a str,
+    pub run: String,
     /// The game, as the user wrote it.
-    pub game: &'a str,
+    pub game: String,
     /// The entrants.
-    pub agents: &'a Agents,
+    pub agents: Agents,
     /// The format.
     pub format: Format,
     /// Seeds for each meeting.
@@ -55,11 +58,15 @@ pub struct TournamentRequest<'a> {
     pub move_seconds: Option<u64>,
     /// Matches at a time; by default one for each core.
     pub jobs: Option<usize>,
+    /// Bytes in hex that the seeds of the games are made from; without them they follow from `seed`.
+    pub secret: Option<String>,
+    /// Entrants that do not take part, by name, and why.
+    pub left_out: BTreeMap<String, String>,
 }
 
 /// A tournament with valid terms.
-pub struct Contest<'a> {
-    request: TournamentRequest<'a>,
+pub struct Contest {
+    request: TournamentRequest,
     game: GameRef,
     names: Vec<String>,
     jobs: usize,
@@ -81,9 +88,9 @@ struct Trial {
 }
 
 /// A tournament whose entrants are ready.
-pub struct Ready<'a> {
+pub struct Ready {
     /// The tournament, with the terms as they are kept.
-    pub contest: Contest<'a>,
+    pub contest: Contest,
     /// Its schedule.
     pub schedule: TournamentSchedule,
     /// Entrants that were left out now, with the reasons.
@@ -103,13 +110,13 @@ pub struct PlayedTournament {
     pub end: RunEnd,
 }
 
-impl<'a> Contest<'a> {
+impl Contest {
     /// Checks the terms, before any entrant is tried.
     ///
     /// # Errors
     /// A game that does not exist or that nobody can win, or invalid terms.
-    pub fn new(request: TournamentRequest<'a>) -> anyhow::Result<Self> {
-        let game = load(request.game)?;
+    pub fn new(request: TournamentRequest) -> anyhow::Result<Self> {
+        let game = load(&request.game)?;
         let spec = game.spec();
         if spec.utility == Utility::Identical {
             anyhow::bail!("in {} all seats win or lose together, so a tournament makes no sense", spec.string);
@@ -123,10 +130,10 @@ impl<'a> Contest<'a> {
             strikes: request.strikes,
             format: request.format,
             policy: Policy { skip_forced: false, limit_s, ..Policy::default() },
-            left_out: BTreeMap::new(),
+            left_out: request.left_out.clone(),
         };
         let names: Vec<String> = agents.iter().map(|entry| entry.name.clone()).collect();
-        let path = std::path::absolute(path_of(request.data, request.run))?;
+        let path = std::path::absolute(path_of(&request.data, &request.run))?;
         let jobs = request.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let contest = Contest { request, game, names, jobs, path, terms, specs: BTreeMap::new() };
         contest.schedule()?;
@@ -134,7 +141,7 @@ impl<'a> Contest<'a> {
     }
 
     fn schedule(&self) -> anyhow::Result<TournamentSchedule> {
-        TournamentSchedule::new(self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
+        TournamentSchedule::new(&self.request.run, &self.terms, &self.names, self.game.spec().players as usize)
     }
 
     /// Makes the entrants ready. If the run has begun, its entrants are made as they were. Otherwise each entrant plays
@@ -145,8 +152,8 @@ impl<'a> Contest<'a> {
     ///
     /// # Errors
     /// An endpoint that fails, too few entrants that pass, or an entrant of a run that can no longer be made.
-    pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready<'a>> {
-        let begun = bots.is_none() && self.path.join("run.json").exists();
+    pub fn ready(mut self, bots: Option<&Path>, tried: impl Fn() + Sync) -> anyhow::Result<Ready> {
+        let begun = bots.is_none() && self.path.join(RUN).exists();
         let beside = self.path.join("bots");
         let bots = bots.unwrap_or(&beside);
         let trials = if begun { self.known(bots)? } else { self.try_all(bots, tried)? };
@@ -182,6 +189,13 @@ impl<'a> Contest<'a> {
         let of = |entry: &NamedAgent| {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
+            // A remote agent shows what it can when it plays.
+            if let Ok(player) = player.as_ref().map(Seated::clone)
+                && player.spec.class() == AgentClass::Remote
+            {
+                tried();
+                return Ok(Trial { name: entry.name.clone(), player: Ok(player), seconds: 0.0 });
+            }
             let player = match player.map(|player| (check(player.clone(), &self.game, Some(limit)), player)) {
                 Ok((Ok(()), player)) => Ok(player),
                 Ok((Err(Unfit { why, own: true }), _)) | Err(why) => Err(why),
@@ -196,7 +210,9 @@ impl<'a> Contest<'a> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.jobs).build()?;
         // `par_bridge` hands out one entrant after the other, so that slow entrants at the end do not share one thread.
         let trials: anyhow::Result<Vec<(usize, Trial)>> = pool.install(|| {
-            self.request.agents.entries.iter().enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect()
+            let entries = self.request.agents.entries.iter();
+            let entries = entries.filter(|entry| !self.terms.left_out.contains_key(&entry.name));
+            entries.enumerate().par_bridge().map(|(k, entry)| Ok((k, of(entry)?))).collect()
         });
         let mut trials = trials?;
         trials.sort_by_key(|(k, _)| *k);
@@ -223,16 +239,21 @@ impl<'a> Contest<'a> {
         })
     }
 
+    fn seeds(&self) -> RunSeeds {
+        self.request.secret.clone().map_or(RunSeeds::Open(self.request.seed), RunSeeds::Secret)
+    }
+
     fn settings(&self, text: &str, agents: Vec<AgentId>) -> RunSettings {
         let spec = self.game.spec();
         RunSettings {
             ludex: crate::PROGRAM.into(),
-            run: self.request.run.to_owned(),
+            run: self.request.run.clone(),
             kind: RunKind::Tournament,
             suite: SuiteId { name: NAME.into(), version: 1, digest: Suite::digest(text) },
             agents,
-            seeds: RunSeeds::Open(self.request.seed),
+            seeds: self.seeds(),
             scale: 1.0,
+            only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
             prompts: BTreeMap::new(),
             calls_bound: true,
@@ -241,7 +262,35 @@ impl<'a> Contest<'a> {
     }
 }
 
-impl Ready<'_> {
+impl Ready {
+    /// How many matches are due, as far as is known now, and how many are done.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub fn standing(&self) -> anyhow::Result<(usize, usize)> {
+        let TournamentRequest { run, .. } = &self.contest.request;
+        let path = &self.contest.path;
+        let records = if path.join(RUN).exists() { Look::at(path)?.past.records } else { Vec::new() };
+        let (done, _) = results(run, &self.schedule, &records);
+        let due = crate::runs::Schedule::next(&self.schedule, &done, &records);
+        Ok((due.iter().map(|block| block.matches.len()).sum(), done.len()))
+    }
+
+    /// The table as JSON: rank, points, wins, draws and losses of each entrant by name.
+    pub fn table(&self, records: &[Record]) -> Value {
+        let (done, _) = results(&self.contest.request.run, &self.schedule, records);
+        let standings = self.schedule.tournament.standings(&self.schedule.results(&done, records));
+        let row = |line: &tournament::Standing| {
+            let mut row = json!(line);
+            row["name"] = self.contest.names[line.entrant].clone().into();
+            row
+        };
+        json!({
+            "game": self.contest.terms.game, "format": self.contest.terms.format,
+            "entrants": standings.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
     /// Matches that the tournament has at most.
     pub fn matches_at_most(&self) -> u64 {
         let tournament = &self.schedule.tournament;
@@ -253,18 +302,23 @@ impl Ready<'_> {
     /// # Errors
     /// A record that does not verify.
     pub fn games(&self, records: &[Record]) -> anyhow::Result<Vec<Verified>> {
-        let run = self.contest.request.run;
+        let run = &self.contest.request.run;
         let mut games = verified(records)?;
         let (done, _) = results(run, &self.schedule, records);
         Walk::new(&self.schedule, &[PART], &done, records).put_in_order(run, &mut games);
         Ok(games)
     }
 
-    /// Plays the matches that are still due. `progress` gets the number of matches that the run has.
+    /// Plays the matches that are still due. `progress` gets the number of matches that the run has, and the match
+    /// that was played last.
     ///
     /// # Errors
     /// A run of this name with other terms, or a file that cannot be written.
-    pub fn play(&self, progress: impl Fn(usize)) -> anyhow::Result<PlayedTournament> {
+    pub fn play(
+        &self,
+        executor: &dyn Executor,
+        mut progress: impl FnMut(usize, Option<&Record>),
+    ) -> anyhow::Result<PlayedTournament> {
         let Ready { contest, players, .. } = self;
         let id = |(who, name): (usize, &String)| {
             let (spec, program) = match players.get(&who) {
@@ -276,14 +330,14 @@ impl Ready<'_> {
         };
         let ids = contest.names.iter().enumerate().map(id).collect::<anyhow::Result<_>>()?;
         let text = contest.terms.text()?;
-        let (folder, past) = Folder::open(contest.request.data, &contest.settings(&text, ids), &text)?;
+        let (folder, past) = Folder::open(&contest.request.data, &contest.settings(&text, ids), &text)?;
         let tables = [RunTable {
             id: PART.into(),
             game: contest.game.clone(),
             policy: contest.terms.policy.clone(),
-            seeds: seeds(NAME, contest.request.seed, PART, None),
+            seeds: seeds(NAME, contest.request.seed, PART, contest.seeds().secret().as_deref()),
             players: players.clone(),
-            blameless: BTreeSet::new(),
+            own_opponents: BTreeSet::new(),
         }];
         let jobs = contest.jobs;
         let wave = |_: &[Record], mut due: Vec<Block>| {
@@ -293,14 +347,15 @@ impl Ready<'_> {
         let budget = Budget::default();
         let alive = || Ok(());
         let (folder, tables, schedule) = (&folder, &tables, &self.schedule);
-        let executor = Executor { folder, schedule, tables, jobs, budget, ci: None, wanted: &wave, alive: &alive };
+        let driver =
+            Driver { executor, folder, schedule, tables, jobs, budget, ci: None, wanted: &wave, alive: &alive };
         let before = past.records.len();
         let mut all = before;
-        progress(all);
-        let (end, records) = executor.play(past, |news| {
-            if let RunNews::Match(_) = news {
+        progress(all, None);
+        let (end, records) = driver.play(past, |news| {
+            if let RunNews::Match(record) = news {
                 all += 1;
-                progress(all);
+                progress(all, Some(record));
             }
         })?;
         Ok(PlayedTournament { played: records.len() - before, records, end })

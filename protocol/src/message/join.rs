@@ -42,15 +42,15 @@ fn is_open_queue(queue: &str) -> bool {
     queue == "open"
 }
 
-fn match_views() -> Vec<MatchView> {
+pub(super) fn match_views() -> Vec<MatchView> {
     vec![MatchView::Struct, MatchView::Texts]
 }
 
-fn or_match_views<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MatchView>, D::Error> {
+pub(super) fn or_match_views<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MatchView>, D::Error> {
     or_else(deserializer, match_views)
 }
 
-fn are_match_views(views: &Vec<MatchView>) -> bool {
+pub(super) fn are_match_views(views: &Vec<MatchView>) -> bool {
     *views == [MatchView::Struct, MatchView::Texts]
 }
 

@@ -455,7 +455,8 @@ impl PlannedPart {
         })
     }
 
-    fn matches_at_most(&self) -> u64 {
+    /// The largest number of matches that the part may need.
+    pub fn matches_at_most(&self) -> u64 {
         let of = |cell: &Cell| self.again(cell, 0).len() as u64;
         match self.part.schedule {
             Schedule::Bisect => {

@@ -41,6 +41,9 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer) -> Router {
         .route("/matches", get(matches))
         .route("/ratings", get(ratings))
         .route("/episodes/{id}", get(episode))
+        .route("/runs", get(runs))
+        .route("/runs/{run}", get(run))
+        .route("/runs/{run}/{file}", get(run_file))
         .fallback(|| async {
             failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadMessage, "there is no such page"))
         })
@@ -150,6 +153,38 @@ async fn matches(State(app): App, headers: HeaderMap, query: Asked<MatchQuery>) 
             failed(StatusCode::INTERNAL_SERVER_ERROR, error)
         }
     }
+}
+
+async fn runs(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    Json(serde_json::json!({ "suites": app.0.config.suites.entries(), "runs": app.0.hub.open_runs() })).into_response()
+}
+
+async fn run(State(app): App, headers: HeaderMap, path: Result<Path<String>, PathRejection>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let told = match path {
+        Ok(Path(run)) => app.0.hub.run(&run).await,
+        Err(_) => None,
+    };
+    told.map_or_else(no_run, |page| Json(page).into_response())
+}
+
+/// The report of a run that is over.
+async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String, String)>, PathRejection>) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Ok(Path((run, file))) = path else { return no_run() };
+    let Some((kind, bytes)) = app.0.hub.run_file(&run, &file).await else { return no_run() };
+    ([(header::CONTENT_TYPE, kind)], bytes).into_response()
+}
+
+fn no_run() -> Answer {
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownRun, "there is no such run, or it is not over"))
 }
 
 #[derive(Deserialize)]

@@ -106,13 +106,14 @@ impl Actor {
     pub(super) async fn run(mut self, mut rx: mpsc::UnboundedReceiver<Box<Cmd>>, first: Vec<Output>) {
         self.pulse = Pulse::here();
         self.lost = self.pulse.lost_ms();
-        let until = |now: u64, machine: &Match| now.saturating_add(machine.setup().grace_ms);
+        let grace_ms = self.hub.config.limits.grace_ms;
+        let until = |now: u64| now.saturating_add(grace_ms);
         // A match that is over already was so before a restart: it only tells its end.
-        let mut gone_at = self.machine.over().then(|| until(self.hub.now(), &self.machine));
+        let mut gone_at = self.machine.over().then(|| until(self.hub.now()));
         self.deliver(first).await;
         loop {
             if self.machine.over() && gone_at.is_none() {
-                gone_at = Some(until(self.hub.now(), &self.machine));
+                gone_at = Some(until(self.hub.now()));
                 self.entered = None;
                 self.hub.clone().match_over(&self.machine).await;
                 self.machine.pack();
@@ -139,6 +140,11 @@ impl Actor {
             let Some(cmd) = cmd else { break };
             let forget = matches!(*cmd, Cmd::Forget);
             let acked = matches!(*cmd, Cmd::Ack { .. });
+            let suspended = matches!(*cmd, Cmd::Suspend) && self.machine.setup().grace_ms.is_none();
+            if suspended && !self.machine.over() {
+                self.hub.counts(-1);
+                break;
+            }
             self.give_back();
             self.take(*cmd).await;
             self.catch_up();
@@ -244,7 +250,7 @@ impl Actor {
                     line.seen = line.seen.max(Some(seq));
                 }
             }
-            Cmd::Forget => {}
+            Cmd::Forget | Cmd::Suspend => {}
             Cmd::Settle(done) => {
                 self.settled = true;
                 self.write_held().await;

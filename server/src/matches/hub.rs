@@ -6,6 +6,7 @@ mod restore;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
 use std::time::{Duration, Instant};
@@ -35,12 +36,13 @@ use crate::config::PairMode;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
+use crate::runs::{Runs, Suites};
 use crate::sessions::running::{Cmd, Handle};
 use crate::sessions::{Session, Sessions};
-use crate::store::{EndRow, MatchRow, SeatRow, Store, StoreError, Write, text};
+use crate::store::{EndRow, KeptMatch, MatchRow, SeatRow, Store, StoreError, Write, text};
 
 /// What the operator decides.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct HubConfig {
     /// Announced limits.
     pub limits: Limits,
@@ -50,6 +52,12 @@ pub struct HubConfig {
     pub opponents: Opponents,
     /// Which matches come in pairs.
     pub pairs: PairMode,
+    /// The folder of the runs.
+    pub data: PathBuf,
+    /// The suites that agents may enrol for.
+    pub suites: Suites,
+    /// How long a run may take, from its first enrolment.
+    pub run_time: Duration,
 }
 
 /// The match plane of one server.
@@ -73,6 +81,7 @@ pub struct Hub {
     /// Held while matches are brought back for a session.
     recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
+    pub(crate) runs: Runs,
 }
 
 /// A seat of a match that is about to begin.
@@ -101,15 +110,25 @@ impl Occupant {
 
 /// A match that is about to begin.
 pub(super) struct MatchPlan {
-    pub(super) game: GameRef,
     pub(super) seats: Vec<SeatPlan>,
+    pub(super) terms: Terms,
+}
+
+/// What is fixed about a match that is about to begin.
+pub(super) enum Terms {
+    /// What its clients asked for.
+    Asked(Asked),
+    /// What a run planned.
+    Planned(Box<Setup>),
+    /// It was interrupted, and continues.
+    Kept(Arc<KeptMatch>),
+}
+
+/// The terms of a match that clients asked for.
+pub(super) struct Asked {
+    pub(super) game: GameRef,
     pub(super) rated: bool,
     pub(super) clock: Clock,
-    pub(super) illegal: Illegal,
-    pub(super) skip_forced: bool,
-    /// The seed; else drawn (by the secret's series, when rated).
-    pub(super) seed: Option<u64>,
-    pub(super) run: Option<String>,
     pub(super) pair: Option<String>,
     /// Its place among the matches of the pair that come from the same joins.
     pub(super) turn: u32,
@@ -152,7 +171,7 @@ struct SecretSeat {
 }
 
 /// What a client is told if something could not be kept; the log says why.
-pub(super) fn unkept(error: &dyn Display) -> Box<Refusal> {
+pub(crate) fn unkept(error: &dyn Display) -> Box<Refusal> {
     tracing::error!(%error, "something could not be kept");
     Box::new(Refusal::new(ErrorCode::Internal, "the server could not keep it; try again later"))
 }
@@ -166,7 +185,7 @@ pub(super) fn random<const N: usize>() -> Result<[u8; N], Box<Refusal>> {
 }
 
 /// A fresh id: a letter, `_` and 12 random hex digits.
-pub(super) fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
+pub(crate) fn fresh_id(letter: char) -> Result<String, Box<Refusal>> {
     Ok(format!("{letter}_{}", hex::encode(random::<6>()?)))
 }
 
@@ -196,6 +215,7 @@ impl Hub {
             late: Mutex::default(),
             recalls: tokio::sync::Mutex::default(),
             draining: AtomicBool::new(false),
+            runs: Runs::default(),
         }))
     }
 
@@ -212,6 +232,7 @@ impl Hub {
     /// No new matches from now on.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        self.runs.halt();
     }
 
     /// Whether the server is about to stop.
@@ -228,8 +249,13 @@ impl Hub {
         self.running.fetch_add(change, Ordering::Relaxed);
     }
 
-    pub(super) fn handle(&self, id: &str) -> Option<Handle> {
+    pub(crate) fn handle(&self, id: &str) -> Option<Handle> {
         self.live.lock().get(id).cloned()
+    }
+
+    /// Whether a match runs.
+    pub(crate) fn is_live(&self, id: &str) -> bool {
+        self.handle(id).is_some_and(|handle| handle.live())
     }
 
     // ---- sessions -------------------------------------------------------------------------------------------------
@@ -251,6 +277,10 @@ impl Hub {
             return;
         }
         tracing::info!(session = %session.id, agent = session.name(), why, "a session ends");
+        // Matches of runs wait in the store for the agent's return.
+        for (handle, _) in session.seats() {
+            handle.send(Cmd::Suspend);
+        }
         self.dismiss(session).await;
         self.late.lock().forget(&session.id);
         if let Err(error) = self.store.write_behind(vec![Write::SessionGone { id: session.id.clone() }]).await {
@@ -282,19 +312,40 @@ impl Hub {
     // ---- matches --------------------------------------------------------------------------------------------------
 
     /// Begins a match: its row is kept before anybody hears of it.
-    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<String, Box<Refusal>> {
-        let id = fresh_id('m')?;
+    pub(super) async fn begin(self: &Arc<Self>, plan: MatchPlan) -> Result<(), Box<Refusal>> {
+        let MatchPlan { seats, terms } = plan;
+        match terms {
+            Terms::Asked(asked) => {
+                let turn = asked.turn;
+                let (setup, drawn) = self.setup(&asked, &seats).await?;
+                self.start(setup, seats, turn, drawn).await
+            }
+            Terms::Planned(mut setup) => {
+                setup.header.started = ludex_play::time::now_text();
+                self.start(*setup, seats, 0, None).await
+            }
+            Terms::Kept(kept) => {
+                let occupants = seats.into_iter().map(|seat| seat.occupant).collect();
+                self.continue_with(&kept, occupants).await.map_err(|why| unkept(&why))
+            }
+        }
+    }
+
+    /// The terms of a match as its clients asked for it, and what keeps its seed from being drawn again.
+    async fn setup(
+        self: &Arc<Self>,
+        asked: &Asked,
+        seats: &[SeatPlan],
+    ) -> Result<(Setup, Option<Write>), Box<Refusal>> {
         let salt = random::<16>()?;
-        let mut writes = Vec::with_capacity(2);
-        let (seed, kept) = self.seed(&plan)?;
-        writes.extend(kept);
-        let mirror = self.mirror(&plan, seed).await;
-        let spec = plan.game.spec();
-        let peeks = plan.seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.peeks()));
-        let flags = [(peeks, "peek"), (plan.arranged, "arranged")];
+        let (seed, drawn) = self.seed(asked)?;
+        let mirror = self.mirror(asked, seats, seed).await;
+        let spec = asked.game.spec();
+        let peeks = seats.iter().any(|s| matches!(&s.occupant, Occupant::Agent { agent, .. } if agent.peeks()));
+        let flags = [(peeks, "peek"), (asked.arranged, "arranged")];
         let header = Header {
             ludex: 1,
-            episode: id.clone(),
+            episode: fresh_id('m')?,
             number: 0,
             flags: flags.iter().filter(|(has, _)| *has).map(|(_, flag)| (*flag).to_owned()).collect(),
             game: spec.game.clone(),
@@ -302,13 +353,41 @@ impl Hub {
             rules: spec.rules,
             hash: spec.hash.clone(),
             server: ludex_play::PROGRAM.into(),
-            seats: plan.seats.iter().map(record_seat).collect(),
-            rated: plan.rated,
-            clock: plan.clock.clone(),
-            illegal: plan.illegal,
+            seats: Vec::new(),
+            rated: asked.rated,
+            clock: asked.clock.clone(),
+            illegal: Illegal::default(),
             seed_commit: Some(digest::seed_commit(&salt, seed)),
             started: ludex_play::time::now_text(),
         };
+        let setup = Setup {
+            game: asked.game.clone(),
+            header,
+            seats: Vec::new(),
+            skip_forced: false,
+            seed,
+            salt,
+            release: asked.pair.is_none(),
+            grace_ms: Some(self.config.limits.grace_ms),
+            run: None,
+            pair: asked.pair.clone(),
+            mirror,
+            restarts: 0,
+        };
+        Ok((setup, drawn))
+    }
+
+    /// Starts a match between these seats, the `turn`-th of its pair.
+    async fn start(
+        self: &Arc<Self>,
+        mut setup: Setup,
+        seats: Vec<SeatPlan>,
+        turn: u32,
+        drawn: Option<Write>,
+    ) -> Result<(), Box<Refusal>> {
+        setup.header.seats = seats.iter().map(record_seat).collect();
+        setup.seats = seats.iter().map(|s| s.setup.clone()).collect();
+        let id = setup.header.episode.clone();
         let secret_seat = |s: &SeatPlan| {
             let owner = s.occupant.session().and_then(|session| session.about.owner.clone());
             SecretSeat { setup: s.setup.clone(), owner }
@@ -317,72 +396,54 @@ impl Hub {
             let session = s.occupant.session().map(|session| session.id.clone());
             SeatRow { agent: s.name.clone(), session, join: s.setup.join.clone() }
         };
-        let release = plan.pair.is_none();
         let secret = Secret {
-            seed: seed.to_string(),
-            salt: hex::encode(salt),
-            skip_forced: plan.skip_forced,
-            release,
-            seats: plan.seats.iter().map(secret_seat).collect(),
-            pair: plan.pair.clone(),
-            run: plan.run.clone(),
-            turn: plan.turn,
-            mirror: mirror.clone(),
+            seed: setup.seed.to_string(),
+            salt: hex::encode(setup.salt),
+            skip_forced: setup.skip_forced,
+            release: setup.release,
+            seats: seats.iter().map(secret_seat).collect(),
+            pair: setup.pair.clone(),
+            run: setup.run.clone(),
+            turn,
+            mirror: setup.mirror.clone(),
         };
+        let spec = setup.game.spec();
         let row = MatchRow {
             id: id.clone(),
             game: spec.game.clone(),
             string: spec.string.clone(),
-            rated: plan.rated,
-            run: plan.run.clone(),
-            seats: plan.seats.iter().map(seat_row).collect(),
-            header: text(&header).map_err(|e| unkept(&e))?,
+            rated: setup.header.rated,
+            run: setup.run.clone(),
+            seats: seats.iter().map(seat_row).collect(),
+            header: text(&setup.header).map_err(|e| unkept(&e))?,
             secret: text(&secret).map_err(|e| unkept(&e))?,
             started_ms: ludex_play::time::epoch_ms(),
         };
         // The row says from which joins its seats come: after a crash they have had this match, or it never was.
-        writes.push(Write::MatchStart(row));
-        self.store.write(writes).await.map_err(|e| unkept(&e))?;
-        if let Some(pair) = &plan.pair {
+        self.store.write(drawn.into_iter().chain([Write::MatchStart(row)]).collect()).await.map_err(|e| unkept(&e))?;
+        if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
             self.lobby.lock().pairs.begun(pair, &id);
         }
-        let seats: Vec<_> = plan.seats.iter().map(|s| s.name.as_str()).collect();
-        tracing::info!(match_id = %id, game = spec.string, seats = seats.join(", "), rated = plan.rated, "a match begins");
+        let names: Vec<_> = seats.iter().map(|s| s.name.as_str()).collect();
+        tracing::info!(match_id = %id, game = spec.string, seats = names.join(", "), rated = setup.header.rated, "a match begins");
         self.metrics.begun.increment(1);
-        let setup = Setup {
-            game: plan.game.clone(),
-            header,
-            seats: plan.seats.iter().map(|s| s.setup.clone()).collect(),
-            skip_forced: plan.skip_forced,
-            seed,
-            salt,
-            release,
-            grace_ms: self.config.limits.grace_ms,
-            run: plan.run,
-            pair: plan.pair,
-            mirror,
-            restarts: 0,
-        };
-        let occupants = plan.seats.into_iter().map(|s| s.occupant).collect();
+        let occupants = seats.into_iter().map(|s| s.occupant).collect();
         let machine = Match::new(setup, self.now());
         let handle = self.launch(machine, occupants, 0, Vec::new());
         handle.send(Cmd::Input(Input::Start));
-        Ok(id)
+        Ok(())
     }
 
-    /// The seed of a match: what the plan says, that of its pair, or a new one.
-    fn seed(&self, plan: &MatchPlan) -> Result<Drawn, Box<Refusal>> {
-        if let Some(seed) = plan.seed {
-            return Ok((seed, None));
-        }
+    /// The seed of a match: that of its pair, or a new one.
+    fn seed(&self, asked: &Asked) -> Result<Drawn, Box<Refusal>> {
         let draw = || -> Result<Drawn, Box<Refusal>> {
-            if !plan.rated {
+            if !asked.rated {
                 return Ok((u64::from_be_bytes(random::<8>()?), None));
             }
             let (index, kept) = self.store.number("rated").map_err(|e| unkept(&e))?;
             Ok((digest::rated_seed(&self.secret, index), Some(kept)))
         };
-        match &plan.pair {
+        match &asked.pair {
             Some(pair) => self.lobby.lock().pairs.seed(pair, draw),
             None => draw(),
         }
@@ -390,14 +451,14 @@ impl Hub {
 
     /// Plays the mirror of a match, if it is to have one: the returns of the seats. It is played before the match, so that
     /// nothing that happens there decides whether there is one.
-    async fn mirror(&self, plan: &MatchPlan, seed: u64) -> Vec<f64> {
-        let agent = plan.seats.iter().find_map(|s| match &s.occupant {
+    async fn mirror(&self, asked: &Asked, seats: &[SeatPlan], seed: u64) -> Vec<f64> {
+        let agent = seats.iter().find_map(|s| match &s.occupant {
             Occupant::Agent { agent, .. } => Some(agent.clone()),
             Occupant::Client(_) => None,
         });
-        let owner = plan.seats.iter().find_map(|s| s.occupant.session()).map(|s| s.account.name.clone());
-        let Some((agent, owner)) = agent.zip(owner).filter(|_| plan.mirror) else { return Vec::new() };
-        let (game, compute) = (plan.game.clone(), self.compute.clone());
+        let owner = seats.iter().find_map(|s| s.occupant.session()).map(|s| s.account.name.clone());
+        let Some((agent, owner)) = agent.zip(owner).filter(|_| asked.mirror) else { return Vec::new() };
+        let (game, compute) = (asked.game.clone(), self.compute.clone());
         // Each move waits for the owner's turn, as the agent's moves in the match itself do.
         let agent: Arc<dyn Agent> =
             Arc::new(wrap(agent, move |agent: &dyn Agent, ask: &Ask<'_>, by: Option<Instant>| {
@@ -458,14 +519,17 @@ impl Hub {
 
     /// The matches that may be released now that this one is over: itself, or all of its pair if it was the last.
     pub(super) fn released_with(&self, machine: &Match) -> Vec<String> {
-        match &machine.setup().pair {
-            None => vec![machine.id().to_owned()],
-            Some(pair) => self.lobby.lock().pairs.ended(pair, machine.id()),
+        let setup = machine.setup();
+        match (&setup.run, &setup.pair) {
+            // The matches of a run are released together, at its end.
+            (Some(_), _) => Vec::new(),
+            (None, None) => vec![machine.id().to_owned()],
+            (None, Some(pair)) => self.lobby.lock().pairs.ended(pair, machine.id()),
         }
     }
 
     /// What was hidden in these matches may be shown.
-    pub(super) fn mark_released(&self, ids: &[String]) {
+    pub(crate) fn mark_released(&self, ids: &[String]) {
         let live = self.live.lock();
         ids.iter().filter_map(|id| live.get(id)).for_each(Handle::release);
     }
@@ -477,6 +541,9 @@ impl Hub {
         tracing::info!(match_id = machine.id(), reason = word(reason), events, "a match ends");
         self.metrics.ended(reason);
         self.end(machine.id());
+        if let Some(record) = machine.record() {
+            self.runs.ended(record);
+        }
         let mut gone = Vec::new();
         {
             let mut lobby = self.lobby.lock();
@@ -504,10 +571,11 @@ impl Hub {
         if let Some(handle) = gone {
             handle.holders().iter().for_each(|session| session.leave_seat(id));
         }
+        self.runs.lost(id);
     }
 
     /// Ends a stored match that cannot continue.
-    async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
+    pub(crate) async fn abandon(&self, id: &str, why: &str) -> Result<(), StoreError> {
         tracing::info!(match_id = id, reason = "infra_error", "a match ends");
         self.metrics.ended(Reason::InfraError);
         let footer = json!({ "reason": "infra_error", "ended": ludex_play::time::now_text() });

@@ -14,16 +14,16 @@ use std::sync::Arc;
 use ludex_env::{GameRef, Stream};
 use ludex_play::machine::terms::SeatSetup;
 use ludex_protocol::message::{Join, Queued};
-use ludex_protocol::record::{AgentKind, Illegal};
-use ludex_protocol::spec::Params;
+use ludex_protocol::record::AgentKind;
 
 use self::joins::KeptJoin;
+pub(crate) use self::joins::shows;
 use self::pairs::{Block, Pairs, may_share_seed};
 pub(super) use self::pairs::{BlockMatch, Drawn};
 use self::plan::Plan;
-pub use self::plan::{PlannedMatch, PlannedSeat};
+pub(crate) use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
-use super::hub::{HubConfig, MatchPlan, Occupant, SeatPlan};
+use super::hub::{Asked, MatchPlan, Occupant, SeatPlan, Terms};
 use crate::opponents::Opponent;
 use crate::owners::Share;
 use crate::sessions::Session;
@@ -35,7 +35,8 @@ const EMPTY_QUEUES: usize = 256;
 struct Waiting {
     kept: KeptJoin,
     session: Arc<Session>,
-    game: GameRef,
+    /// The game; a join by ticket plays what the plan says.
+    game: Option<GameRef>,
     kind: Kind,
     /// Its number in order of arrival.
     arrival: u64,
@@ -85,7 +86,8 @@ impl Waiting {
     fn has_mirrors(&self) -> bool {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
-        self.paired && same && !may_share_seed(&self.game) && !first.agent.waits()
+        let fresh = self.game.as_ref().is_some_and(|game| !may_share_seed(game));
+        self.paired && same && fresh && !first.agent.waits()
     }
 
     fn done(&self) -> bool {
@@ -120,6 +122,8 @@ pub(super) struct Lobby {
     due: VecDeque<String>,
     arrivals: u64,
     plan: Plan,
+    /// Runs that an agent has left since this was last looked at.
+    left: Vec<String>,
     blocks: HashMap<String, Block>,
     pub(super) pairs: Pairs,
 }
@@ -166,6 +170,7 @@ impl Lobby {
         }
         if let Some(ticket) = &w.request().ticket {
             self.by_ticket.remove(ticket);
+            self.left.push(w.request().game.clone());
         }
     }
 
@@ -236,12 +241,12 @@ impl Lobby {
     // ---- what begins ----------------------------------------------------------------------------------------------
 
     /// The next thing to do for the joins that are due.
-    pub(super) fn next(&mut self, now: u64, config: &HubConfig) -> Option<Next> {
-        if let Some(begins) = self.next_planned(None, config) {
+    pub(super) fn next(&mut self, now: u64) -> Option<Next> {
+        if let Some(begins) = self.next_planned(None) {
             return Some(begins);
         }
         while let Some(id) = self.due.front().cloned() {
-            let begins = self.match_for(&id, now, config);
+            let begins = self.match_for(&id, now);
             if begins.is_some() {
                 // It stays due: there may be room for more.
                 return begins;
@@ -260,10 +265,10 @@ impl Lobby {
         None
     }
 
-    fn match_for(&mut self, id: &str, now: u64, config: &HubConfig) -> Option<Next> {
+    fn match_for(&mut self, id: &str, now: u64) -> Option<Next> {
         let w = self.joins.get(id).filter(|w| w.room() > 0)?;
         if let Some(ticket) = w.request().ticket.clone() {
-            return self.next_planned(Some(&ticket), config);
+            return self.next_planned(Some(&ticket));
         }
         if w.queues() {
             return match w.block.clone() {
@@ -271,20 +276,20 @@ impl Lobby {
                 None => self.next_queued(id, now),
             };
         }
-        let seat = w.request().seat.unwrap_or(w.played % w.game.spec().players) as usize;
+        let players = w.game.as_ref()?.spec().players;
+        let seat = w.request().seat.unwrap_or(w.played % players) as usize;
         let mut seats: Vec<SeatPlan> = w.against.iter().map(server_seat).collect();
         seats.insert(seat.min(seats.len()), w.seat_plan());
-        let mut plan = match_plan(w, seats);
-        plan.mirror = w.has_mirrors();
+        let mut asked = Asked { mirror: w.has_mirrors(), ..asked(w)? };
         let ids = vec![id.to_owned()];
         match w.block.clone() {
             Some(pair) => {
-                plan.turn = self.block_turn(&pair);
-                plan.pair = Some(pair);
+                asked.turn = self.block_turn(&pair);
+                asked.pair = Some(pair);
             }
-            None => plan.pair = self.begin_block(&ids),
+            None => asked.pair = self.begin_block(&ids),
         }
-        Some(self.begins(plan, ids, None))
+        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
     }
 
     /// Joins meet when they are of one kind and their seats differ.
@@ -293,19 +298,18 @@ impl Lobby {
             self.queues.retain(|_, queue| queue.len() > 0);
         }
         let w = self.joins.get(id)?;
-        let queue =
-            self.queues.entry(w.kind.clone()).or_insert_with(|| Queue::new(w.game.spec().players, w.request().rated));
+        let players = w.game.as_ref()?.spec().players;
+        let queue = self.queues.entry(w.kind.clone()).or_insert_with(|| Queue::new(players, w.request().rated));
         if w.played == 0 && !w.told {
             queue.arrived(now);
         }
         queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
         let table = queue.table(w.request().seat, w.arrival)?;
-        let players = w.game.spec().players as usize;
-        let ids = self.place(&table, players);
+        let ids = self.place(&table, players as usize);
         let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(Waiting::seat_plan).collect();
-        let mut plan = match_plan(self.joins.get(&ids[0])?, seats);
-        plan.pair = self.begin_block(&ids);
-        Some(self.begins(plan, ids, None))
+        let asked = asked(self.joins.get(&ids[0])?)?;
+        let asked = Asked { pair: self.begin_block(&ids), ..asked };
+        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
     }
 
     /// Join ids in seat order: those that named a seat get it, the others draw, and move on by one seat each time that
@@ -332,54 +336,28 @@ impl Lobby {
         seats.into_iter().filter_map(|s| s.or_else(|| rest.next())).collect()
     }
 
-    /// The next match of the plan that waits for this ticket, or for none, and for which everybody is there. All that it
-    /// needs is made before it leaves the plan.
-    fn next_planned(&mut self, ticket: Option<&str>, config: &HubConfig) -> Option<Next> {
+    /// The next match of the plan that waits for this ticket, or for none, and for which everybody is there.
+    fn next_planned(&mut self, ticket: Option<&str>) -> Option<Next> {
         let holder = |ticket: &str| self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
-        let make = |m: &PlannedMatch| {
+        let (n, joins) = self.plan.first(ticket, |m| {
             let ready = m.tickets().iter().all(|(t, seats)| holder(t).is_some_and(|w| w.room() >= *seats));
-            let made = ready.then(|| self.plan_of(m, config))?;
-            made.map_err(|error| tracing::error!(%error, game = m.game, "a planned match cannot begin")).ok()
-        };
-        let (n, (plan, joins)) = self.plan.first(ticket, make)?;
+            let join = |seat: &PlannedSeat| match seat {
+                PlannedSeat::Ticket(ticket) => self.by_ticket.get(ticket).cloned(),
+                PlannedSeat::Agent(_) => None,
+            };
+            ready.then(|| m.seats.iter().filter_map(join).collect::<Vec<_>>())
+        })?;
         let planned = self.plan.take(n)?;
-        Some(self.begins(plan, joins, Some((n, planned))))
-    }
-
-    /// A planned match as it begins, and the joins of its seats.
-    fn plan_of(&self, m: &PlannedMatch, config: &HubConfig) -> anyhow::Result<(MatchPlan, Vec<String>)> {
-        let game = config.catalogue.load(&m.game, &Params::new()).map_err(|e| anyhow::anyhow!(e.message))?;
-        let (mut seats, mut joins) = (Vec::new(), Vec::new());
-        for seat in &m.seats {
-            match seat {
-                PlannedSeat::Ticket(ticket) => {
-                    let w = self.by_ticket.get(ticket).and_then(|id| self.joins.get(id));
-                    let w = w.ok_or_else(|| anyhow::anyhow!("nobody holds the ticket {ticket}"))?;
-                    joins.push(w.kept.id.clone());
-                    seats.push(w.seat_plan());
-                }
-                PlannedSeat::Agent(text) => {
-                    let spec = config.opponents.agents.parse(text)?;
-                    let agent = config.opponents.agents.build_spec(&spec, &game)?;
-                    seats.push(server_seat(&Opponent { name: text.clone(), spec, agent, pace: Arc::default() }));
-                }
-            }
-        }
-        let plan = MatchPlan {
-            game,
-            seats,
-            rated: m.rated,
-            clock: m.clock.clone(),
-            illegal: m.illegal,
-            skip_forced: m.skip_forced,
-            seed: m.seed,
-            run: m.run.clone(),
-            pair: m.pair.clone(),
-            turn: 0,
-            mirror: false,
-            arranged: false,
+        let seat = |seat: &PlannedSeat| match seat {
+            PlannedSeat::Ticket(ticket) => holder(ticket).map(Waiting::seat_plan),
+            PlannedSeat::Agent(opponent) => Some(server_seat(opponent)),
         };
-        Ok((plan, joins))
+        let seats = planned.seats.iter().filter_map(seat).collect();
+        let terms = match &planned.kept {
+            Some(kept) => Terms::Kept(kept.clone()),
+            None => Terms::Planned(Box::new(planned.setup.clone())),
+        };
+        Some(self.begins(MatchPlan { seats, terms }, joins, Some((n, planned))))
     }
 
     /// Counts a match for its joins.
@@ -396,7 +374,10 @@ impl Lobby {
                 self.unqueue(id);
             }
         }
-        let block = plan.pair.clone().filter(|_| planned.is_none());
+        let block = match &plan.terms {
+            Terms::Asked(asked) => asked.pair.clone(),
+            Terms::Planned(_) | Terms::Kept(_) => None,
+        };
         Next::Begins(Box::new(plan), Begun { joins, planned, block })
     }
 
@@ -443,50 +424,15 @@ fn server_seat(o: &Opponent) -> SeatPlan {
     }
 }
 
-fn match_plan(w: &Waiting, seats: Vec<SeatPlan>) -> MatchPlan {
-    MatchPlan {
-        game: w.game.clone(),
-        seats,
+/// The terms that a join asks for; `None` for a join by ticket.
+fn asked(w: &Waiting) -> Option<Asked> {
+    Some(Asked {
+        game: w.game.clone()?,
         rated: w.request().rated,
         clock: w.request().clock.clone(),
-        illegal: Illegal::default(),
-        skip_forced: false,
-        seed: None,
-        run: None,
         pair: None,
         turn: 0,
         mirror: false,
         arranged: w.queues() && w.request().rated && !w.request().is_open(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ludex_protocol::record::Clock;
-
-    #[test]
-    fn what_cannot_begin_stays_planned() {
-        let of = |agent: &str| PlannedMatch {
-            game: "tic_tac_toe".into(),
-            seats: vec![PlannedSeat::Agent("random".into()), PlannedSeat::Agent(agent.into())],
-            seed: None,
-            pair: None,
-            run: None,
-            rated: true,
-            clock: Clock::default(),
-            illegal: Illegal::default(),
-            skip_forced: false,
-        };
-        let mut lobby = Lobby::default();
-        lobby.plan.add(of("no such agent"));
-        lobby.plan.add(of("random"));
-        let Some(Next::Begins(plan, begun)) = lobby.next(0, &HubConfig::default()) else {
-            panic!("the second one can begin")
-        };
-        assert_eq!((plan.seats.len(), lobby.plan.len()), (2, 1));
-        assert!(lobby.next(0, &HubConfig::default()).is_none());
-        lobby.take_back(begun);
-        assert_eq!(lobby.plan.len(), 2, "planned as before");
-    }
+    })
 }

@@ -131,6 +131,27 @@ impl Player {
                 Some((handle, seat)) => self.tell(re, &handle, Cmd::Heard(at, Input::Resign { seat, re })),
                 None => self.reply(re, self.no_seat(&resign.match_id)),
             },
+            ClientMessage::Suites(_) => self.reply(re, self.hub.suites()),
+            ClientMessage::Enrol(enrol) => {
+                // Planning a run takes a while, in which the client may move elsewhere.
+                let (hub, session) = (self.hub.clone(), self.session.clone());
+                tokio::spawn(async move { hub.enrol(&session, re, *enrol).await });
+            }
+            ClientMessage::Organise(organise) => {
+                let (hub, mailbox) = (self.hub.clone(), self.mailbox.clone());
+                tokio::spawn(async move {
+                    match hub.organise(&organise).await {
+                        Ok(organised) => mailbox.reply(re, ServerMessage::Organised(organised)),
+                        Err(refusal) => mailbox.reply(re, *refusal),
+                    }
+                });
+            }
+            ClientMessage::Withdraw(withdraw) => {
+                match Box::pin(self.hub.withdraw(&self.session, &withdraw.run)).await {
+                    Ok(()) => self.reply(re, ServerMessage::Ok(Default::default())),
+                    Err(refusal) => self.reply(re, *refusal),
+                }
+            }
             ClientMessage::ListMatches(list) => self.list(re, &list).await,
             ClientMessage::Spectate(watch) => self.spectate(re, watch),
             ClientMessage::Unspectate(un) => {

@@ -239,6 +239,10 @@ impl<S: Io> Connection<S> {
             | ClientMessage::Act(_)
             | ClientMessage::Resign(_)
             | ClientMessage::ListMatches(_)
+            | ClientMessage::Suites(_)
+            | ClientMessage::Enrol(_)
+            | ClientMessage::Withdraw(_)
+            | ClientMessage::Organise(_)
             | ClientMessage::Spectate(_)
             | ClientMessage::Unspectate(_) => {
                 self.work.replies.fly(id, asked, true);

@@ -191,6 +191,18 @@ CLIENT = [
     ("spectate_full", 8, "spectate", {"match": "m_7c", "view": "full", "views": ["struct"]}),
     ("unspectate", 9, "unspectate", {"match": "m_7c"}),
     ("ack", None, "ack", {"match": "m_7c", "seq": 9}),
+    ("suites", 3, "suites", {}),
+    ("enrol", 4, "enrol", {"suite": "quick", "run": "mine"}),
+    ("enrol_all", 4, "enrol", {
+        "suite": "quick", "run": "mine", "scale": 0.5, "slots": 4, "only": ["nim"], "candidates": 2, "views": ["tensor"],
+        "layout": "openspiel"}),
+    ("withdraw", 5, "withdraw", {"run": "mine"}),
+    ("organise", 6, "organise", {
+        "run": "cup", "game": "tic_tac_toe", "format": "double_round_robin",
+        "entrants": [{"name": "ann"}, {"name": "house", "agent": "random"}]}),
+    ("organise_all", 6, "organise", {
+        "run": "cup", "game": "tic_tac_toe", "format": "swiss", "rounds": 3, "blocks": 2, "strikes": 3, "move_ms": 5000,
+        "grace_ms": 60000, "entrants": [{"name": "ann", "owner": "school"}, {"name": "house", "agent": "random"}]}),
 ]
 SERVER = [
     ("welcome", 1, "welcome", {
@@ -199,7 +211,7 @@ SERVER = [
         "limits": {"frame_bytes": 16777216, "message_bytes": 16777216, "request_bytes": 262144, "list": 1024, "depth": 64,
                    "window": 256, "requests_per_s": 20000, "envs": 64, "batch": 16384, "batch_bytes": 67108864,
                    "search": 4000000, "matches": 256, "joins": 256, "owner_envs": 1048576, "owner_matches": 4096,
-                   "owner_joins": 4096, "owner_said_bytes": 268435456, "text_bytes": 65536, "notes_bytes": 16384, "idle_ms": 300000, "grace_ms": 60000,
+                   "owner_joins": 4096, "owner_said_bytes": 268435456, "owner_runs": 256, "text_bytes": 65536, "notes_bytes": 16384, "idle_ms": 300000, "grace_ms": 60000,
                    "hello_ms": 10000, "hello_bytes": 65536, "address_connections": 8192, "connections": 16384,
                    "address_hellos": 1024, "hellos": 4096, "replies_kept": 256},
         "envs": [1], "matches": [{"match": "m_7c", "seat": 0, "seq": 9}], "joins": [{"join": "j_1", "game": "chess", "left": 3}]}),
@@ -273,6 +285,17 @@ SERVER = [
         "turn": {"type": "turn", **TURN}, "end": {"type": "match_end", **END}}),
     ("matches", 7, "matches", {"matches": [{
         "match": "m_7c", "game": "tic_tac_toe", "seats": [{"name": "a", "kind": "human"}], "rated": True, "started_ms": 5}]}),
+    ("suites_reply", 3, "suites", {"suites": [{
+        "suite": "quick", "version": 1, "digest": "0f1e2d3c", "title": "A quick look", "matches": 8, "parts": [{
+            "part": "nim", "game": "nim(pile_sizes=1;3;5;7,is_misere=true)", "matches": 8, "candidates": 1,
+            "metrics": ["length"]}]}]}),
+    ("enrolled", 4, "enrolled", {"run": "mine", "join": "j_1", "due": 6, "done": 2, "eta_ms": 60000}),
+    ("organised", 6, "organised", {"run": "cup", "tickets": [{"name": "ann", "ticket": "t_5f2a"}]}),
+    ("progress", None, "progress", {
+        "run": "mine", "done": 3, "due": 5, "verdict_so_far": {"nim": {"wins": 2, "draws": 0, "losses": 1}}}),
+    ("run_end", None, "run_end", {
+        "run": "mine", "reason": "done", "verdict": {"parts": [], "groups": []}, "ratings": [],
+        "report": "/runs/mine/report.html"}),
     ("draining", None, "draining", {"until_ms": 99000, "resume": True}),
     ("error", 12, "error", {
         "code": "illegal_action", "message": "environment 1: 9 is no action of connect_four (0..7)", "fault": "client",

@@ -138,6 +138,7 @@ fn agents() -> String {
             AgentClass::External | AgentClass::Model => {
                 page.push_str("\nClients cannot seat it unless the operator names it with `serve --agent`.\n");
             }
+            AgentClass::Remote => page.push_str("\nOnly in runs and tournaments of a server.\n"),
             _ => {}
         }
         if e.args.is_empty() {

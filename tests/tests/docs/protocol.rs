@@ -15,8 +15,9 @@ const PARAGRAPH: usize = 600;
 /// Maps that examples of the page may show in part.
 const SHORTENED: [&str; 2] = ["limits", "spec"];
 
+/// The page of the protocol, and that of its messages about runs.
 fn page() -> String {
-    read(&root().join("docs/protocol.md"))
+    ["docs/protocol.md", "docs/protocol-runs.md"].map(|path| read(&root().join(path))).join("\n")
 }
 
 fn records() -> String {

@@ -2,6 +2,7 @@
 
 mod models;
 mod skills;
+mod wire;
 
 use std::fs;
 use std::path::PathBuf;

@@ -162,7 +162,7 @@ fn setup(game: &GameRef, record: &Record) -> Setup {
         seed: footer.seed.as_deref().and_then(|seed| seed.parse().ok()).unwrap_or_default(),
         salt,
         release: true,
-        grace_ms: 0,
+        grace_ms: Some(0),
         run: footer.run.clone(),
         pair: footer.pair.clone(),
         mirror: footer.mirror.clone(),

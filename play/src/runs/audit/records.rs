@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ludex_agents::{AgentSpec, llm};
+use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_protocol::record::{Illegal, Record};
 use ludex_referee::suite::plan::{Done, Place, block_key};
 
@@ -86,6 +86,8 @@ fn seating(run: &Archive, ground: &Ground, seats: &[usize], part: usize, record:
             return Some(format!("{} sat on seat {seat}, by the plan it is {name}", sat.name));
         }
         let spec: Option<AgentSpec> = ground.specs.get(&(part, who)).map(llm::essence);
+        // A remote agent has no spec here, and says itself what kind it is.
+        let spec = spec.filter(|spec| spec.class() != AgentClass::Remote || sat.spec.is_some());
         let (text, kind) = (spec.as_ref().map(ToString::to_string), spec.as_ref().map(kind_of));
         if text.is_some() && (text != sat.spec || kind != Some(sat.kind)) {
             let said = sat.spec.as_deref().unwrap_or_default();

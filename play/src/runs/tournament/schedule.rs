@@ -135,7 +135,10 @@ impl TournamentSchedule {
 
 /// The seat whose agent's failure ended a match. To resign is not a failure.
 pub fn failed(record: &Record) -> Option<usize> {
-    let failure = matches!(record.footer.reason?, Reason::AgentError | Reason::Illegal | Reason::Timeout);
+    let failure = matches!(
+        record.footer.reason?,
+        Reason::AgentError | Reason::Illegal | Reason::Timeout | Reason::Disconnect | Reason::NoShow
+    );
     record.footer.at_fault.filter(|_| failure).map(|seat| seat as usize)
 }
 

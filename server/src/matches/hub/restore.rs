@@ -69,6 +69,11 @@ impl Hub {
         self.restore_pairs(self.store.unreleased().await?, &running);
         let mut back = 0;
         for kept in running {
+            // A match of a run whose agent is away waits in the store until the agent comes back.
+            let away = |id: &String| self.sessions.get(id).is_none();
+            if kept.row.run.is_some() && kept.row.seats.iter().filter_map(|seat| seat.session.as_ref()).any(away) {
+                continue;
+            }
             let id = kept.row.id.clone();
             match self.revive(kept).await {
                 Ok(()) => back += 1,
@@ -87,6 +92,7 @@ impl Hub {
             lobby.remove_done()
         };
         self.joins_gone(done).await;
+        self.clone().resume_runs().await;
         Ok(back)
     }
 
@@ -97,16 +103,14 @@ impl Hub {
         let over = over.iter().map(|(id, secret)| (Some(id), secret));
         for (over, secret) in over.chain(running.iter().map(|kept| (None, &kept.row.secret))) {
             let Ok(secret) = serde_json::from_str::<Secret>(secret) else { continue };
-            let Some(pair) = secret.pair else { continue };
+            let Some(pair) = secret.pair.filter(|_| secret.run.is_none()) else { continue };
             if let Some(id) = over {
                 lobby.pairs.was_over(&pair, id);
             }
             let Ok(seed) = secret.seed.parse() else { continue };
             let _ = lobby.pairs.seed(&pair, || Ok::<_, Infallible>((seed, None)));
-            if secret.run.is_none() {
-                let joins = secret.seats.into_iter().map(|seat| seat.setup.join).collect();
-                blocks.entry(pair).or_default().push(BlockMatch { turn: secret.turn, joins });
-            }
+            let joins = secret.seats.into_iter().map(|seat| seat.setup.join).collect();
+            blocks.entry(pair).or_default().push(BlockMatch { turn: secret.turn, joins });
         }
         for (pair, begun) in blocks {
             lobby.resume_block(&pair, &begun);
@@ -130,19 +134,35 @@ impl Hub {
         session
     }
 
-    async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
+    /// Brings a match back as it stood, for the sessions that its seats had.
+    ///
+    /// # Errors
+    /// Why it cannot continue.
+    pub(crate) async fn revive(self: &Arc<Self>, kept: KeptMatch) -> Result<(), String> {
         let (setup, secret) = self.setup_of(&kept, kept.restarts + 1)?;
-        let rows = rows_of(&kept)?;
-        let count = rows.len() as u64;
         let occupants = self.occupants_of(&setup, &secret, &kept)?;
-        if let Some(pair) = &setup.pair {
+        if let Some(pair) = setup.pair.as_deref().filter(|_| setup.run.is_none()) {
             self.lobby.lock().pairs.goes_on(pair, &kept.row.id);
         }
         setup.seats.iter().filter_map(|s| s.join.as_deref()).for_each(|join| self.lobby.lock().continues(join));
-        let restarts = setup.restarts;
-        let (machine, asks) = Match::restore(setup, rows, self.now())?;
-        self.store.write(vec![Write::Restarted { id: kept.row.id, restarts }]).await.map_err(|e| e.to_string())?;
+        self.continue_with(&kept, occupants).await?;
         self.counts(1);
+        Ok(())
+    }
+
+    /// Continues a match where its log ends.
+    pub(super) async fn continue_with(
+        self: &Arc<Self>,
+        kept: &KeptMatch,
+        occupants: Vec<Occupant>,
+    ) -> Result<(), String> {
+        let restarts = kept.restarts + 1;
+        let (setup, _) = self.setup_of(kept, restarts)?;
+        let rows = rows_of(kept)?;
+        let count = rows.len() as u64;
+        let (machine, asks) = Match::restore(setup, rows, self.now())?;
+        let write = Write::Restarted { id: kept.row.id.clone(), restarts };
+        self.store.write(vec![write]).await.map_err(|e| e.to_string())?;
         self.launch(machine, occupants, count, asks);
         Ok(())
     }
@@ -226,7 +246,7 @@ impl Hub {
             seed: secret.seed.parse().map_err(|_| "its seed is not a number".to_owned())?,
             salt,
             release: secret.release,
-            grace_ms: self.config.limits.grace_ms,
+            grace_ms: secret.run.is_none().then_some(self.config.limits.grace_ms),
             run: secret.run.clone(),
             pair: secret.pair.clone(),
             mirror: secret.mirror.clone(),

@@ -7,18 +7,17 @@ use std::time::Duration;
 use ludex_env::GameRef;
 use ludex_protocol::error::{ErrorCode, Refusal, shortened};
 use ludex_protocol::message::{HeldJoin, Join, Joined, MatchView, Queued, ServerMessage};
-use ludex_protocol::spec::Params;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::queue::Kind;
-use super::{Next, PlannedMatch, PlannedSeat, Waiting};
+use super::{Next, PlannedMatch, Waiting};
 use crate::gym::within;
 use crate::matches::hub::{Hub, fresh_id, unkept};
 use crate::opponents::Opponent;
 use crate::owners::Goods;
 use crate::sessions::Session;
-use crate::store::{JoinRow, TicketRow, Unkept, Write, text};
+use crate::store::{JoinRow, Unkept, Write, text};
 
 /// When a match that could not begin is tried again.
 const LATER: Duration = Duration::from_secs(1);
@@ -37,37 +36,43 @@ pub(super) struct KeptJoin {
     re: i64,
 }
 
-/// What a ticket says about its join.
-#[derive(Default, Serialize, Deserialize)]
-struct TicketBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    game: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    slots: Option<u32>,
-}
-
 impl Hub {
     /// Answers a `join`, then begins the matches that are possible.
     pub(in crate::matches) async fn join(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Join) {
+        let ticket = request.ticket.clone();
         let entered = self.enter(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
         match entered {
             Ok(id) => {
                 mailbox.reply(re, ServerMessage::Joined(Joined { join: id.clone() }));
-                {
-                    let mut lobby = self.lobby.lock();
-                    if let Some(w) = lobby.joins.get_mut(&id) {
-                        w.ready = true;
-                    }
-                    lobby.call(&id);
+                self.ready(&id);
+                if let Some(ticket) = ticket {
+                    self.ticket_shown(&ticket).await;
                 }
-                self.seat();
             }
             Err(e) => mailbox.reply(re, *e),
         }
     }
 
-    async fn enter(&self, session: &Arc<Session>, re: i64, mut request: Join) -> Result<String, Box<Refusal>> {
+    /// The client of a join was told of it: its matches may begin.
+    pub(crate) fn ready(self: &Arc<Self>, id: &str) {
+        {
+            let mut lobby = self.lobby.lock();
+            if let Some(w) = lobby.joins.get_mut(id) {
+                w.ready = true;
+            }
+            lobby.call(id);
+        }
+        self.seat();
+    }
+
+    /// Enters a join, which begins nothing before it is [ready](Self::ready).
+    pub(crate) async fn enter(
+        &self,
+        session: &Arc<Session>,
+        re: i64,
+        mut request: Join,
+    ) -> Result<String, Box<Refusal>> {
         // A request that was carried out is repeated only where its answer was lost in a crash.
         if let Some(w) = self.lobby.lock().of_session(&session.id).find(|w| w.kept.re == re) {
             return Ok(w.kept.id.clone());
@@ -83,10 +88,9 @@ impl Hub {
                 let e = Refusal::new(ErrorCode::Forbidden, "there is no such ticket for this agent name");
                 Box::new(e.path("ticket"))
             })?;
-            let wish: TicketBody = serde_json::from_str(&row.body).map_err(|e| unkept(&e))?;
             id = self.store.show_ticket(&ticket, &id).await.map_err(|e| unkept(&e))?;
-            request.game = wish.game.unwrap_or(request.game);
-            request.slots = wish.slots.unwrap_or(request.slots);
+            // Its join is known by the run.
+            request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
         let kept = KeptJoin { id: id.clone(), request, count, re };
@@ -128,18 +132,27 @@ impl Hub {
 
     fn wait(&self, session: &Arc<Session>, kept: KeptJoin, played: u32) -> Result<(), Box<Refusal>> {
         let r = &kept.request;
-        let game = self.config.catalogue.load(&r.game, &r.params)?;
-        self.possible(session, r, &game)?;
-        let against = self.against(r, &game)?;
+        // What a join by ticket plays is known by its run.
+        let game = match r.ticket {
+            Some(_) => None,
+            None => Some(self.config.catalogue.load(&r.game, &r.params)?),
+        };
+        self.has_room(session, r)?;
+        let mut against = Vec::new();
+        if let Some(game) = &game {
+            shows(game, r)?;
+            against = self.against(r, game)?;
+        }
         let limits = &self.config.limits;
-        let steps = against.iter().map(|o| self.config.opponents.steps(&o.spec, &game)).max().unwrap_or(0);
+        let cost = |o: &Opponent| game.as_ref().map_or(0, |game| self.config.opponents.steps(&o.spec, game));
+        let steps = against.iter().map(cost).max().unwrap_or(0);
         within(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
         let share = |goods, count| session.account.take(goods, count, limits);
         let shares = [share(Goods::Joins, 1)?, share(Goods::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
         let paired = r.pairs.unwrap_or_else(|| self.config.pairs.default_of(r.rated));
         let waiting = Waiting {
             session: session.clone(),
-            kind: Kind::of(&game.spec().string, r, paired),
+            kind: Kind::of(game.as_ref().map_or("", |game| &game.spec().string), r, paired),
             paired,
             block: None,
             met: HashMap::new(),
@@ -159,23 +172,12 @@ impl Hub {
         Ok(())
     }
 
-    /// Whether the game and this server can give what a join asks for.
-    fn possible(&self, session: &Session, r: &Join, game: &GameRef) -> Result<(), Box<Refusal>> {
-        let (spec, most) = (game.spec(), self.config.limits.matches);
-        let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
-        let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
-        let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
-            bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)
-        } else if r.slots == 0 || r.slots > most {
+    /// Whether the session may have this join beside its others.
+    fn has_room(&self, session: &Session, r: &Join) -> Result<(), Box<Refusal>> {
+        let most = self.config.limits.matches;
+        let refusal = if r.slots == 0 || r.slots > most {
             let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(r.slots);
             e.allowed(format!("1 to {most}"))
-        } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
-            let e = bad("layout", format!("{} has no layout {:?}", spec.game, shortened(layout)));
-            e.allowed(json!(spec.views.layouts))
-        } else if lacks(MatchView::Tensor, spec.views.tensor.is_some())
-            || lacks(MatchView::Info, spec.views.info.is_some())
-        {
-            bad("views", format!("{} lacks a view that was asked for", spec.game))
         } else if self.lobby.lock().of_session(&session.id).count() >= self.config.limits.joins as usize {
             let message = "this session has as many joins as it may: leave one, or wait for one to end";
             Refusal::new(ErrorCode::Limit, message).allowed(self.config.limits.joins)
@@ -188,7 +190,7 @@ impl Hub {
     }
 
     fn against(&self, r: &Join, game: &GameRef) -> Result<Vec<Opponent>, Box<Refusal>> {
-        let Some(specs) = r.against.as_ref().filter(|_| r.ticket.is_none()) else { return Ok(Vec::new()) };
+        let Some(specs) = &r.against else { return Ok(Vec::new()) };
         let others = game.spec().players as usize - 1;
         if specs.len() != others && specs.len() != 1 {
             let e = Refusal::new(ErrorCode::BadShape, format!("{} needs {others} opponents, or one for all", r.game));
@@ -223,7 +225,11 @@ impl Hub {
 
     /// These joins are over. Behind: a crash may bring one back that has no match to come.
     pub(in crate::matches) async fn joins_gone(&self, ids: Vec<String>) {
-        let released = self.lobby.lock().pairs.take_due();
+        let (released, left) = {
+            let mut lobby = self.lobby.lock();
+            (lobby.pairs.take_due(), std::mem::take(&mut lobby.left))
+        };
+        left.iter().for_each(|run| self.pause_run(run));
         let mut writes: Vec<Write> = ids.into_iter().map(|id| Write::JoinGone { id }).collect();
         if !released.is_empty() {
             writes.push(Write::Released { ids: released.clone() });
@@ -241,6 +247,40 @@ impl Hub {
     pub(in crate::matches) fn joins_of(&self, session: &str) -> Vec<HeldJoin> {
         let held = |w: &Waiting| HeldJoin { join: w.kept.id.clone(), game: w.request().game.clone(), left: w.left };
         self.lobby.lock().of_session(session).map(held).collect()
+    }
+
+    /// Whether somebody holds the join of a ticket.
+    pub(crate) fn has_ticket(&self, ticket: &str) -> bool {
+        self.lobby.lock().by_ticket.contains_key(ticket)
+    }
+
+    /// The session that holds the join of a ticket.
+    fn holder(&self, ticket: &str) -> Option<Arc<Session>> {
+        let lobby = self.lobby.lock();
+        let join = lobby.by_ticket.get(ticket)?;
+        lobby.joins.get(join).map(|w| w.session.clone())
+    }
+
+    /// Whether the client that holds a ticket is connected.
+    pub(crate) fn is_here(&self, ticket: &str) -> bool {
+        self.holder(ticket).is_some_and(|session| session.connected())
+    }
+
+    /// Tells the client that holds a ticket, if it is connected.
+    pub(crate) fn tell_holder(&self, ticket: &str, message: ServerMessage) {
+        if let Some(mailbox) = self.holder(ticket).and_then(|session| session.mailbox()) {
+            // A client that reads too slowly misses it, and hears the next one.
+            let _ = mailbox.event(message);
+        }
+    }
+
+    /// The join of a ticket is over.
+    pub(crate) async fn drop_ticket(&self, ticket: &str) {
+        let join = self.lobby.lock().by_ticket.get(ticket).cloned();
+        if let Some(join) = join {
+            self.lobby.lock().remove(&join);
+            self.joins_gone(vec![join]).await;
+        }
     }
 
     /// Whether a session has joins.
@@ -268,7 +308,7 @@ impl Hub {
     /// connection that waited for many would not hear its client meanwhile, whose clocks run.
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
-            let next = self.lobby.lock().next(self.now(), &self.config);
+            let next = self.lobby.lock().next(self.now());
             match next {
                 None => return,
                 Some(Next::Waits(session, queued)) => {
@@ -310,54 +350,51 @@ impl Hub {
         });
     }
 
-    /// Adds matches to play as soon as the holders of their tickets have joined.
-    ///
-    /// # Errors
-    /// A game or agent that does not exist, before anything is planned; the store's.
-    pub async fn plan(
-        self: &Arc<Self>,
-        run: &str,
-        tickets: &[(String, String)],
-        matches: Vec<PlannedMatch>,
-    ) -> anyhow::Result<()> {
-        for m in &matches {
-            let game = self.config.catalogue.load(&m.game, &Params::new()).map_err(|e| anyhow::anyhow!(e.message))?;
-            anyhow::ensure!(m.seats.len() == game.spec().players as usize, "{} has another number of seats", m.game);
-            for seat in &m.seats {
-                if let PlannedSeat::Agent(spec) = seat {
-                    self.config.opponents.agents.build(spec, &game)?;
-                }
-            }
-        }
-        let row = |(ticket, agent): &(String, String)| {
-            let of = matches.iter().find(|m| m.seats.contains(&PlannedSeat::Ticket(ticket.clone())));
-            let body = text(&TicketBody { game: of.map(|m| m.game.clone()), slots: None })?;
-            let (ticket, agent, run) = (ticket.clone(), agent.clone(), Some(run.to_owned()));
-            Ok(Write::Ticket(TicketRow { ticket, agent, run, body, join: None }))
-        };
-        let rows: Result<Vec<Write>, Unkept> = tickets.iter().map(row).collect();
-        self.store.write(rows?).await?;
+    /// Plans a match, which begins as soon as the holders of its tickets have joined.
+    pub(crate) fn plan(self: &Arc<Self>, planned: PlannedMatch) {
         {
             let mut lobby = self.lobby.lock();
-            for m in matches {
-                if let Some(pair) = &m.pair {
-                    lobby.pairs.planned(pair, 1);
-                }
-                lobby.plan.add(m);
-            }
+            let tickets: Vec<String> = planned.tickets().into_keys().map(str::to_owned).collect();
+            lobby.plan.add(planned);
             // A client may hold its ticket already.
-            for id in lobby.by_ticket.values().cloned().collect::<Vec<_>>() {
-                lobby.call(&id);
+            for ticket in tickets {
+                if let Some(id) = lobby.by_ticket.get(&ticket).cloned() {
+                    lobby.call(&id);
+                }
             }
         }
         self.seat();
-        Ok(())
     }
 
-    /// Planned matches that have not begun.
-    pub fn planned(&self) -> usize {
-        self.lobby.lock().plan.len()
+    /// A planned match is planned no longer; false if it has begun.
+    pub(crate) fn unplan(&self, id: &str) -> bool {
+        self.lobby.lock().plan.drop_match(id)
     }
+
+    /// The planned matches of a run that have not begun are planned no longer, and its thread hears it.
+    pub(crate) fn pause_run(&self, run: &str) {
+        self.lobby.lock().plan.drop_run(run);
+        self.runs.pause(run, |id| self.is_live(id));
+    }
+}
+
+/// Whether a game can be shown as a join asks for, and has the seat that it names.
+pub(crate) fn shows(game: &GameRef, r: &Join) -> Result<(), Box<Refusal>> {
+    let spec = game.spec();
+    let bad = |path: &str, message: String| Refusal::new(ErrorCode::BadField, message).path(path);
+    let lacks = |view: MatchView, has: bool| r.views.contains(&view) && !has;
+    let refusal = if r.seat.is_some_and(|s| s >= spec.players) {
+        bad("seat", format!("{} has seats 0 to {}", spec.game, spec.players - 1)).got(r.seat)
+    } else if let Some(layout) = r.layout.as_ref().filter(|l| !spec.views.layouts.contains(l)) {
+        let e = bad("layout", format!("{} has no layout {:?}", spec.game, shortened(layout)));
+        e.allowed(json!(spec.views.layouts))
+    } else if lacks(MatchView::Tensor, spec.views.tensor.is_some()) || lacks(MatchView::Info, spec.views.info.is_some())
+    {
+        bad("views", format!("{} lacks a view that was asked for", spec.game))
+    } else {
+        return Ok(());
+    };
+    Err(Box::new(refusal))
 }
 
 impl KeptJoin {

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use ludex_env::GameRef;
 use ludex_protocol::spec::{ChanceMode, Information};
 
-use super::{Lobby, Next, Waiting, match_plan};
+use super::{Lobby, Next, Waiting, asked};
+use crate::matches::hub::{Asked, MatchPlan, Terms};
 use crate::store::Write;
 
 /// A seed, and the write that keeps its number from being given again.
@@ -142,12 +143,13 @@ impl Lobby {
     pub(super) fn begin_block(&mut self, ids: &[String]) -> Option<String> {
         let all: Vec<&Waiting> = ids.iter().filter_map(|id| self.joins.get(id)).collect();
         let first = *all.first()?;
-        let turns = first.game.spec().players;
+        let game = first.game.as_ref()?;
+        let turns = game.spec().players;
         let whole = |w: &&Waiting| {
             w.paired && w.request().seat.is_none() && w.left.is_none_or(|left| left >= turns) && w.block.is_none()
         };
         let aligned = first.queues() || first.played.is_multiple_of(turns);
-        if turns < 2 || !aligned || !may_share_seed(&first.game) || !all.iter().all(whole) {
+        if turns < 2 || !aligned || !may_share_seed(game) || !all.iter().all(whole) {
             return None;
         }
         // No join plays its match of this number twice.
@@ -172,10 +174,10 @@ impl Lobby {
         if all.len() < n {
             return None;
         }
-        let mut plan = match_plan(all[0], all.iter().map(|w| w.seat_plan()).collect());
-        (plan.pair, plan.turn) = (Some(pair.to_owned()), turn);
+        let seats = all.iter().map(|w| w.seat_plan()).collect();
+        let asked = Asked { pair: Some(pair.to_owned()), turn, ..asked(all[0])? };
         self.block_turn(pair);
-        Some(self.begins(plan, ids, None))
+        Some(self.begins(MatchPlan { seats, terms: Terms::Asked(asked) }, ids, None))
     }
 
     /// A match of a block begins: its place in the block. After the last one the joins are free.

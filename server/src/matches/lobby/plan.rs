@@ -1,46 +1,29 @@
-//! Matches that a tournament wants.
+//! Matches that runs want played.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use ludex_protocol::record::{Clock, Illegal};
-use serde::{Deserialize, Serialize};
+use ludex_play::machine::terms::Setup;
 
-/// A match that a tournament wants: who sits where, on which seed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PlannedMatch {
-    /// Game string.
-    pub game: String,
-    /// Per seat: the ticket of a client, or the spec of an agent of the server's.
-    pub seats: Vec<PlannedSeat>,
-    /// The seed; matches of a pair share it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// The pair: seed, digest and record are released when its last match is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pair: Option<String>,
-    /// The run that it belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Whether it counts.
-    pub rated: bool,
-    /// Clock of every seat.
-    pub clock: Clock,
-    /// Policy for illegal moves.
-    #[serde(default)]
-    pub illegal: Illegal,
-    /// Whether forced moves are played without asking.
-    #[serde(default)]
-    pub skip_forced: bool,
+use crate::opponents::Opponent;
+use crate::store::KeptMatch;
+
+/// A match that a run wants played.
+pub(crate) struct PlannedMatch {
+    /// Its terms. The seats are filled in when it begins.
+    pub(crate) setup: Setup,
+    /// Who sits where.
+    pub(crate) seats: Vec<PlannedSeat>,
+    /// What the store has of it, if it was interrupted.
+    pub(crate) kept: Option<Arc<KeptMatch>>,
 }
 
 /// Who sits on a planned seat.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PlannedSeat {
+pub(crate) enum PlannedSeat {
     /// The client that holds this ticket.
     Ticket(String),
     /// An agent of the server's.
-    Agent(String),
+    Agent(Opponent),
 }
 
 impl PlannedMatch {
@@ -56,7 +39,7 @@ impl PlannedMatch {
     }
 }
 
-/// The matches of all tournaments that have not begun.
+/// The matches of all runs that have not begun.
 #[derive(Default)]
 pub(super) struct Plan {
     matches: BTreeMap<u64, PlannedMatch>,
@@ -67,10 +50,6 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn len(&self) -> usize {
-        self.matches.len()
-    }
-
     pub(super) fn add(&mut self, planned: PlannedMatch) {
         self.next += 1;
         self.put_back(self.next, planned);
@@ -111,5 +90,20 @@ impl Plan {
             }
         }
         Some(planned)
+    }
+
+    /// Forgets a match; false if it was not planned.
+    pub(super) fn drop_match(&mut self, id: &str) -> bool {
+        let found = self.matches.iter().find(|(_, m)| m.setup.header.episode == id).map(|(n, _)| *n);
+        found.and_then(|n| self.take(n)).is_some()
+    }
+
+    /// Forgets the matches of a run.
+    pub(super) fn drop_run(&mut self, run: &str) {
+        let of_run = |m: &PlannedMatch| m.setup.run.as_deref() == Some(run);
+        let gone: Vec<u64> = self.matches.iter().filter(|(_, m)| of_run(m)).map(|(n, _)| *n).collect();
+        for n in gone {
+            self.take(n);
+        }
     }
 }

@@ -1,0 +1,40 @@
+//! `remote`: an agent that lives elsewhere and plays as a client of a server.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ludex_env::{Ask, GameRef};
+use ludex_protocol::Refusal;
+
+use crate::agent::{Agent, Answer};
+use crate::args::{ArgDef, ArgKind};
+use crate::error::AgentError;
+use crate::spec::{AgentClass, AgentEntry, AgentSpec};
+
+const OWNER: ArgDef = ArgDef::new("owner", ArgKind::Text, "the owner of the token that it connects with");
+
+pub(crate) const ENTRY: AgentEntry =
+    AgentEntry::new("remote", "an agent that connects to the server under this entrant's name", build)
+        .class(AgentClass::Remote)
+        .args(&[OWNER]);
+
+fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
+    Ok(Arc::new(Remote))
+}
+
+/// Stands for the agent in a run. Whoever asks it here gets an error, since only a server can.
+struct Remote;
+
+impl Agent for Remote {
+    fn act(&self, _ask: &Ask, _deadline: Option<Instant>) -> Result<Answer, AgentError> {
+        Err(AgentError::failed("a remote agent plays on a server: enrol it there"))
+    }
+
+    fn reproducible(&self) -> bool {
+        false
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}

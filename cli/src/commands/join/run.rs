@@ -1,0 +1,88 @@
+//! `ludex join --suite` and `--run`: an agent plays a run of a server.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use indicatif::ProgressBar;
+use ludex_client::{Answer, Ask, Client, Failure, Handler, Options, Played, Player};
+use ludex_play::remote_agent::RemoteAgent;
+use ludex_protocol::message::{Enrol, Event, MatchStart, Progress, Resync, RunOver};
+use serde_json::{Value, json};
+
+use crate::commands::print;
+
+/// Plays a run to its end, or until it is told to stop; `None` if it was.
+pub(super) async fn play(
+    url: &str,
+    options: Options,
+    enrol: Enrol,
+    agent: RemoteAgent,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<Option<Box<RunOver>>> {
+    let (client, events) = Client::connect(url, options).await?;
+    let handler = Watched { agent, bar: print::progress(0, "playing") };
+    let over = Player::enrolled(client.clone(), events, enrol, handler).run_to_end(stop).await;
+    client.close().await;
+    Ok(over?)
+}
+
+/// An agent whose progress is shown.
+struct Watched {
+    agent: RemoteAgent,
+    bar: ProgressBar,
+}
+
+impl Handler for Watched {
+    fn turn(&self, ask: Ask) -> impl Future<Output = Result<Answer, Failure>> + Send {
+        self.agent.turn(ask)
+    }
+
+    fn started(&self, start: &Arc<MatchStart>) {
+        self.agent.started(start);
+    }
+
+    fn event(&self, event: &Event) {
+        self.agent.event(event);
+    }
+
+    fn resync(&self, resync: &Resync) {
+        self.agent.resync(resync);
+    }
+
+    fn ended(&self, played: &Played) {
+        self.agent.ended(played);
+    }
+
+    fn progress(&self, progress: &Progress) {
+        self.bar.set_length(progress.done + progress.due);
+        self.bar.set_position(progress.done);
+    }
+}
+
+/// Prints how a run ended.
+pub(super) fn show(url: &str, over: &RunOver, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return Ok(print::json(&json!(over))?);
+    }
+    let mut out = io::stdout().lock();
+    let mut rows = vec![["part", "agent", "w-d-l", "score", "level", "rating"].map(str::to_owned).to_vec()];
+    for row in over.verdict["parts"].as_array().into_iter().flatten() {
+        let count = |key: &str| row[key].as_u64().unwrap_or(0);
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let number = |value: &Value, digits| value.as_f64().map_or_else(|| "-".into(), |x| print::number(x, digits));
+        let level = &row["level"]["level"];
+        rows.push(vec![
+            text(&row["part"]),
+            text(&row["agent"]),
+            format!("{}-{}-{}", count("wins"), count("draws"), count("losses")),
+            number(&row["score"]["value"], 3),
+            if level.is_null() { "-".into() } else { level.to_string() },
+            number(&row["rating"]["value"], 0),
+        ]);
+    }
+    print::table(&mut out, &rows, |column| column > 1)?;
+    let page = url.replacen("ws", "http", 1);
+    let reason: &str = over.reason.into();
+    writeln!(out, "{} is over ({reason}): {}{}", over.run, page.trim_end_matches('/'), over.report)?;
+    Ok(())
+}

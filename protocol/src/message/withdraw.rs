@@ -1,0 +1,25 @@
+//! Ends a run before its time.
+
+use serde::{Deserialize, Serialize};
+
+use super::FromClient;
+use super::welcome::Scope;
+use crate::envelope::Message;
+
+/// `withdraw`: ends the agent's run for good. Its matches under way are lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Withdraw {
+    /// The run.
+    pub run: String,
+}
+
+impl Message for Withdraw {
+    const TYPE: &'static str = "withdraw";
+}
+
+impl FromClient for Withdraw {
+    fn scope(&self) -> Option<Scope> {
+        Some(Scope::Play)
+    }
+}

@@ -1,0 +1,137 @@
+//! What is played in a run: a suite or a tournament.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ludex_agents::AgentSpec;
+use ludex_play::named::{AgentSource, Agents, NamedAgent};
+use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest};
+use ludex_play::runs::executor::Executor;
+use ludex_play::runs::folder::Look;
+use ludex_play::runs::play::{Budget, RunEnd, RunNews};
+use ludex_play::runs::tournament::{Contest as Cup, Ready, TournamentRequest};
+use ludex_protocol::record::Record;
+use ludex_referee::tournament::Format;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::kept::Enrolment;
+
+/// A tournament, as it was asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CupTerms {
+    pub game: String,
+    pub format: Format,
+    pub blocks: u64,
+    pub strikes: u64,
+    pub move_s: u64,
+    /// How long it waits for a client.
+    pub grace_ms: u64,
+    /// When it begins without those who have not come, in milliseconds since the Unix epoch.
+    pub begins_ms: i64,
+    /// Names and specs of all who take part, in order.
+    pub agents: Vec<(String, String)>,
+    /// Those who have not come.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, String>,
+}
+
+/// A run that can be played.
+pub(super) enum Contest {
+    Suite(Box<Evaluation>),
+    Tournament(Box<Ready>),
+}
+
+impl Contest {
+    /// What an enrolment asks for, under this secret.
+    ///
+    /// # Errors
+    /// A suite, game or agent that this version cannot play.
+    pub(super) fn new(kept: &Enrolment, data: &Path, secret: [u8; 32]) -> anyhow::Result<Self> {
+        let slots = kept.entrants.iter().map(|e| e.slots as usize).sum::<usize>().max(1);
+        let secret = Some(hex::encode(secret));
+        if let Some(cup) = &kept.cup {
+            let named = |(name, spec): &(String, String)| {
+                Ok(NamedAgent {
+                    name: name.clone(),
+                    source: AgentSource::Spec(AgentSpec::parse(spec)?),
+                    price_in: None,
+                    price_out: None,
+                    note: None,
+                    measured: None,
+                })
+            };
+            let entries = cup.agents.iter().map(named).collect::<anyhow::Result<_>>()?;
+            let ready = Cup::new(TournamentRequest {
+                data: data.to_owned(),
+                run: kept.run().to_owned(),
+                game: cup.game.clone(),
+                agents: Agents { path: data.to_owned(), entries },
+                format: cup.format,
+                blocks: cup.blocks,
+                seed: 0,
+                strikes: cup.strikes,
+                move_seconds: Some(cup.move_s),
+                jobs: Some(slots),
+                secret,
+                left_out: cup.left_out.clone(),
+            })?;
+            return Ok(Contest::Tournament(Box::new(ready.ready(None, || {})?)));
+        }
+        let evaluation = Evaluation::new(EvaluationRequest {
+            candidates: Candidates::remote(kept.entrants.iter().map(|e| e.agent.clone())),
+            suite: kept.text.clone(),
+            data: data.to_owned(),
+            scale: kept.request.scale,
+            only: kept.request.only.clone(),
+            secret,
+            jobs: Some(slots),
+        })?;
+        Ok(Contest::Suite(Box::new(evaluation)))
+    }
+
+    /// Matches that are due, as far as is known now, and that are done.
+    ///
+    /// # Errors
+    /// A run that cannot be read.
+    pub(super) fn standing(&self, run: &str) -> anyhow::Result<(usize, usize)> {
+        match self {
+            Contest::Suite(evaluation) => evaluation.standing(run),
+            Contest::Tournament(ready) => ready.standing(),
+        }
+    }
+
+    /// Plays what is due. Each match is told when it is kept, with the number that is due if that is known anew. Returns how it ended and, if
+    /// it may be over, the verdict so far.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written.
+    pub(super) fn play(
+        &self,
+        executor: &dyn Executor,
+        run: &str,
+        mut told: impl FnMut(Option<&Record>, Option<usize>),
+    ) -> anyhow::Result<(RunEnd, Value)> {
+        match self {
+            Contest::Suite(evaluation) => {
+                let news = |news: RunNews| match news {
+                    RunNews::Due(due) => told(None, Some(due)),
+                    RunNews::Match(record) => told(Some(record), None),
+                };
+                let played = evaluation.play(executor, run, Budget::default(), None, news)?;
+                let findings = played.findings(&evaluation.plan)?;
+                Ok((played.end, json!({ "parts": findings.rows, "groups": findings.groups })))
+            }
+            Contest::Tournament(ready) => {
+                let played = ready.play(executor, |_, record| told(record, None))?;
+                Ok((played.end.clone(), ready.table(&played.records)))
+            }
+        }
+    }
+
+    /// The table of a tournament as it stands; `None` for a suite, or before the first match.
+    pub(super) fn table(&self, path: &Path) -> Option<Value> {
+        let Contest::Tournament(ready) = self else { return None };
+        Some(ready.table(&Look::at(path).ok()?.past.records))
+    }
+}

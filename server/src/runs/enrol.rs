@@ -1,0 +1,380 @@
+//! Agents enrol for runs, come back to them, and withdraw.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ludex_protocol::error::{ErrorCode, Refusal, nearest, shortened};
+use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, Suites as SuiteList};
+use ludex_protocol::record::Clock;
+use ludex_protocol::spec::Params;
+use ludex_referee::suite::is_word;
+use serde_json::{Value, json};
+
+use super::host::Host;
+use super::kept::{Enrolment, Entrant, Stop};
+use crate::matches::lobby::shows;
+use crate::matches::{Hub, fresh_id, unkept};
+use crate::sessions::Session;
+use crate::store::{TicketRow, Write};
+
+/// Characters of a run's name.
+const NAME: usize = 64;
+/// How often it is looked whether the time of a run is over, or a tournament is to begin.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Where an agent stands after it enrolled.
+enum Place {
+    /// In a run that is not over, with this join.
+    In(Arc<Host>, String),
+    /// The run is over.
+    Over(Box<Enrolment>),
+}
+
+impl Hub {
+    /// Answers `suites`.
+    pub(crate) fn suites(&self) -> ServerMessage {
+        ServerMessage::Suites(SuiteList { suites: self.config.suites.entries() })
+    }
+
+    /// Answers `enrol`, then begins or continues the run.
+    pub(crate) async fn enrol(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Enrol) {
+        let entered = {
+            let _one_by_one = self.runs.enrolling.lock().await;
+            self.enter_run(session, re, request).await
+        };
+        let Some(mailbox) = session.mailbox() else { return };
+        match entered {
+            Ok(Place::In(host, join)) => {
+                let (due, done, eta_ms) = host.standing();
+                let enrolled = Enrolled { run: host.run(), join: Some(join.clone()), due, done, eta_ms };
+                mailbox.reply(re, ServerMessage::Enrolled(enrolled));
+                self.ready(&join);
+                if host.enrolment().is_ready() {
+                    host.start(self);
+                }
+            }
+            Ok(Place::Over(kept)) => {
+                let done = kept.over.as_ref().map_or(0, |over| matches_of(&over.verdict));
+                let enrolled = Enrolled { run: kept.run().to_owned(), done, ..Enrolled::default() };
+                mailbox.reply(re, ServerMessage::Enrolled(enrolled));
+                if let Some(over) = kept.over {
+                    let _ = mailbox.event(ServerMessage::RunEnd(Box::new(over)));
+                }
+            }
+            Err(refusal) => mailbox.reply(re, *refusal),
+        }
+    }
+
+    async fn enter_run(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        re: i64,
+        request: Enrol,
+    ) -> Result<Place, Box<Refusal>> {
+        if session.about.agent.is_empty() {
+            let message = "only an agent with a name can enrol: name it in `hello`";
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
+        }
+        let run = request.run.clone();
+        if !is_word(&run) || run.len() > NAME {
+            let message = format!("the name of a run has 1 to {NAME} small letters, digits, _ and -");
+            return Err(Box::new(Refusal::new(ErrorCode::BadField, message).path("run").got(shortened(&run))));
+        }
+        let host = match self.known(&run).await? {
+            Some(Known::Open(host)) => host,
+            Some(Known::Over(kept)) => {
+                known_to(&kept, session)?;
+                return Ok(Place::Over(kept));
+            }
+            None => self.new_run(session, &request)?,
+        };
+        let kept = host.enrolment();
+        same(&kept.request, &request)?;
+        let owner = session.about.owner.as_deref();
+        let entrant = match kept.entrant(session.name(), owner) {
+            Some(entrant) if entrant.came => entrant.clone(),
+            Some(entrant) => {
+                // An entrant of a tournament that comes for the first time.
+                let came = Entrant { came: true, slots: request.slots.max(1), ..entrant.clone() };
+                let new = came.clone();
+                let change = |kept: &mut Enrolment| {
+                    kept.entrants.iter_mut().filter(|e| e.ticket == new.ticket).for_each(|e| *e = new.clone());
+                };
+                host.change(&self.config.data, change).map_err(|e| unkept(&format!("{e:#}")))?;
+                came
+            }
+            None => self.new_entrant(session, &host, &request).await?,
+        };
+        let kept = host.enrolment();
+        let join = Join {
+            ticket: Some(entrant.ticket.clone()),
+            slots: entrant.slots,
+            count: 0,
+            rated: true,
+            views: request.views.clone(),
+            layout: request.layout.clone(),
+            clock: Clock::default(),
+            ..Join::new("")
+        };
+        for game in self.games_of(&kept)? {
+            shows(&game, &join)?;
+        }
+        if kept.is_ready() {
+            let contest = Host::contest(self, &kept).await.map_err(|e| unkept(&format!("{e:#}")))?;
+            let name = run.clone();
+            let stands = self.compute.wait(move || contest.standing(&name)).await.map_err(|e| unkept(&e))?;
+            let (due, done) = stands.map_err(|e| unkept(&format!("{e:#}")))?;
+            host.stands(due, done);
+        }
+        let join = self.enter(session, re, join).await?;
+        Ok(Place::In(host, join))
+    }
+
+    /// A run that there is.
+    async fn known(&self, run: &str) -> Result<Option<Known>, Box<Refusal>> {
+        if let Some(host) = self.runs.host(run) {
+            return Ok(Some(Known::Open(host)));
+        }
+        let (data, name) = (self.config.data.clone(), run.to_owned());
+        let read = self.compute.wait(move || Enrolment::read(&data, &name)).await.map_err(|e| unkept(&e))?;
+        match read {
+            Ok(None) => Ok(None),
+            Ok(Some(kept)) if kept.over.is_some() => Ok(Some(Known::Over(Box::new(kept)))),
+            Ok(Some(kept)) => {
+                let host = Arc::new(Host::new(kept));
+                self.runs.hosts.lock().insert(run.to_owned(), host.clone());
+                Ok(Some(Known::Open(host)))
+            }
+            Err(error) => {
+                tracing::debug!(run, error = %format!("{error:#}"), "a name that is not free");
+                Err(taken(run))
+            }
+        }
+    }
+
+    /// A run that begins with this agent. It is written down when the agent has its place.
+    fn new_run(&self, session: &Session, request: &Enrol) -> Result<Arc<Host>, Box<Refusal>> {
+        if self.draining() {
+            let message = "the server takes no new runs: it is about to stop";
+            return Err(Box::new(Refusal::new(ErrorCode::Draining, message)));
+        }
+        let suites = &self.config.suites;
+        let Some(offer) = suites.get(&request.suite) else {
+            let names: Vec<&str> = suites.names().collect();
+            let e = match request.suite.as_str() {
+                "" => {
+                    Refusal::new(ErrorCode::UnknownRun, "there is no such run; name a suite to begin one").path("run")
+                }
+                other => {
+                    let mut e = Refusal::new(ErrorCode::UnknownSuite, "the server offers no such suite").path("suite");
+                    e.nearest = nearest(other, names.iter().copied()).map(Into::into);
+                    e.got(shortened(other))
+                }
+            };
+            return Err(Box::new(e.allowed(names)));
+        };
+        if !(request.scale > 0.0 && request.scale <= 1.0) {
+            let e = Refusal::new(ErrorCode::BadField, "the scale is above 0 and at most 1").path("scale");
+            return Err(Box::new(e.got(request.scale)));
+        }
+        if !(1..=64).contains(&request.candidates) {
+            let e = Refusal::new(ErrorCode::BadField, "a run is for 1 to 64 agents").path("candidates");
+            return Err(Box::new(e.got(request.candidates)));
+        }
+        let parts: Vec<&str> = offer.entry.parts.iter().map(|part| part.part.as_str()).collect();
+        if let Some(at) = request.only.iter().position(|id| !parts.contains(&id.as_str())) {
+            let e = Refusal::new(ErrorCode::BadField, "the suite has no such part").path("only").at(at);
+            return Err(Box::new(e.got(shortened(&request.only[at])).allowed(parts)));
+        }
+        let played = |part: &&ludex_protocol::message::SuitePart| {
+            part.candidates <= request.candidates && (request.only.is_empty() || request.only.contains(&part.part))
+        };
+        if offer.entry.parts.iter().filter(played).count() == 0 {
+            let e = Refusal::new(ErrorCode::BadField, "the parts of this run need more agents").path("candidates");
+            return Err(Box::new(e.got(request.candidates)));
+        }
+        let owner = session.about.owner.as_deref();
+        let own = |host: &&Arc<Host>| host.enrolment().entrants.first().is_some_and(|e| e.owner.as_deref() == owner);
+        let most = self.config.limits.owner_runs;
+        if self.runs.hosts.lock().values().filter(own).count() >= most as usize {
+            let message = "this owner has as many open runs as it may: end one, or withdraw from one";
+            return Err(Box::new(Refusal::new(ErrorCode::Limit, message).path("run").allowed(most)));
+        }
+        let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
+        let kept = Enrolment {
+            request: request.clone(),
+            text: offer.text.clone(),
+            cup: None,
+            entrants: Vec::new(),
+            until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
+            stop: None,
+            over: None,
+        };
+        Ok(Arc::new(Host::new(kept)))
+    }
+
+    /// A place for an agent that is not in the run yet.
+    async fn new_entrant(&self, session: &Session, host: &Arc<Host>, request: &Enrol) -> Result<Entrant, Box<Refusal>> {
+        let kept = host.enrolment();
+        if !kept.has_room() {
+            return Err(taken(kept.run()));
+        }
+        if kept.entrants.iter().any(|e| e.agent == session.name()) {
+            let message = "an agent of this name is in the run already; each needs a name of its own";
+            return Err(Box::new(Refusal::new(ErrorCode::Conflict, message).path("run")));
+        }
+        let most = self.config.limits.matches;
+        if request.slots == 0 || request.slots > most {
+            let e = Refusal::new(ErrorCode::Limit, "slots is out of range").path("slots").got(request.slots);
+            return Err(Box::new(e.allowed(format!("1 to {most}"))));
+        }
+        let entrant = Entrant {
+            agent: session.name().to_owned(),
+            owner: session.about.owner.clone(),
+            ticket: fresh_id('t')?,
+            slots: request.slots,
+            came: true,
+        };
+        let row = TicketRow {
+            ticket: entrant.ticket.clone(),
+            agent: entrant.agent.clone(),
+            run: Some(kept.run().to_owned()),
+            body: "{}".to_owned(),
+            join: None,
+        };
+        self.store.write(vec![Write::Ticket(row)]).await.map_err(|e| unkept(&e))?;
+        let new = entrant.clone();
+        host.change(&self.config.data, |kept| kept.entrants.push(new)).map_err(|e| unkept(&format!("{e:#}")))?;
+        self.runs.hosts.lock().insert(host.run(), host.clone());
+        Ok(entrant)
+    }
+
+    fn games_of(&self, kept: &Enrolment) -> Result<Vec<ludex_env::GameRef>, Box<Refusal>> {
+        if let Some(cup) = &kept.cup {
+            return Ok(vec![self.config.catalogue.load(&cup.game, &Params::new())?]);
+        }
+        let games = ludex_env::Games::builtin();
+        let suite = ludex_referee::suite::Suite::parse(&kept.text, &games).map_err(|e| unkept(&e))?;
+        let played = |id: &String| kept.request.only.is_empty() || kept.request.only.contains(id);
+        let parts = suite.parts.iter().filter(|part| played(&part.id));
+        parts.map(|part| part.load(&games).map_err(|e| unkept(&e))).collect()
+    }
+
+    /// Ends a run of this agent for good.
+    pub(crate) async fn withdraw(self: &Arc<Self>, session: &Session, run: &str) -> Result<(), Box<Refusal>> {
+        let unknown = || {
+            let e = Refusal::new(ErrorCode::UnknownRun, "this agent is in no such run").path("run");
+            Box::new(e.got(shortened(run)))
+        };
+        if !is_word(run) {
+            return Err(unknown());
+        }
+        let Some(Known::Open(host)) = self.known(run).await? else { return Err(unknown()) };
+        let kept = host.enrolment();
+        kept.entrant(session.name(), session.about.owner.as_deref()).ok_or_else(unknown)?;
+        let stop = Stop { reason: RunReason::Withdrawn, agent: Some(session.name().to_owned()) };
+        host.stop_for(self, stop).map_err(|e| unkept(&format!("{e:#}")))
+    }
+
+    /// A join by ticket was answered: the run of the ticket begins or continues.
+    pub(crate) async fn ticket_shown(self: &Arc<Self>, ticket: &str) {
+        let Ok(Some(row)) = self.store.ticket(ticket).await else { return };
+        let Some(host) = row.run.and_then(|run| self.runs.host(&run)) else { return };
+        let came = |kept: &mut Enrolment| {
+            kept.entrants.iter_mut().filter(|e| e.ticket == ticket).for_each(|e| e.came = true);
+        };
+        if let Err(error) = host.change(&self.config.data, came) {
+            tracing::error!(run = host.run(), error = %format!("{error:#}"), "an enrolment cannot be kept");
+        }
+        if host.enrolment().is_ready() {
+            host.start(self);
+        }
+    }
+
+    /// Continues the runs whose agents still have their joins, after a restart.
+    pub(crate) async fn resume_runs(self: Arc<Self>) {
+        let data = self.config.data.clone();
+        let Ok(open) = self.compute.wait(move || Enrolment::open(&data)).await else { return };
+        for kept in open {
+            let here = kept.entrants.iter().any(|e| self.has_ticket(&e.ticket));
+            let called = kept.is_ready() && (here || kept.cup.is_some()) || kept.stop.is_some();
+            let host = Arc::new(Host::new(kept));
+            self.runs.hosts.lock().insert(host.run(), host.clone());
+            if called {
+                host.start(&self);
+            }
+        }
+    }
+
+    /// Ends the runs whose time is over, for as long as the server runs.
+    pub(crate) async fn watch_runs(self: Arc<Self>) {
+        loop {
+            let now = ludex_play::time::epoch_ms();
+            let late = |host: &&Arc<Host>| {
+                let kept = host.enrolment();
+                kept.until_ms <= now && kept.stop.is_none()
+            };
+            let late: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(late).cloned().collect();
+            // Tournaments that wait for their clients no longer.
+            let waits = |host: &&Arc<Host>| host.enrolment().cup.as_ref().is_some_and(|cup| cup.begins_ms > 0);
+            let waiting: Vec<Arc<Host>> = self.runs.hosts.lock().values().filter(waits).cloned().collect();
+            waiting.iter().filter(|host| host.enrolment().is_ready()).for_each(|host| host.start(&self));
+            for host in late {
+                let stop = Stop { reason: RunReason::Deadline, agent: None };
+                if let Err(error) = host.stop_for(&self, stop) {
+                    tracing::error!(run = host.run(), error = %format!("{error:#}"), "a run cannot be ended");
+                }
+            }
+            tokio::time::sleep(LOOK.min(self.config.run_time)).await;
+        }
+    }
+}
+
+/// A run of a name.
+enum Known {
+    Open(Arc<Host>),
+    Over(Box<Enrolment>),
+}
+
+fn taken(run: &str) -> Box<Refusal> {
+    let message = "a run of this name belongs to somebody else; choose another name";
+    Box::new(Refusal::new(ErrorCode::Forbidden, message).path("run").got(shortened(run)))
+}
+
+/// Whether the agent of a session is in a run.
+fn known_to(kept: &Enrolment, session: &Session) -> Result<(), Box<Refusal>> {
+    let found = kept.entrant(session.name(), session.about.owner.as_deref());
+    found.map(drop).ok_or_else(|| taken(kept.run()))
+}
+
+/// Whether a request asks for the run as it was begun. How many matches are played at a time, and what turns show, may
+/// change.
+fn same(was: &Enrol, is: &Enrol) -> Result<(), Box<Refusal>> {
+    let differs = |path: &str, was: Value, is: Value| {
+        let message = format!("this run was begun with another {path}; choose another name for a new run");
+        Box::new(Refusal::new(ErrorCode::Conflict, message).path(path).got(is).allowed(was))
+    };
+    if !is.suite.is_empty() && was.suite != is.suite {
+        return Err(differs("suite", json!(was.suite), json!(is.suite)));
+    }
+    if is.suite.is_empty() {
+        // Who names the run alone takes it as it is.
+        return Ok(());
+    }
+    if was.scale != is.scale {
+        return Err(differs("scale", json!(was.scale), json!(is.scale)));
+    }
+    if was.only != is.only {
+        return Err(differs("only", json!(was.only), json!(is.only)));
+    }
+    if was.candidates != is.candidates {
+        return Err(differs("candidates", json!(was.candidates), json!(is.candidates)));
+    }
+    Ok(())
+}
+
+/// How many matches a verdict is made of.
+fn matches_of(verdict: &Value) -> u64 {
+    let rows = verdict["parts"].as_array().into_iter().flatten();
+    rows.map(|row| ["wins", "draws", "losses"].iter().filter_map(|key| row[key].as_u64()).sum::<u64>()).sum()
+}

@@ -1,0 +1,315 @@
+//! A run while it is played: the thread that asks for its matches, and what its agents are told.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use ludex_env::Seat;
+use ludex_play::files::write_whole;
+use ludex_play::runs::archive::Archive;
+use ludex_play::runs::episode::key_of;
+use ludex_play::runs::folder::path_of;
+use ludex_play::runs::pages::pages;
+use ludex_play::runs::play::RunEnd;
+use ludex_protocol::message::{Progress, RunOver, RunReason, ServerMessage};
+use ludex_protocol::record::{Outcome, Reason, Record};
+use ludex_referee::suite::plan::Place;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+use super::contest::Contest;
+use super::kept::{Enrolment, Entrant, Stop};
+use super::there::{There, word};
+use crate::matches::Hub;
+use crate::sessions::running::Handle as MatchHandle;
+use crate::store::{MatchFilter, Write};
+
+/// A run that is not over.
+pub(super) struct Host {
+    kept: Mutex<Enrolment>,
+    /// Whether its thread runs.
+    playing: AtomicBool,
+    standing: Mutex<Standing>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Default)]
+struct Standing {
+    done: u64,
+    due: u64,
+    /// When its thread began, and the matches since.
+    since: Option<(Instant, u64)>,
+    /// Wins, draws and losses by agent and part.
+    tallies: BTreeMap<String, BTreeMap<String, [u64; 3]>>,
+}
+
+impl Standing {
+    /// About how long the rest will take.
+    fn eta_ms(&self) -> Option<u64> {
+        let (since, matches) = self.since.filter(|(_, matches)| *matches > 0)?;
+        let each = since.elapsed().as_secs_f64() / matches as f64;
+        Some((each * self.due as f64 * 1_000.0) as u64)
+    }
+}
+
+impl Host {
+    pub(super) fn new(kept: Enrolment) -> Self {
+        Host { kept: Mutex::new(kept), playing: AtomicBool::new(false), standing: Mutex::default() }
+    }
+
+    pub(super) fn run(&self) -> String {
+        self.kept.lock().run().to_owned()
+    }
+
+    pub(super) fn enrolment(&self) -> Enrolment {
+        self.kept.lock().clone()
+    }
+
+    /// Changes the enrolment and writes it down.
+    ///
+    /// # Errors
+    /// It cannot be written: then nothing has changed.
+    pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
+        let mut kept = self.kept.lock();
+        let mut new = kept.clone();
+        change(&mut new);
+        new.keep(data)?;
+        *kept = new;
+        Ok(())
+    }
+
+    /// Why the run must end before it is done, if it must.
+    pub(super) fn stop(&self) -> Option<RunReason> {
+        self.kept.lock().stop.as_ref().map(|stop| stop.reason)
+    }
+
+    /// The seat that loses a match because its agent withdrew, or is away when the time is over.
+    pub(super) fn to_blame(&self, hub: &Hub, handle: &MatchHandle) -> Option<Seat> {
+        let kept = self.kept.lock();
+        let stop = kept.stop.as_ref()?;
+        let of = |test: &dyn Fn(&str) -> bool| {
+            let seats = handle.entry().seats.iter();
+            seats.enumerate().find(|(_, seat)| test(&seat.name)).map(|(seat, _)| seat)
+        };
+        if let Some(agent) = &stop.agent {
+            return of(&|name| name == agent);
+        }
+        let entrant = |name: &str| kept.entrants.iter().find(|e| e.agent == name);
+        let away = of(&|name| entrant(name).is_some_and(|e| !hub.is_here(&e.ticket)));
+        // If all are here, a single agent was too slow. Of several, nobody is to blame.
+        away.or_else(|| of(&|name| kept.entrants.len() == 1 && entrant(name).is_some()))
+    }
+
+    /// What the run plays.
+    ///
+    /// # Errors
+    /// A suite, game or agent that this version cannot play.
+    pub(super) async fn contest(hub: &Hub, kept: &Enrolment) -> anyhow::Result<Contest> {
+        let secret = hub.store.secret(&format!("run:{}", kept.run())).await?;
+        let (kept, data) = (kept.clone(), hub.config.data.clone());
+        let made = hub.compute.wait(move || Contest::new(&kept, &data, secret)).await;
+        made.map_err(anyhow::Error::from)?
+    }
+
+    /// Where the run stands: matches due and done, and about how long the rest takes.
+    pub(super) fn standing(&self) -> (u64, u64, Option<u64>) {
+        let standing = self.standing.lock();
+        (standing.due, standing.done, standing.eta_ms())
+    }
+
+    pub(super) fn stands(&self, due: usize, done: usize) {
+        let mut standing = self.standing.lock();
+        (standing.due, standing.done) = (due as u64, done as u64);
+    }
+
+    /// Begins or continues the run, unless it is being played.
+    pub(super) fn start(self: &Arc<Self>, hub: &Arc<Hub>) {
+        if hub.runs.is_halted() || self.playing.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let (host, hub, runtime) = (self.clone(), hub.clone(), Handle::current());
+        tokio::spawn(async move {
+            let run = host.run();
+            let kept = host.leave_out_the_late(&hub);
+            let contest = match Host::contest(&hub, &kept).await {
+                Ok(contest) => contest,
+                Err(error) => {
+                    tracing::error!(run, error = %format!("{error:#}"), "a run cannot be played");
+                    return host.playing.store(false, Ordering::SeqCst);
+                }
+            };
+            let (name, again) = (format!("run-{run}"), (host.clone(), hub.clone()));
+            let thread = std::thread::Builder::new().name(name).spawn(move || host.play(&hub, &contest, &runtime));
+            if let Err(error) = thread {
+                tracing::error!(run, %error, "the system gives no thread for a run");
+                again.0.playing.store(false, Ordering::SeqCst);
+            }
+        });
+    }
+
+    /// When a tournament begins, those who have not come are left out.
+    fn leave_out_the_late(&self, hub: &Hub) -> Enrolment {
+        let late = |kept: &mut Enrolment| {
+            let Some(cup) = &mut kept.cup else { return };
+            for entrant in kept.entrants.iter().filter(|e| !e.came) {
+                cup.left_out.entry(entrant.agent.clone()).or_insert_with(|| "it did not come".to_owned());
+            }
+            // A tournament without clients waits for nobody.
+            cup.begins_ms = 0;
+        };
+        if let Err(error) = self.change(&hub.config.data, late) {
+            tracing::error!(run = self.run(), error = %format!("{error:#}"), "an enrolment cannot be kept");
+        }
+        self.enrolment()
+    }
+
+    /// The thread of the run.
+    fn play(self: Arc<Self>, hub: &Arc<Hub>, contest: &Contest, runtime: &Handle) {
+        let kept = self.enrolment();
+        let run = kept.run().to_owned();
+        tracing::info!(run, "a run begins or continues");
+        self.standing.lock().since = Some((Instant::now(), 0));
+        let there = There::new(hub.clone(), self.clone(), &kept, runtime.clone());
+        let played = contest.play(&there, &run, |record, due| {
+            if let Some(due) = due {
+                self.standing.lock().due = due as u64;
+            }
+            if let Some(record) = record {
+                self.tell(hub, &run, record);
+            }
+        });
+        let (reason, verdict) = match played {
+            Ok((RunEnd::Done, verdict)) => (Some(RunReason::Done), verdict),
+            // What was under way has ended, and nothing else begins.
+            Ok((RunEnd::Waiting, verdict)) => (self.stop(), verdict),
+            Ok((RunEnd::Budget(why) | RunEnd::Infrastructure(why), _)) => {
+                tracing::error!(run, why, "a run stops");
+                (None, Value::Null)
+            }
+            Err(error) => {
+                tracing::error!(run, error = %format!("{error:#}"), "a run stops");
+                (None, Value::Null)
+            }
+        };
+        let ended: anyhow::Result<_> = Ok(reason.map(|reason| (reason, verdict)));
+        let ended = ended.and_then(|ended| match ended {
+            Some((reason, verdict)) => runtime.block_on(self.end(hub, reason, verdict)),
+            None => Ok(()),
+        });
+        if let Err(error) = ended {
+            tracing::error!(run, error = %format!("{error:#}"), "the end of a run cannot be kept");
+        }
+        self.playing.store(false, Ordering::SeqCst);
+        // An agent may have come, or have withdrawn, while the thread ended.
+        let ready = self.enrolment();
+        let here = |e: &Entrant| hub.is_here(&e.ticket);
+        let called = ready.stop.is_some() || ready.cup.is_none() && ready.entrants.iter().all(here);
+        if reason.is_none() && called && !hub.runs.is_halted() {
+            tracing::debug!(run, "the run continues at once");
+            let (host, hub) = (self.clone(), hub.clone());
+            runtime.spawn(async move {
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                host.start(&hub);
+            });
+        }
+    }
+
+    /// A match of the run is kept: its agents hear of it.
+    fn tell(&self, hub: &Hub, run: &str, record: &Record) {
+        let kept = self.enrolment();
+        let mut standing = self.standing.lock();
+        if record.footer.reason.is_some_and(Reason::counts) {
+            standing.done += 1;
+            standing.due = standing.due.saturating_sub(1);
+            let part =
+                key_of(run, &record.header.episode).and_then(|(key, _)| Place::parse(key)).map(|place| place.part);
+            for (seat, outcome) in record.header.seats.iter().zip(&record.footer.outcome) {
+                let place = match outcome {
+                    Outcome::Win => 0,
+                    Outcome::Draw => 1,
+                    Outcome::Loss => 2,
+                    _ => continue,
+                };
+                if kept.entrants.iter().any(|e| e.agent == seat.name) {
+                    let of = standing.tallies.entry(seat.name.clone()).or_default();
+                    of.entry(part.clone().unwrap_or_default()).or_default()[place] += 1;
+                }
+            }
+        }
+        if let Some((_, matches)) = &mut standing.since {
+            *matches += 1;
+        }
+        for entrant in &kept.entrants {
+            let tally = |(part, [wins, draws, losses]): (&String, &[u64; 3])| {
+                (part.clone(), json!({ "wins": wins, "draws": draws, "losses": losses }))
+            };
+            let so_far: serde_json::Map<String, Value> =
+                standing.tallies.get(&entrant.agent).into_iter().flatten().map(tally).collect();
+            let progress = Progress {
+                run: run.to_owned(),
+                done: standing.done,
+                due: standing.due,
+                verdict_so_far: (!so_far.is_empty()).then(|| so_far.into()),
+            };
+            hub.tell_holder(&entrant.ticket, ServerMessage::Progress(Box::new(progress)));
+        }
+    }
+
+    /// The run is over: its report is written, its seeds are released, its agents hear of it.
+    async fn end(&self, hub: &Arc<Hub>, reason: RunReason, verdict: Value) -> anyhow::Result<()> {
+        let run = self.run();
+        let data = hub.config.data.clone();
+        let name = run.clone();
+        let written = hub.compute.wait(move || -> anyhow::Result<()> {
+            let (files, _) = pages(&Archive::open(&name, &data)?);
+            let folder = path_of(&data, &name);
+            files.iter().try_for_each(|(file, bytes)| write_whole(&folder, file, bytes))?;
+            Ok(())
+        });
+        written.await??;
+        let filter = MatchFilter { run: Some(run.clone()), ..MatchFilter::default() };
+        let lines = hub.store.matches(&filter, u32::MAX).await?;
+        for line in lines.iter().filter(|line| line.ended.is_none()) {
+            hub.abandon(&line.id, "the run ended before it").await?;
+        }
+        let ids: Vec<String> = lines.into_iter().map(|line| line.id).collect();
+        let writes = vec![Write::Released { ids: ids.clone() }, Write::TicketsGone { run: run.clone() }];
+        hub.store.write(writes).await?;
+        hub.mark_released(&ids);
+        let ratings = ratings(&verdict);
+        let over = RunOver { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
+        self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
+        hub.runs.hosts.lock().remove(&run);
+        tracing::info!(run, reason = word(reason), matches = ids.len(), "a run is over");
+        for entrant in self.enrolment().entrants {
+            hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
+            hub.drop_ticket(&entrant.ticket).await;
+        }
+        Ok(())
+    }
+
+    /// Ends the run before it is done.
+    ///
+    /// # Errors
+    /// It cannot be written down: then the run goes on.
+    pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: Stop) -> anyhow::Result<()> {
+        self.change(&hub.config.data, |kept| kept.stop = Some(stop))?;
+        let run = self.run();
+        // Matches that have not begun are not played.
+        hub.pause_run(&run);
+        hub.runs.under_way(&run).iter().for_each(|id| self.give_up(hub, id));
+        self.start(hub);
+        Ok(())
+    }
+}
+
+/// The ratings of a verdict: by agent and game.
+fn ratings(verdict: &Value) -> Value {
+    let rows = verdict["parts"].as_array().into_iter().flatten();
+    let rated = rows.filter(|row| row["rating"].is_object());
+    let rating = |row: &Value| json!({ "agent": row["agent"], "part": row["part"], "game": row["game"], "rating": row["rating"] });
+    rated.map(rating).collect()
+}

@@ -1,0 +1,82 @@
+//! The suites that a server offers.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use ludex_agents::{AgentClass, AgentSpec};
+use ludex_env::Games;
+use ludex_protocol::message::{SuiteEntry, SuitePart};
+use ludex_referee::suite::plan::{Plan, PlannedPart};
+use ludex_referee::suite::{SUITES, Schedule, Suite};
+
+/// A suite that is offered.
+pub(crate) struct Offer {
+    /// Its text.
+    pub(crate) text: String,
+    /// As clients see it.
+    pub(crate) entry: SuiteEntry,
+}
+
+/// The suites that agents may enrol for, by name.
+#[derive(Clone, Default)]
+pub struct Suites(BTreeMap<String, Arc<Offer>>);
+
+/// Made once: every game of every suite is loaded for it.
+static BUILTIN: LazyLock<Suites> = LazyLock::new(|| {
+    let playable = SUITES.iter().filter(|(name, _)| *name != "reference");
+    // A built-in suite that a client cannot play (its opponents are models, for example) is not offered.
+    playable.fold(Suites::default(), |all, (_, text)| all.clone().with(text).unwrap_or(all))
+});
+
+impl Suites {
+    /// The built-in suites that a client can play: all but `reference`, which explains the format.
+    pub fn builtin() -> Self {
+        BUILTIN.clone()
+    }
+
+    /// With this suite too; it replaces one of the same name.
+    ///
+    /// # Errors
+    /// A text that is not a suite, or a suite whose opponents this server cannot play.
+    pub fn with(mut self, text: &str) -> anyhow::Result<Self> {
+        let suite = Suite::parse(text, &Games::builtin())?;
+        let (name, version, title) = (suite.name.clone(), suite.version, suite.title.clone());
+        for opponent in suite.parts.iter().flat_map(|part| &part.opponents) {
+            let class = AgentSpec::parse(opponent)?.class();
+            anyhow::ensure!(
+                !matches!(class, AgentClass::Model | AgentClass::Person | AgentClass::Remote),
+                "the suite {name} cannot be offered: its opponent {opponent:?} needs a person or a language model"
+            );
+        }
+        // Two candidates, so that parts in which candidates meet have matches.
+        let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
+        let plan = Plan::new(suite, &candidates, 1.0, &Games::builtin())?;
+        let part = |part: &PlannedPart| {
+            let among_candidates = part.part.schedule == Schedule::RoundRobin;
+            SuitePart {
+                part: part.part.id.clone(),
+                game: part.game.spec().string.clone(),
+                matches: part.matches_at_most() / if among_candidates { 1 } else { 2 },
+                candidates: if among_candidates { 2 } else { 1 },
+                metrics: part.part.metrics.clone(),
+            }
+        };
+        let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();
+        let matches = parts.iter().filter(|part| part.candidates == 1).map(|part| part.matches).sum();
+        let entry = SuiteEntry { suite: name.clone(), version, digest: Suite::digest(text), title, matches, parts };
+        self.0.insert(name, Arc::new(Offer { text: text.to_owned(), entry }));
+        Ok(self)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Offer>> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(crate) fn entries(&self) -> Vec<SuiteEntry> {
+        self.0.values().map(|offer| offer.entry.clone()).collect()
+    }
+}

@@ -1,0 +1,130 @@
+//! Tournaments of clients and the server's agents.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ludex_protocol::error::{ErrorCode, Refusal, shortened};
+use ludex_protocol::message::{CupTicket, Enrol, Organise, Organised};
+use ludex_protocol::spec::Params;
+use ludex_referee::suite::is_word;
+use ludex_referee::tournament::Format;
+
+use super::contest::CupTerms;
+use super::host::Host;
+use super::kept::{Enrolment, Entrant};
+use crate::matches::{Hub, fresh_id, unkept};
+use crate::store::{TicketRow, Write};
+
+/// Time for a move, where the organiser does not say it.
+const MOVE_MS: u64 = 30_000;
+/// How long a tournament waits for a client, where the organiser does not say it.
+const GRACE_MS: u64 = 300_000;
+/// The most entrants of a tournament.
+const MOST: usize = 1_024;
+/// How many matches of a tournament a client plays at a time, unless it asks for another number.
+const SLOTS: u32 = 1;
+
+impl Hub {
+    /// Begins a tournament, which waits for its clients.
+    ///
+    /// # Errors
+    /// Terms that do not fit, by field; a run of this name.
+    pub async fn organise(self: &Arc<Self>, request: &Organise) -> Result<Organised, Box<Refusal>> {
+        let _one_by_one = self.runs.enrolling.lock().await;
+        let run = &request.run;
+        if !is_word(run) || run.len() > 64 {
+            let e = Refusal::new(ErrorCode::BadField, "the name of a run has 1 to 64 small letters, digits, _ and -");
+            return Err(Box::new(e.path("run").got(shortened(run))));
+        }
+        if self.runs.host(run).is_some() || ludex_play::runs::folder::path_of(&self.config.data, run).exists() {
+            let e = Refusal::new(ErrorCode::Conflict, "a run of this name is there already; choose another name");
+            return Err(Box::new(e.path("run").got(run.as_str())));
+        }
+        let (terms, entrants) = self.cup(request)?;
+        let until_ms = i64::try_from(self.config.run_time.as_millis()).unwrap_or(i64::MAX);
+        let kept = Enrolment {
+            request: Enrol { candidates: u32::try_from(entrants.len()).unwrap_or(u32::MAX), ..Enrol::new("", run) },
+            text: String::new(),
+            cup: Some(terms),
+            entrants: entrants.clone(),
+            until_ms: ludex_play::time::epoch_ms().saturating_add(until_ms),
+            stop: None,
+            over: None,
+        };
+        // The terms are checked as a whole before anything is kept.
+        let checked = Host::contest(self, &kept).await;
+        checked.map_err(|e| Box::new(Refusal::new(ErrorCode::BadField, format!("{e:#}"))))?;
+        let row = |e: &Entrant| {
+            let (ticket, agent, run) = (e.ticket.clone(), e.agent.clone(), Some(run.clone()));
+            Write::Ticket(TicketRow { ticket, agent, run, body: "{}".to_owned(), join: None })
+        };
+        self.store.write(entrants.iter().map(row).collect()).await.map_err(|e| unkept(&e))?;
+        kept.keep(&self.config.data).map_err(|e| unkept(&format!("{e:#}")))?;
+        let host = Arc::new(Host::new(kept));
+        self.runs.hosts.lock().insert(run.clone(), host.clone());
+        if entrants.is_empty() {
+            host.start(self);
+        }
+        let ticket = |e: Entrant| CupTicket { name: e.agent, ticket: e.ticket };
+        Ok(Organised { run: run.clone(), tickets: entrants.into_iter().map(ticket).collect() })
+    }
+
+    fn cup(&self, request: &Organise) -> Result<(CupTerms, Vec<Entrant>), Box<Refusal>> {
+        let bad = |path: &str, message: &str| Box::new(Refusal::new(ErrorCode::BadField, message).path(path));
+        let game = self.config.catalogue.load(&request.game, &Params::new())?;
+        let names: BTreeSet<&str> = request.entrants.iter().map(|e| e.name.as_str()).collect();
+        if names.len() < request.entrants.len() || request.entrants.len() > MOST {
+            return Err(bad("entrants", &format!("each entrant has a name of its own, and there are at most {MOST}")));
+        }
+        if let Some(at) = request.entrants.iter().position(|e| !ludex_protocol::is_agent_name(&e.name)) {
+            let e = bad("entrants", "a name has 1 to 40 characters of A-Za-z0-9._-").at(at);
+            return Err(Box::new(e.got(shortened(&request.entrants[at].name))));
+        }
+        let format = match request.format.as_str() {
+            "round_robin" => Format::RoundRobin,
+            "double_round_robin" => Format::DoubleRoundRobin,
+            "swiss" => {
+                let rounds = request.rounds.map(|rounds| Format::Swiss { rounds });
+                rounds.unwrap_or_else(|| Format::swiss(request.entrants.len()))
+            }
+            "ladder" => Format::Ladder,
+            other => {
+                let e = bad("format", "there is no such format").got(shortened(other));
+                return Err(Box::new(e.allowed(vec!["round_robin", "double_round_robin", "swiss", "ladder"])));
+            }
+        };
+        let (mut agents, mut clients) = (Vec::new(), Vec::new());
+        for (at, entrant) in request.entrants.iter().enumerate() {
+            let spec = match &entrant.agent {
+                Some(text) => {
+                    let seated = self.config.opponents.seat(text, &game, true);
+                    seated.map_err(|e| Box::new(e.path("entrants").at(at)))?.spec.to_string()
+                }
+                None => {
+                    clients.push(Entrant {
+                        agent: entrant.name.clone(),
+                        owner: entrant.owner.clone(),
+                        ticket: fresh_id('t')?,
+                        slots: SLOTS,
+                        came: false,
+                    });
+                    "remote".to_owned()
+                }
+            };
+            agents.push((entrant.name.clone(), spec));
+        }
+        let grace_ms = request.grace_ms.unwrap_or(GRACE_MS);
+        let terms = CupTerms {
+            game: game.spec().string.clone(),
+            format,
+            blocks: request.blocks.into(),
+            strikes: request.strikes.into(),
+            move_s: request.move_ms.unwrap_or(MOVE_MS).div_ceil(1_000).max(1),
+            grace_ms,
+            begins_ms: ludex_play::time::epoch_ms().saturating_add(i64::try_from(grace_ms).unwrap_or(i64::MAX)),
+            agents,
+            left_out: Default::default(),
+        };
+        Ok((terms, clients))
+    }
+}

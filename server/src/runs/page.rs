@@ -1,0 +1,79 @@
+//! What the web pages tell of runs.
+
+use ludex_play::runs::bundle::{PAGE, REPORT};
+use ludex_play::runs::folder::path_of;
+use ludex_referee::suite::is_word;
+use serde_json::{Value, json};
+
+use super::host::Host;
+use super::kept::Enrolment;
+use crate::matches::Hub;
+
+impl Hub {
+    /// The runs that are not over, by name.
+    pub(crate) fn open_runs(&self) -> Vec<Value> {
+        let hosts = self.runs.hosts.lock();
+        hosts.values().map(|host| about(&host.enrolment(), Some(host))).collect()
+    }
+
+    /// A run, over or not; `None` if there is none of this name.
+    pub async fn run(&self, run: &str) -> Option<Value> {
+        if let Some(host) = self.runs.host(run) {
+            let kept = host.enrolment();
+            let mut page = about(&kept, Some(&host));
+            if kept.cup.is_some()
+                && let Ok(contest) = Host::contest(self, &kept).await
+            {
+                let path = path_of(&self.config.data, run);
+                page["standings"] = self.compute.wait(move || contest.table(&path)).await.ok().flatten().into();
+            }
+            return Some(page);
+        }
+        Some(about(&self.run_over(run).await?, None))
+    }
+
+    /// A file of the report of a run that is over, with its type.
+    pub(crate) async fn run_file(&self, run: &str, file: &str) -> Option<(&'static str, Vec<u8>)> {
+        let kind = match file {
+            PAGE => "text/html; charset=utf-8",
+            REPORT => "application/json",
+            _ => return None,
+        };
+        self.run_over(run).await?;
+        let path = path_of(&self.config.data, run).join(file);
+        let read = self.compute.wait(move || std::fs::read(path)).await;
+        Some((kind, read.ok()?.ok()?))
+    }
+
+    async fn run_over(&self, run: &str) -> Option<Enrolment> {
+        if !is_word(run) {
+            return None;
+        }
+        let (data, run) = (self.config.data.clone(), run.to_owned());
+        let read = self.compute.wait(move || Enrolment::read(&data, &run)).await;
+        read.ok()?.ok()?.filter(|kept| kept.over.is_some())
+    }
+}
+
+fn about(kept: &Enrolment, host: Option<&std::sync::Arc<Host>>) -> Value {
+    let agents: Vec<&str> = kept.entrants.iter().map(|e| e.agent.as_str()).collect();
+    let mut page = json!({
+        "run": kept.run(), "suite": kept.request.suite, "scale": kept.request.scale, "only": kept.request.only,
+        "agents": agents, "candidates": kept.request.candidates,
+    });
+    if let Some(host) = host {
+        let (due, done, eta_ms) = host.standing();
+        page["state"] = "open".into();
+        (page["due"], page["done"], page["eta_ms"]) = (due.into(), done.into(), json!(eta_ms));
+    }
+    if let Some(cup) = &kept.cup {
+        (page["game"], page["format"], page["left_out"]) = (json!(cup.game), json!(cup.format), json!(cup.left_out));
+        page["entrants"] = cup.agents.iter().map(|(name, _)| name.as_str()).collect();
+    }
+    if let Some(over) = &kept.over {
+        page["state"] = json!(over.reason);
+        (page["verdict"], page["ratings"], page["report"]) =
+            (over.verdict.clone(), over.ratings.clone(), over.report.clone().into());
+    }
+    page
+}

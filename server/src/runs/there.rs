@@ -1,0 +1,173 @@
+//! Plays the matches of a run on the match plane of this server.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ludex_agents::AgentClass;
+use ludex_play::local::{Played, Seated};
+use ludex_play::machine::Match;
+use ludex_play::machine::terms::{Input, Setup};
+use ludex_play::runs::executor::{Executor, Order};
+use ludex_protocol::message::RunReason;
+use ludex_protocol::record::{Clock, Reason, Record};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::host::Host;
+use super::kept::Enrolment;
+use crate::matches::Hub;
+use crate::matches::lobby::{PlannedMatch, PlannedSeat};
+use crate::opponents::{Opponent, Pace};
+use crate::sessions::running::Cmd;
+use crate::store::{KeptMatch, StoreError};
+
+/// See the module.
+pub(super) struct There {
+    hub: Arc<Hub>,
+    host: Arc<Host>,
+    /// What the joins of the agents show, by their names.
+    tickets: HashMap<String, String>,
+    /// How long a match waits for an agent that is away; `None`: until it comes back.
+    grace: Option<Duration>,
+    /// How long the answers of the server's agents take, by their names.
+    paces: Mutex<HashMap<String, Arc<Pace>>>,
+    runtime: Handle,
+}
+
+impl Executor for There {
+    fn play(&self, order: Order<'_>) -> Option<Played> {
+        self.runtime.block_on(self.record(order)).unwrap_or_else(|error| {
+            tracing::error!(run = self.host.run(), %error, "a match of a run cannot be played");
+            None
+        })
+    }
+}
+
+impl There {
+    pub(super) fn new(hub: Arc<Hub>, host: Arc<Host>, kept: &Enrolment, runtime: Handle) -> Self {
+        let tickets = kept.entrants.iter().map(|e| (e.agent.clone(), e.ticket.clone())).collect();
+        let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
+        There { hub, host, tickets, grace, paces: Mutex::default(), runtime }
+    }
+
+    /// Plays a match, or takes up one that was interrupted.
+    async fn record(&self, order: Order<'_>) -> Result<Option<Played>, StoreError> {
+        let hub = &self.hub;
+        let Order { setup, players, asking } = order;
+        let id = setup.header.episode.clone();
+        if hub.runs.is_halted() {
+            return Ok(None);
+        }
+        // From here on its end is heard; if it has ended already, the store has it.
+        let told = hub.runs.wait_for(&id);
+        let kept = hub.store.episode(&id).await?;
+        let under_way = kept.is_some();
+        match kept {
+            Some(KeptMatch { end: Some(end), .. }) => {
+                hub.runs.lost(&id);
+                let record = serde_json::from_str(&end.record).unwrap_or_else(|_| broken(setup));
+                return Ok(Some(played(record)));
+            }
+            kept if !hub.is_live(&id) => {
+                let Some(reason) = self.host.stop() else {
+                    let kept = kept.map(Arc::new);
+                    let seats = players.iter().map(|player| self.seat(player)).collect();
+                    let limit = asking.limit.unwrap_or(Duration::from_secs(300));
+                    let setup = terms(setup, limit, self.grace);
+                    hub.plan(PlannedMatch { setup: setup.clone(), seats, kept });
+                    return Ok(self.wait(told, setup, players).await);
+                };
+                // The run ends: what was begun is ended, and nothing else begins.
+                let Some(kept) = kept else { return Ok(None) };
+                tracing::debug!(match_id = id, ?reason, "a match of a run that ends is ended");
+                if let Err(why) = hub.revive(kept).await {
+                    tracing::error!(match_id = id, why, "a match could not be brought back");
+                    hub.runs.lost(&id);
+                    return Ok(Some(played(broken(setup))));
+                }
+            }
+            _ => {}
+        }
+        if under_way && self.host.stop().is_some() {
+            self.host.give_up(hub, &id);
+        }
+        Ok(told.await.ok().map(played))
+    }
+
+    /// The end of a match. Where the run does not wait for agents that are away, a match that cannot begin is lost by the one that is
+    /// missing.
+    async fn wait(&self, mut told: oneshot::Receiver<Record>, setup: Setup, players: &[&Seated]) -> Option<Played> {
+        let Some(grace) = self.grace else { return told.await.ok().map(played) };
+        let id = setup.header.episode.clone();
+        loop {
+            match tokio::time::timeout(grace, &mut told).await {
+                Ok(record) => return record.ok().map(played),
+                Err(_) if self.hub.is_live(&id) => {}
+                Err(_) => {
+                    let away = |p: &&&Seated| self.tickets.get(&p.name).is_some_and(|ticket| !self.hub.is_here(ticket));
+                    let missing = players.iter().position(|p| away(&p));
+                    if let Some(seat) = missing.filter(|_| self.hub.unplan(&id)) {
+                        self.hub.runs.lost(&id);
+                        let mut machine = Match::new(setup, 0);
+                        machine.on(0, Input::Start);
+                        machine.on(0, Input::Absent(seat));
+                        return machine.into_record().map(played);
+                    }
+                }
+            }
+        }
+    }
+
+    fn seat(&self, player: &Seated) -> PlannedSeat {
+        if player.spec.class() == AgentClass::Remote {
+            return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
+        }
+        let pace = self.paces.lock().entry(player.name.clone()).or_default().clone();
+        PlannedSeat::Agent(Opponent {
+            name: player.name.clone(),
+            spec: player.spec.clone(),
+            agent: player.agent.clone(),
+            pace,
+        })
+    }
+}
+
+/// The terms of a match whose agents have this time for a move while they are here, and which waits for them while they
+/// are not. Its seed is told when the run is over.
+fn terms(mut setup: Setup, limit: Duration, grace: Option<Duration>) -> Setup {
+    setup.header.clock = Clock::per_move(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    setup.grace_ms = grace.map(|grace| u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+    setup.release = false;
+    setup
+}
+
+/// The record of a match that the server lost: nobody is to blame.
+fn broken(setup: Setup) -> Record {
+    let mut machine = Match::new(setup, 0);
+    machine.on(0, Input::Abort(Reason::InfraError));
+    machine.into_record().unwrap_or_default()
+}
+
+fn played(record: Record) -> Played {
+    let failure = (record.footer.reason == Some(Reason::InfraError)).then(|| "the server could not play it".to_owned());
+    Played { record, failure }
+}
+
+impl Host {
+    /// Ends a match of a run that ends: the agents that are to blame give up.
+    pub(super) fn give_up(&self, hub: &Hub, id: &str) {
+        let Some(handle) = hub.handle(id) else { return };
+        let input = match self.to_blame(hub, &handle) {
+            Some(seat) => Input::Withdrawn(seat),
+            None => Input::Abort(Reason::InfraError),
+        };
+        handle.send(Cmd::Input(input));
+    }
+}
+
+/// The reason, in the words of a log.
+pub(super) fn word(reason: RunReason) -> &'static str {
+    reason.into()
+}

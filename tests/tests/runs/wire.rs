@@ -1,0 +1,323 @@
+//! Runs that a server plays with an agent that connects: the same as in process, through kills of both sides, and refusals.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ludex_env::Stream;
+use ludex_env::check::scaled;
+use ludex_protocol::record::Record;
+use ludex_server::runs::Suites;
+use ludex_tests::bot::first;
+use ludex_tests::{Bot, Process, Server};
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+
+/// Two games with open cards and one with hidden ones.
+const SUITE: &str = r#"
+name = "little"
+version = 1
+title = "A little of everything"
+[policy]
+limit_s = 60
+[[part]]
+id = "lines"
+game = "connect_four"
+schedule = "against"
+opponents = ["random", "mcts sims=60"]
+blocks = 4
+groups = ["all"]
+[[part]]
+id = "cards"
+game = "kuhn_poker"
+schedule = "against"
+opponents = ["random"]
+blocks = 8
+[[part]]
+id = "climb"
+game = "tic_tac_toe"
+schedule = "climb"
+blocks = 4
+metrics = ["level"]
+"#;
+
+/// An agent that is a function of what it sees.
+const AGENT: &str = "mcts sims=120 seed=7";
+
+fn suite_file(folder: &Path) -> String {
+    let file = folder.join("little.toml");
+    fs::write(&file, SUITE).expect("a file");
+    file.display().to_string()
+}
+
+fn ludex(words: &[&str]) -> Value {
+    let output = Command::new(PROGRAM).args(words).output().expect("the program");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// The records of a run by episode, as one line each, without what differs from machine to machine and from day to day: times, the
+/// clock, and how a seat's agent describes itself.
+fn records(data: &Path, run: &str) -> BTreeMap<String, String> {
+    let text = fs::read_to_string(data.join("runs").join(run).join("episodes.jsonl")).expect("records");
+    let plain = |line: &str| {
+        let record: Record = serde_json::from_str(line).expect("a record");
+        let mut value = serde_json::to_value(&record).expect("a tree");
+        for key in ["started", "ended", "clock", "digest", "stall_ms"] {
+            value.as_object_mut().expect("an object").remove(key);
+        }
+        for seat in value["seats"].as_array_mut().expect("seats") {
+            let seat = seat.as_object_mut().expect("a seat");
+            ["spec", "version"].iter().for_each(|key| drop(seat.remove(*key)));
+        }
+        for event in value["events"].as_array_mut().expect("events") {
+            event.as_object_mut().expect("an event").remove("ms");
+        }
+        (record.header.episode, value.to_string())
+    };
+    text.lines().map(plain).collect()
+}
+
+fn verdict(parts: &Value) -> Value {
+    let keys = ["part", "agent", "wins", "draws", "losses", "score", "level", "rating", "against"];
+    let row = |row: &Value| keys.map(|key| row[key].clone());
+    json!(parts.as_array().expect("parts").iter().map(row).collect::<Vec<_>>())
+}
+
+/// The same run in this process, with the secret of the server's.
+fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
+    let data = folder.join("here");
+    fs::create_dir_all(&data).expect("a folder");
+    fs::write(data.join("agents.toml"), format!("[[agent]]\nname = \"cand\"\nspec = \"{AGENT}\"\n")).expect("a file");
+    let about: Value = serde_json::from_slice(&fs::read(run.join("run.json")).expect("settings")).expect("JSON");
+    let secret = about["seeds"]["secret"].as_str().expect("a secret").to_owned();
+    let name = about["run"].as_str().expect("a name").to_owned();
+    let (suite, data_text) = (suite_file(folder), data.display().to_string());
+    let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
+    let told = ludex(&[&words[..], &["--secret", &secret, "--deals", "once", "--json"]].concat());
+    (records(&data, &name), verdict(&told["parts"]))
+}
+
+fn join(address: SocketAddr, run: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    let url = format!("ws://{address}");
+    command.args(["join", &url, "--suite", "little", "--run", run, "--agent", AGENT, "--name", "cand", "--slots", "3"]);
+    command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What `ludex join` printed at the end.
+fn told(child: Child) -> Value {
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (data, log) = (folder.path().join("data"), folder.path().join("log"));
+    let suite = suite_file(folder.path());
+    let options = ["--suite", suite.as_str(), "--limit", "grace_ms=1500"];
+    let mut server = Process::start(PROGRAM, &data, &log, None, &options);
+    let address = server.address;
+    // First without a disturbance.
+    let calm = told(join(address, "calm").spawn().expect("the program"));
+    assert_eq!(calm["reason"], "done");
+    let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
+    let far = records(&data, "calm");
+    assert_eq!(far.keys().collect::<Vec<_>>(), near.keys().collect::<Vec<_>>());
+    for (episode, record) in &near {
+        assert_eq!(&far[episode], record, "{episode}");
+    }
+    assert_eq!(verdict(&calm["verdict"]["parts"]), near_verdict);
+    // Then with kills of both sides.
+    let mut rng = Stream::named("ludex-tests:wire");
+    let mut client = join(address, "rough").spawn().expect("the program");
+    let done =
+        |data: &Path| fs::read_to_string(data.join("runs/rough/episodes.jsonl")).map_or(0, |t| t.lines().count());
+    for kill in 0..scaled(10) {
+        let (before, mut patience) = (done(&data), 400);
+        while done(&data) < before + 2 && patience > 0 {
+            std::thread::sleep(Duration::from_millis(10));
+            patience -= 1;
+        }
+        std::thread::sleep(Duration::from_millis(rng.below(60) as u64));
+        if kill % 2 == 0 {
+            client.kill().expect("a client");
+            client.wait().expect("its end");
+            if kill % 4 == 0 {
+                // Longer than its session is kept.
+                std::thread::sleep(Duration::from_millis(2_000));
+            }
+            client = join(address, "rough").spawn().expect("the program");
+        } else {
+            server.kill();
+            server = Process::start(PROGRAM, &data, &log, Some(address), &options);
+        }
+    }
+    let rough = told(client);
+    assert_eq!(rough["reason"], "done");
+    let (near, near_verdict) = here(folder.path(), &data.join("runs/rough"));
+    assert_eq!(records(&data, "rough"), near);
+    assert_eq!(verdict(&rough["verdict"]["parts"]), near_verdict);
+    // Anybody can check it from its files.
+    let audit = Command::new(PROGRAM).args(["verify"]).arg(data.join("runs/rough")).output().expect("the program");
+    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stdout));
+    assert!(String::from_utf8_lossy(&audit.stdout).contains("complete"), "{}", String::from_utf8_lossy(&audit.stdout));
+    server.has_not_panicked();
+}
+
+async fn server() -> Server {
+    Server::start(|config| config.suites = Suites::default().with(SUITE).expect("a suite")).await
+}
+
+fn is_error(answer: &Value, code: &str, path: &str) {
+    assert_eq!(
+        (&answer["type"], &answer["code"], &answer["path"]),
+        (&json!("error"), &json!(code), &json!(path)),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_by_name() {
+    let server = server().await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let suites = bot.call("suites", json!({})).await;
+    let little = &suites["suites"][0];
+    assert_eq!((&little["suite"], &little["parts"][1]["part"]), (&json!("little"), &json!("cards")), "{suites}");
+    assert_eq!((&little["parts"][0]["matches"], &little["parts"][1]["matches"]), (&json!(16), &json!(16)), "{suites}");
+    let ask = |more: Value| {
+        let mut all = json!({"suite": "little", "run": "mine", "only": ["cards"]});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    for (more, code, path) in [
+        (json!({"suite": "litle"}), "unknown_suite", "suite"),
+        (json!({"suite": ""}), "unknown_run", "run"),
+        (json!({"run": "Mine!"}), "bad_field", "run"),
+        (json!({"run": "a".repeat(65)}), "bad_field", "run"),
+        (json!({"scale": 0}), "bad_field", "scale"),
+        (json!({"scale": 2}), "bad_field", "scale"),
+        (json!({"only": ["cards", "chess"]}), "bad_field", "only"),
+        (json!({"slots": 0}), "limit", "slots"),
+        (json!({"candidates": 0}), "bad_field", "candidates"),
+    ] {
+        is_error(&bot.call("enrol", ask(more)).await, code, path);
+    }
+    let enrolled = bot.call("enrol", ask(json!({"slots": 2}))).await;
+    assert_eq!((&enrolled["type"], &enrolled["due"], &enrolled["done"]), (&json!("enrolled"), &json!(16), &json!(0)));
+    let again = bot.call("enrol", ask(json!({}))).await;
+    assert_eq!(again["join"], enrolled["join"], "the same place");
+    for (more, path) in
+        [(json!({"scale": 0.5}), "scale"), (json!({"only": []}), "only"), (json!({"candidates": 2}), "candidates")]
+    {
+        is_error(&bot.call("enrol", ask(more)).await, "conflict", path);
+    }
+    let mut other = Bot::new(server.address, "other").await;
+    is_error(&other.call("enrol", ask(json!({}))).await, "forbidden", "run");
+    is_error(&other.call("withdraw", json!({"run": "mine"})).await, "unknown_run", "run");
+    let mut guest = Bot::with(server.address, None, json!({})).await;
+    assert_eq!(guest.call("enrol", ask(json!({}))).await["code"], "forbidden");
+    bot.play(16, first).await;
+    let end = bot.wait("run_end").await;
+    assert_eq!(
+        (&end["run"], &end["reason"], &end["report"]),
+        (&json!("mine"), &json!("done"), &json!("/runs/mine/report.html"))
+    );
+    assert_eq!(end["verdict"]["parts"][0]["part"], "cards");
+    // The end is told again to its agent, and to nobody else.
+    let over = bot.call("enrol", ask(json!({}))).await;
+    assert_eq!((&over["join"], &over["done"], &over["due"]), (&Value::Null, &json!(16), &json!(0)), "{over}");
+    assert_eq!(bot.wait("run_end").await["verdict"], end["verdict"]);
+    is_error(&other.call("enrol", ask(json!({}))).await, "forbidden", "run");
+    let (status, page) = server.get("/runs/mine/report.html").await;
+    assert!(status == 200 && page.contains("cand"), "{page}");
+    let seeds: Vec<Value> = {
+        let mut seeds = Vec::new();
+        for id in bot.matches.keys() {
+            let (_, body) = server.get(&format!("/episodes/{id}")).await;
+            seeds.push(serde_json::from_str::<Value>(&body).expect("a record")["seed"].clone());
+        }
+        seeds
+    };
+    assert!(seeds.iter().all(Value::is_string), "released: {seeds:?}");
+    let distinct: std::collections::BTreeSet<String> = seeds.iter().map(Value::to_string).collect();
+    assert_eq!(distinct.len(), 16, "no deal twice before a candidate that can remember");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn who_withdraws_loses_what_was_begun_and_the_run_ends() {
+    let server = server().await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let enrol = json!({"suite": "little", "run": "short", "only": ["lines"], "slots": 2});
+    assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");
+    let turn = bot.wait("turn").await;
+    assert_eq!(bot.act(&turn, first(&turn)).await["type"], "accepted");
+    assert_eq!(bot.call("withdraw", json!({"run": "short"})).await["type"], "ok");
+    let end = bot.wait("run_end").await;
+    assert_eq!(end["reason"], "withdrawn");
+    let part = &end["verdict"]["parts"][0];
+    assert!(part["losses"].as_u64().is_some_and(|n| (1..=2).contains(&n)) && part["wins"] == 0, "{part}");
+    let lost: Vec<&Value> = bot.matches.values().map(|seen| &seen.end).filter(|end| !end.is_null()).collect();
+    assert!(lost.iter().all(|end| end["reason"] == "resign"), "{lost:?}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_run_ends_when_its_time_is_over() {
+    let server = Server::start(|config| {
+        config.suites = Suites::default().with(SUITE).expect("a suite");
+        config.run_time = Duration::from_secs(2);
+        config.limits.grace_ms = 200;
+    })
+    .await;
+    let mut bot = Bot::new(server.address, "cand").await;
+    let enrol = json!({"suite": "little", "run": "late", "only": ["lines"]});
+    assert_eq!(bot.call("enrol", enrol.clone()).await["type"], "enrolled");
+    bot.wait("turn").await;
+    // It vanishes for good.
+    drop(bot);
+    let mut over = Value::Null;
+    for _ in 0..200 {
+        over = serde_json::from_str(&server.get("/runs/late").await.1).expect("a page");
+        if over["state"] == "deadline" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(over["state"], "deadline", "{over}");
+    assert_eq!(over["verdict"]["parts"][0]["losses"], 1, "{over}");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn several_candidates_meet_in_one_run() {
+    let meeting = SUITE.replace(
+        "[[part]]\nid = \"cards\"",
+        "[[part]]\nid = \"meet\"\ngame = \"tic_tac_toe\"\nschedule = \"round_robin\"\nblocks = 2\n[[part]]\nid = \"cards\"",
+    );
+    let server = Server::start(|config| config.suites = Suites::default().with(&meeting).expect("a suite")).await;
+    let (mut a, mut b) = (Bot::new(server.address, "a").await, Bot::new(server.address, "b").await);
+    let enrol = json!({"suite": "little", "run": "both", "only": ["meet"], "candidates": 2});
+    is_error(
+        &a.call("enrol", json!({"suite": "little", "run": "alone", "only": ["meet"]})).await,
+        "bad_field",
+        "candidates",
+    );
+    assert_eq!(a.call("enrol", enrol.clone()).await["due"], 0, "it waits for the other");
+    assert_eq!(b.call("enrol", enrol.clone()).await["due"], 4);
+    let mut third = Bot::new(server.address, "c").await;
+    is_error(&third.call("enrol", enrol).await, "forbidden", "run");
+    tokio::join!(a.play(4, first), b.play(4, first));
+    let (of_a, of_b) = (a.wait("run_end").await, b.wait("run_end").await);
+    assert_eq!(of_a["verdict"], of_b["verdict"]);
+    assert_eq!(of_a["verdict"]["parts"].as_array().map(Vec::len), Some(2));
+    server.stop().stopped().await;
+}
