@@ -29,6 +29,8 @@ pub struct RemoteAgent {
     spec: AgentSpec,
     seed: u64,
     told: Box<Told>,
+    /// Whether a move without a choice is made without asking the agent, as runs in process do it.
+    skips_forced: bool,
     tables: Mutex<Tables>,
 }
 
@@ -67,7 +69,13 @@ impl RemoteAgent {
     /// An agent that looks at the true state: a client has none.
     pub fn new(spec: AgentSpec, seed: u64, told: Box<Told>) -> anyhow::Result<Self> {
         anyhow::ensure!(!spec.peeks(), "{spec} looks at the true state, which no client sees; leave peek out");
-        Ok(RemoteAgent { spec, seed, told, tables: Mutex::default() })
+        Ok(RemoteAgent { spec, seed, told, skips_forced: false, tables: Mutex::default() })
+    }
+
+    /// The same, but where there is one legal action it is played without asking the agent, as in runs in process.
+    pub fn skipping_forced(mut self) -> Self {
+        self.skips_forced = true;
+        self
     }
 
     /// What kind of agent it is, for `hello`.
@@ -139,6 +147,10 @@ impl Handler for RemoteAgent {
             println!("{} ({} tries left)", refusal.message, refusal.tries_left);
         }
         let table = self.table(&ask.start)?;
+        let choices: Vec<u32> = ask.legal.iter().take(2).collect();
+        if let (true, [only]) = (self.skips_forced, &choices[..]) {
+            return Ok(act(Answer::id(*only)));
+        }
         let past = self.tables().past.get(&ask.start.match_id).cloned().unwrap_or_default();
         let (refused, name) = (self.refused(&ask), ask.start.match_id.clone());
         let answer = tokio::task::spawn_blocking(move || think(&table, &ask, &past, &refused)).await??;

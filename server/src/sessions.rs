@@ -258,12 +258,16 @@ impl Session {
         s.seats.len() - s.ended.len().min(s.seats.len())
     }
 
-    /// Gives its seats to another session; the matches and seats.
-    pub(crate) fn give_seats(&self, to: &Arc<Session>) -> Vec<(String, u32)> {
+    /// Gives its seats in these matches to another session; the matches and seats.
+    pub(crate) fn give_seats(&self, to: &Arc<Session>, of: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
         let (seats, ended) = {
             let mut s = self.state.lock();
-            (std::mem::take(&mut s.seats), std::mem::take(&mut s.ended))
+            let (seats, kept) = std::mem::take(&mut s.seats).into_iter().partition(|(id, _)| of(id));
+            let (ended, rest) = std::mem::take(&mut s.ended).into_iter().partition::<VecDeque<_>, _>(|id| of(id));
+            (s.seats, s.ended) = (kept, rest);
+            (seats, ended)
         };
+        let seats: BTreeMap<String, (Handle, Seat)> = seats;
         let moved = seats.iter().map(|(id, (_, seat))| (id.clone(), *seat as u32)).collect();
         seats.values().for_each(|(handle, seat)| handle.hold(*seat, to));
         let mut s = to.state.lock();

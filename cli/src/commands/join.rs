@@ -182,7 +182,7 @@ async fn join(args: &Args, spec: AgentSpec) -> anyhow::Result<Option<Vec<Played>
             candidates: args.candidates,
             ..Enrol::new(args.suite.clone().unwrap_or_default(), name)
         };
-        match run::play(&args.url, options, enrol, agent, stop()).await? {
+        match run::play(&args.url, options, enrol, agent.skipping_forced(), stop()).await? {
             Some(over) => run::show(&args.url, &over, args.json)?,
             None => eprintln!("ludex: {name} is not over; the same command continues it"),
         }

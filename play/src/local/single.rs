@@ -205,6 +205,14 @@ pub fn blameless(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
     }))
 }
 
+/// The agent, which is not asked where it has one legal action.
+pub fn skipping_forced(agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+    Arc::new(wrap(agent, |agent: &dyn Agent, ask: &Ask<'_>, deadline| match ask.legal[..] {
+        [only] => Ok(Answer::id(only)),
+        _ => agent.act(ask, deadline),
+    }))
+}
+
 /// The answer, if its move can be made.
 fn lawful(ask: &Ask, answer: Answer) -> Result<Answer, AgentError> {
     let legal = match &answer.mv {

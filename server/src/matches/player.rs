@@ -79,7 +79,7 @@ impl Player {
                 continue;
             }
             self.hub.recall_for(&other.id).await;
-            let seats = other.give_seats(session);
+            let seats = other.give_seats(session, |_| true);
             if seats.is_empty() && !self.hub.has_joins(&other.id) {
                 continue;
             }

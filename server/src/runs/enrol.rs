@@ -1,5 +1,6 @@
 //! Agents enrol for runs, come back to them, and withdraw.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -127,7 +128,31 @@ impl Hub {
             host.stands(due, done);
         }
         let join = self.enter(session, re, join).await?;
+        self.take_over(session, &run).await;
         Ok(Place::In(host, join))
+    }
+
+    /// Takes the seats in matches of this run that an earlier session of the agent holds: its client was started anew.
+    async fn take_over(&self, session: &Arc<Session>, run: &str) {
+        let of_run = |id: &str| id.strip_prefix(run).is_some_and(|rest| rest.starts_with('.'));
+        let mut taken = false;
+        for other in self.sessions.named(session.name(), session.about.owner.as_deref()) {
+            if other.id == session.id {
+                continue;
+            }
+            let seats = other.give_seats(session, of_run);
+            if seats.is_empty() {
+                continue;
+            }
+            taken = true;
+            let moved = Write::SeatsMoved { to: session.id.clone(), seats };
+            if let Err(error) = self.store.write_behind(vec![moved]).await {
+                tracing::error!(session = %session.id, %error, "the seats of a run could not be kept");
+            }
+        }
+        if taken {
+            session.catch_up(&BTreeMap::new(), true);
+        }
     }
 
     /// A run that there is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_agents::AgentClass;
-use ludex_play::local::{Played, Seated};
+use ludex_play::local::{Played, Seated, skipping_forced};
 use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Setup};
 use ludex_play::runs::executor::{Executor, Order};
@@ -73,7 +73,7 @@ impl There {
             kept if !hub.is_live(&id) => {
                 let Some(reason) = self.host.stop() else {
                     let kept = kept.map(Arc::new);
-                    let seats = players.iter().map(|player| self.seat(player)).collect();
+                    let seats = players.iter().map(|player| self.seat(player, asking.skip_forced)).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let setup = terms(setup, limit, self.grace);
                     hub.plan(PlannedMatch { setup: setup.clone(), seats, kept });
@@ -120,17 +120,14 @@ impl There {
         }
     }
 
-    fn seat(&self, player: &Seated) -> PlannedSeat {
+    fn seat(&self, player: &Seated, skip_forced: bool) -> PlannedSeat {
         if player.spec.class() == AgentClass::Remote {
             return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
         }
         let pace = self.paces.lock().entry(player.name.clone()).or_default().clone();
-        PlannedSeat::Agent(Opponent {
-            name: player.name.clone(),
-            spec: player.spec.clone(),
-            agent: player.agent.clone(),
-            pace,
-        })
+        let agent = player.agent.clone();
+        let agent = if skip_forced { skipping_forced(agent) } else { agent };
+        PlannedSeat::Agent(Opponent { name: player.name.clone(), spec: player.spec.clone(), agent, pace })
     }
 }
 

@@ -79,6 +79,9 @@ pub(super) fn apply(to: &Connection, write: &Write) -> Result<(), Failed> {
             run(to, RECLAIMED_JOINS, [from, session])?;
             seats.iter().try_for_each(|(id, seat)| run(to, RECLAIMED_SEAT, params![id, session, seat]).map(drop))?;
         }
+        Write::SeatsMoved { to: session, seats } => {
+            seats.iter().try_for_each(|(id, seat)| run(to, RECLAIMED_SEAT, params![id, session, seat]).map(drop))?;
+        }
         Write::Ticket(row) => drop(run(to, TICKET, params![row.ticket, row.agent, row.run, row.body, row.join])?),
         Write::TicketShown { ticket, join } => drop(run(to, TICKET_SHOWN, [ticket, join])?),
         Write::TicketsGone { run: id } => drop(run(to, TICKETS_GONE, [id])?),

@@ -268,6 +268,13 @@ pub enum Write {
         /// Matches and seats.
         seats: Vec<(String, u32)>,
     },
+    /// The seats of a session in these matches belong to another session now.
+    SeatsMoved {
+        /// The session that holds them now.
+        to: String,
+        /// Matches and seats.
+        seats: Vec<(String, u32)>,
+    },
     /// A ticket, new or changed.
     Ticket(TicketRow),
     /// A ticket was shown and became this join, unless it had become another one before: the first one stays.

@@ -92,14 +92,21 @@ fn verdict(parts: &Value) -> Value {
 fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let data = folder.join("here");
     fs::create_dir_all(&data).expect("a folder");
-    fs::write(data.join("agents.toml"), format!("[[agent]]\nname = \"cand\"\nspec = \"{AGENT}\"\n")).expect("a file");
+    fs::write(data.join("agents.toml"), format!("[agents.cand]\nspec = \"{AGENT}\"\n")).expect("a file");
     let about: Value = serde_json::from_slice(&fs::read(run.join("run.json")).expect("settings")).expect("JSON");
     let secret = about["seeds"]["secret"].as_str().expect("a secret").to_owned();
     let name = about["run"].as_str().expect("a name").to_owned();
     let (suite, data_text) = (suite_file(folder), data.display().to_string());
     let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
-    let told = ludex(&[&words[..], &["--secret", &secret, "--deals", "once", "--json"]].concat());
+    let told = ludex(&[&words[..], &["--secret", &secret, "--json"]].concat());
     (records(&data, &name), verdict(&told["parts"]))
+}
+
+fn same(far: &BTreeMap<String, String>, near: &BTreeMap<String, String>) {
+    assert_eq!(far.keys().collect::<Vec<_>>(), near.keys().collect::<Vec<_>>());
+    for (episode, record) in near {
+        assert_eq!(&far[episode], record, "{episode}");
+    }
 }
 
 fn join(address: SocketAddr, run: &str) -> Command {
@@ -130,10 +137,7 @@ fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
     assert_eq!(calm["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/calm"));
     let far = records(&data, "calm");
-    assert_eq!(far.keys().collect::<Vec<_>>(), near.keys().collect::<Vec<_>>());
-    for (episode, record) in &near {
-        assert_eq!(&far[episode], record, "{episode}");
-    }
+    same(&far, &near);
     assert_eq!(verdict(&calm["verdict"]["parts"]), near_verdict);
     // Then with kills of both sides.
     let mut rng = Stream::named("ludex-tests:wire");
@@ -163,7 +167,7 @@ fn a_run_over_the_wire_through_kills_is_the_run_in_process() {
     let rough = told(client);
     assert_eq!(rough["reason"], "done");
     let (near, near_verdict) = here(folder.path(), &data.join("runs/rough"));
-    assert_eq!(records(&data, "rough"), near);
+    same(&records(&data, "rough"), &near);
     assert_eq!(verdict(&rough["verdict"]["parts"]), near_verdict);
     // Anybody can check it from its files.
     let audit = Command::new(PROGRAM).args(["verify"]).arg(data.join("runs/rough")).output().expect("the program");
