@@ -6,5 +6,5 @@ pub mod lobby;
 mod player;
 
 pub use hub::{Hub, HubConfig};
-pub(crate) use hub::{fresh_id, unkept};
+pub(crate) use hub::{Guard, fresh_id, unkept};
 pub(crate) use player::Player;

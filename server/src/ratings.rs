@@ -62,7 +62,12 @@ struct Table {
 impl Table {
     /// Whether it may still be shown when there are this many records.
     fn serves(&self, records: usize) -> bool {
-        self.records == records || self.records >= MANY && self.made.elapsed() < AWHILE
+        self.records == records || self.is_kept()
+    }
+
+    /// Whether it may still be shown, whatever there is now.
+    fn is_kept(&self) -> bool {
+        self.records >= MANY && self.made.elapsed() < AWHILE
     }
 }
 
@@ -86,6 +91,14 @@ impl Ratings {
     /// # Errors
     /// When records cannot be read or the work panicked.
     pub(crate) async fn of(&self, store: &Store, game: Option<&str>) -> anyhow::Result<Arc<Value>> {
+        // A table that is shown for a while costs nothing to ask for, however many records there are.
+        let slot = self.tables.lock().get(game.unwrap_or_default()).cloned();
+        if let Some(table) = slot.as_ref().and_then(|slot| slot.try_lock().ok())
+            && let Some(made) = table.as_ref().filter(|made| made.is_kept())
+        {
+            return Ok(made.page.clone());
+        }
+        drop(slot);
         let id = game.map(|game| game.split('(').next().unwrap_or(game));
         let exact = game.filter(|game| id != Some(*game)).map(str::to_owned);
         let last = store.last_release().await?;

@@ -9,6 +9,8 @@ pub struct Order<'a> {
     pub setup: Setup,
     /// The agent on each seat.
     pub players: &'a [&'a Seated],
+    /// Which of them are [`blameless`](crate::local::blameless), by seat.
+    pub blameless: Vec<bool>,
     /// How they are asked.
     pub asking: Asking<'a>,
 }

@@ -288,7 +288,8 @@ impl Driver<'_> {
             journals: Some(&journals),
             stop: None,
         };
-        let played = self.executor.play(Order { setup, players: &players, asking })?;
+        let blameless = due.seats.iter().map(|who| table.own_opponents.contains(who)).collect();
+        let played = self.executor.play(Order { setup, players: &players, blameless, asking })?;
         Some(FinishedMatch { part: block.part, turn: due.turn, key, played, begun, over: Instant::now() })
     }
 

@@ -18,6 +18,7 @@ use serde_json::json;
 
 use ludex_agents::{Agent, wrap};
 use ludex_env::{Ask, GameRef};
+use ludex_play::local::{blameless, skipping_forced};
 use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Output, SeatSetup, Setup};
 use ludex_protocol::error::{ErrorCode, Refusal};
@@ -90,7 +91,31 @@ pub(super) struct SeatPlan {
     pub(super) version: Option<String>,
     pub(super) kind: AgentKind,
     pub(super) setup: SeatSetup,
+    pub(super) guard: Guard,
     pub(super) occupant: Occupant,
+}
+
+/// How an agent of the server's is asked in a match of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Guard {
+    /// It is not asked where it has one legal action.
+    #[serde(default)]
+    pub skips_forced: bool,
+    /// Its failures are faults of the server.
+    #[serde(default)]
+    pub blameless: bool,
+}
+
+impl Guard {
+    /// The agent as it is asked.
+    pub fn around(self, agent: Arc<dyn Agent>) -> Arc<dyn Agent> {
+        let agent = if self.blameless { blameless(agent) } else { agent };
+        if self.skips_forced { skipping_forced(agent) } else { agent }
+    }
+
+    fn is_default(&self) -> bool {
+        *self == Guard::default()
+    }
 }
 
 /// Who plays a seat.
@@ -168,6 +193,9 @@ struct SecretSeat {
     /// The owner of the token of the session that sat there first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<String>,
+    /// How the server's agent there is asked.
+    #[serde(default, skip_serializing_if = "Guard::is_default")]
+    guard: Guard,
 }
 
 /// What a client is told if something could not be kept; the log says why.
@@ -390,7 +418,7 @@ impl Hub {
         let id = setup.header.episode.clone();
         let secret_seat = |s: &SeatPlan| {
             let owner = s.occupant.session().and_then(|session| session.about.owner.clone());
-            SecretSeat { setup: s.setup.clone(), owner }
+            SecretSeat { setup: s.setup.clone(), owner, guard: s.guard }
         };
         let seat_row = |s: &SeatPlan| {
             let session = s.occupant.session().map(|session| session.id.clone());

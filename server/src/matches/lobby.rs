@@ -23,7 +23,7 @@ pub(super) use self::pairs::{BlockMatch, Drawn};
 use self::plan::Plan;
 pub(crate) use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
-use super::hub::{Asked, MatchPlan, Occupant, SeatPlan, Terms};
+use super::hub::{Asked, Guard, MatchPlan, Occupant, SeatPlan, Terms};
 use crate::opponents::Opponent;
 use crate::owners::Share;
 use crate::sessions::Session;
@@ -106,6 +106,7 @@ impl Waiting {
             version: self.session.about.version.clone(),
             kind: self.session.about.kind,
             setup,
+            guard: Guard::default(),
             occupant: Occupant::Client(self.session.clone()),
         }
     }
@@ -343,14 +344,14 @@ impl Lobby {
             let ready = m.tickets().iter().all(|(t, seats)| holder(t).is_some_and(|w| w.room() >= *seats));
             let join = |seat: &PlannedSeat| match seat {
                 PlannedSeat::Ticket(ticket) => self.by_ticket.get(ticket).cloned(),
-                PlannedSeat::Agent(_) => None,
+                PlannedSeat::Agent(..) => None,
             };
             ready.then(|| m.seats.iter().filter_map(join).collect::<Vec<_>>())
         })?;
         let planned = self.plan.take(n)?;
         let seat = |seat: &PlannedSeat| match seat {
             PlannedSeat::Ticket(ticket) => holder(ticket).map(Waiting::seat_plan),
-            PlannedSeat::Agent(opponent) => Some(server_seat(opponent)),
+            PlannedSeat::Agent(opponent, guard) => Some(SeatPlan { guard: *guard, ..server_seat(opponent) }),
         };
         let seats = planned.seats.iter().filter_map(seat).collect();
         let terms = match &planned.kept {
@@ -420,6 +421,7 @@ fn server_seat(o: &Opponent) -> SeatPlan {
         version: None,
         kind: AgentKind::Bot,
         setup: SeatSetup::default(),
+        guard: Guard::default(),
         occupant: Occupant::Agent { agent: o.agent.clone(), spec: o.spec.to_string(), pace: o.pace.clone() },
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ludex_agents::AgentClass;
-use ludex_play::local::{Played, Seated, skipping_forced};
+use ludex_play::local::{Played, Seated};
 use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Setup};
 use ludex_play::runs::executor::{Executor, Order};
@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::host::Host;
 use super::kept::Enrolment;
-use crate::matches::Hub;
+use crate::matches::{Guard, Hub};
 use crate::matches::lobby::{PlannedMatch, PlannedSeat};
 use crate::opponents::{Opponent, Pace};
 use crate::sessions::running::Cmd;
@@ -55,7 +55,7 @@ impl There {
     /// Plays a match, or takes up one that was interrupted.
     async fn record(&self, order: Order<'_>) -> Result<Option<Played>, StoreError> {
         let hub = &self.hub;
-        let Order { setup, players, asking } = order;
+        let Order { setup, players, blameless, asking } = order;
         let id = setup.header.episode.clone();
         if hub.runs.is_halted() {
             return Ok(None);
@@ -73,7 +73,8 @@ impl There {
             kept if !hub.is_live(&id) => {
                 let Some(reason) = self.host.stop() else {
                     let kept = kept.map(Arc::new);
-                    let seats = players.iter().map(|player| self.seat(player, asking.skip_forced)).collect();
+                    let guards = blameless.iter().map(|&blameless| Guard { skips_forced: asking.skip_forced, blameless });
+                    let seats = players.iter().zip(guards).map(|(player, guard)| self.seat(player, guard)).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let setup = terms(setup, limit, self.grace);
                     hub.plan(PlannedMatch { setup: setup.clone(), seats, kept });
@@ -120,14 +121,15 @@ impl There {
         }
     }
 
-    fn seat(&self, player: &Seated, skip_forced: bool) -> PlannedSeat {
+    fn seat(&self, player: &Seated, guard: Guard) -> PlannedSeat {
         if player.spec.class() == AgentClass::Remote {
             return PlannedSeat::Ticket(self.tickets.get(&player.name).cloned().unwrap_or_default());
         }
         let pace = self.paces.lock().entry(player.name.clone()).or_default().clone();
-        let agent = player.agent.clone();
-        let agent = if skip_forced { skipping_forced(agent) } else { agent };
-        PlannedSeat::Agent(Opponent { name: player.name.clone(), spec: player.spec.clone(), agent, pace })
+        // What the run made of the agent already is done again without harm.
+        let agent = guard.around(player.agent.clone());
+        let (name, spec) = (player.name.clone(), player.spec.clone());
+        PlannedSeat::Agent(Opponent { name, spec, agent, pace }, guard)
     }
 }
 

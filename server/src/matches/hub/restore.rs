@@ -216,6 +216,8 @@ impl Hub {
                 None => {
                     let spec = record.spec.as_deref().unwrap_or(&record.name);
                     let (agent, spec) = self.trusted(spec, &setup.game)?;
+                    let guard = secret.seats.get(k).map(|seat| seat.guard).unwrap_or_default();
+                    let agent = guard.around(agent);
                     Occupant::Agent { agent, spec, pace: Arc::default() }
                 }
             });

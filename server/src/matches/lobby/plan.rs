@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ludex_play::machine::terms::Setup;
 
+use crate::matches::hub::Guard;
 use crate::opponents::Opponent;
 use crate::store::KeptMatch;
 
@@ -23,7 +24,7 @@ pub(crate) enum PlannedSeat {
     /// The client that holds this ticket.
     Ticket(String),
     /// An agent of the server's.
-    Agent(Opponent),
+    Agent(Opponent, Guard),
 }
 
 impl PlannedMatch {
