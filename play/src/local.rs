@@ -19,7 +19,9 @@ pub use self::check::{Unfit, check};
 pub use self::seated::Seated;
 pub(crate) use self::seated::kind_of;
 pub use self::series::Series;
-pub use self::single::{Asking, Journals, Played, blameless, block_key, play_aloud, play_match, setup, skipping_forced};
+pub use self::single::{
+    Asking, Journals, Played, blameless, block_key, play_aloud, play_match, setup, skipping_forced,
+};
 use crate::machine::Match;
 
 /// An agent for [`play`].

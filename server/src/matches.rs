@@ -5,6 +5,6 @@ mod hub;
 pub mod lobby;
 mod player;
 
-pub use hub::{Hub, HubConfig};
 pub(crate) use hub::{Guard, fresh_id, unkept};
+pub use hub::{Hub, HubConfig};
 pub(crate) use player::Player;

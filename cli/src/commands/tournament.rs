@@ -1,9 +1,11 @@
 //! `ludex tournament`.
 
+mod served;
 mod tables;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
@@ -17,7 +19,8 @@ use ludex_referee::tournament::Format;
 use serde_json::json;
 
 use super::{print, report};
-use ludex_play::named;
+use ludex_agents::AgentClass;
+use ludex_play::named::{self, AgentSource};
 use ludex_play::runs::executor::Here;
 use ludex_play::runs::folder::Look;
 use ludex_play::runs::play::{RunEnd, results};
@@ -61,6 +64,18 @@ pub(super) struct Args {
     /// Seed of the draws and of the games
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: u64,
+    /// Serve the tournament at this address; entrants whose spec is remote connect there
+    #[arg(long, value_name = "ADDR", conflicts_with_all = ["estimate", "jobs"])]
+    serve: Option<SocketAddr>,
+    /// Have the tournament held by a server that runs; it needs a token with the scope admin, or none on loopback
+    #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "serve"])]
+    server: Option<String>,
+    /// The token for --server [default: the environment variable LUDEX_TOKEN]
+    #[arg(long, requires = "server")]
+    token: Option<String>,
+    /// Seconds that a tournament on a server waits for its entrants to come, and for one that is away
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    grace: u64,
     /// Try the entrants, estimate how long the tournament will take, and play nothing
     #[arg(long)]
     estimate: bool,
@@ -100,6 +115,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let agents = named::read(&args.agents)?;
     let run = args.run.clone().unwrap_or_else(|| format!("{}-{}", game.spec().game, name_of(args.format)));
     anyhow::ensure!(is_word(&run), "--run {run:?}: only small letters, digits, _ and - are allowed");
+    if let Some(address) = args.serve {
+        return served::serve(&args, address, &run, &agents);
+    }
+    if let Some(url) = &args.server {
+        return served::ask(&args, url, &run, &agents);
+    }
+    for entry in &agents.entries {
+        if let AgentSource::Spec(spec) = &entry.source
+            && spec.class() == AgentClass::Remote
+        {
+            bail!("{} is remote: hold the tournament on a server, with --serve or --server", entry.name);
+        }
+    }
     let entrants = agents.entries.len();
     let contest = Contest::new(TournamentRequest {
         data: args.data.clone(),

@@ -67,6 +67,10 @@ impl Candidates {
         let mut out = Candidates { list: Vec::new(), known: Known::new() };
         for text in agents {
             let (name, spec) = named.resolve(text, &data.join("programs"))?;
+            anyhow::ensure!(
+                spec.class() != AgentClass::Remote,
+                "{name} is remote: it enrols on a server (`ludex join URL --suite NAME --run NAME`)"
+            );
             // A model without a name is named by the arguments that decide its moves; endpoints and prices may change.
             let name = if name == spec.to_string() { llm::essence(&spec).to_string() } else { name };
             anyhow::ensure!(out.list.iter().all(|(other, _)| *other != name), "{name} is named twice");

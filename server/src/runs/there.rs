@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use super::host::Host;
 use super::kept::Enrolment;
-use crate::matches::{Guard, Hub};
 use crate::matches::lobby::{PlannedMatch, PlannedSeat};
+use crate::matches::{Guard, Hub};
 use crate::opponents::{Opponent, Pace};
 use crate::sessions::running::Cmd;
 use crate::store::{KeptMatch, StoreError};
@@ -73,7 +73,8 @@ impl There {
             kept if !hub.is_live(&id) => {
                 let Some(reason) = self.host.stop() else {
                     let kept = kept.map(Arc::new);
-                    let guards = blameless.iter().map(|&blameless| Guard { skips_forced: asking.skip_forced, blameless });
+                    let guards =
+                        blameless.iter().map(|&blameless| Guard { skips_forced: asking.skip_forced, blameless });
                     let seats = players.iter().zip(guards).map(|(player, guard)| self.seat(player, guard)).collect();
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let setup = terms(setup, limit, self.grace);

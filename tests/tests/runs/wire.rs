@@ -325,3 +325,74 @@ async fn several_candidates_meet_in_one_run() {
     assert_eq!(of_a["verdict"]["parts"].as_array().map(Vec::len), Some(2));
     server.stop().stopped().await;
 }
+
+/// What `name` is in the file of entrants.
+fn entrants(folder: &Path, file: &str, spec: impl Fn(usize) -> String, many: usize) -> String {
+    let text: String = (0..many).map(|k| format!("[agents.b{k}]\nspec = \"{}\"\n", spec(k))).collect();
+    let file = folder.join(file);
+    fs::write(&file, text).expect("a file");
+    file.display().to_string()
+}
+
+/// Points by name.
+fn points(table: &Value) -> BTreeMap<String, String> {
+    let row = |row: &Value| (row["name"].as_str().expect("a name").to_owned(), row["points"].to_string());
+    table["entrants"].as_array().expect("a table").iter().map(row).collect()
+}
+
+#[test]
+fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let many = if scaled(10) >= 10 { 24 } else { 8 };
+    let spec = |k: usize| format!("mcts sims={} seed={k}", 2 + k);
+    let terms = ["--game", "tic_tac_toe", "--format", "double_round_robin", "--run", "cup", "--json", "--data"];
+    let near = entrants(folder.path(), "near.toml", spec, many);
+    let data = folder.path().join("near").display().to_string();
+    let near = ludex(&[&["tournament", "--agents", &near][..], &terms, &[&data]].concat());
+    // The same bots as clients, one of which never comes.
+    let far = entrants(folder.path(), "far.toml", |_| "remote".to_owned(), many + 1);
+    let data = folder.path().join("far").display().to_string();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let more = ["--serve", &free.to_string(), "--grace", "10"].map(str::to_owned);
+    let cup = Command::new(PROGRAM)
+        .args(["tournament", "--agents", &far])
+        .args(terms)
+        .arg(&data)
+        .args(more)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    for _ in 0..750 {
+        if std::net::TcpStream::connect(free).is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    runtime.block_on(async {
+        let mut bots = tokio::task::JoinSet::new();
+        for k in 0..many {
+            bots.spawn(async move {
+                let options = ludex_client::Options::default().agent(format!("b{k}"));
+                let spec = ludex_agents::AgentSpec::parse(&format!("mcts sims={} seed={k}", 2 + k)).expect("a spec");
+                let agent = ludex_play::remote_agent::RemoteAgent::new(spec, 0, Box::new(|_| ())).expect("an agent");
+                let enrol =
+                    ludex_protocol::message::Enrol { slots: 2, ..ludex_protocol::message::Enrol::new("", "cup") };
+                let url = format!("ws://{free}");
+                ludex_client::evaluate(&url, options, enrol, agent).await.expect("the end").expect("a table")
+            });
+        }
+        while let Some(over) = bots.join_next().await {
+            assert_eq!(over.expect("no panic").verdict["entrants"].as_array().map(Vec::len), Some(many + 1));
+        }
+    });
+    let far = told(cup);
+    let mut table = points(&far);
+    assert_eq!(table.remove(&format!("b{many}")).as_deref(), Some("0.0"), "{far}");
+    let missing = far["entrants"].as_array().unwrap().iter().find(|row| row["name"] == format!("b{many}")).unwrap();
+    assert!(missing["out"].as_str().is_some_and(|why| why.contains("did not come")), "{missing}");
+    assert_eq!(table, points(&near));
+    let matches = (many * (many - 1)) as u64;
+    assert_eq!((far["matches"].as_u64(), near["matches"].as_u64()), (Some(matches), Some(matches)));
+}
