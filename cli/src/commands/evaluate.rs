@@ -92,7 +92,12 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     }
     let name = args.run.clone().unwrap_or_default();
     anyhow::ensure!(is_word(&name), "--run {name:?}: only small letters, digits, _ and - are allowed");
+    let person = args.agents.iter().any(|agent| agent.split_whitespace().next() == Some("human"));
     let bar = print::progress(evaluation.plan.matches_at_most(), "playing");
+    if person {
+        // The terminal is the board.
+        bar.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+    }
     let played = evaluation.play(&Here, &name, budget, args.ci, |news| match news {
         RunNews::Due(n) => bar.set_length(bar.position() + n as u64),
         RunNews::Match(_) => bar.inc(1),

@@ -9,7 +9,7 @@ use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
 use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
 use ludex_referee::suite::Suite;
-use ludex_referee::suite::plan::{Block, Plan};
+use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Known, RunEstimate};
@@ -137,7 +137,11 @@ impl Evaluation {
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         let model = models(&plan).next().is_some();
-        let jobs = request.jobs.unwrap_or_else(|| if model { MODEL_JOBS } else { cores() });
+        let of_people = |e: &Entrant| AgentSpec::parse(&e.spec).is_ok_and(|spec| spec.class() == AgentClass::Person);
+        let person = plan.agents.iter().any(of_people);
+        // A person plays one match at a time.
+        let usual = || if model { MODEL_JOBS } else { cores() };
+        let jobs = if person { 1 } else { request.jobs.unwrap_or_else(usual) };
         Ok(Evaluation { request, plan, tables, jobs, seeds })
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use ludex_env::Seat;
 use ludex_play::files::write_whole;
@@ -32,6 +32,8 @@ pub(super) struct Host {
     kept: Mutex<Enrolment>,
     /// Whether its thread runs.
     playing: AtomicBool,
+    /// How often in a row it stopped without a reason of its own.
+    stumbles: AtomicU32,
     standing: Mutex<Standing>,
 }
 
@@ -57,7 +59,7 @@ impl Standing {
 
 impl Host {
     pub(super) fn new(kept: Enrolment) -> Self {
-        Host { kept: Mutex::new(kept), playing: AtomicBool::new(false), standing: Mutex::default() }
+        Host { kept: Mutex::new(kept), playing: AtomicBool::new(false), stumbles: AtomicU32::new(0), standing: Mutex::default() }
     }
 
     pub(super) fn run(&self) -> String {
@@ -208,10 +210,11 @@ impl Host {
         let here = |e: &Entrant| hub.is_here(&e.ticket);
         let called = ready.stop.is_some() || ready.cup.is_none() && ready.entrants.iter().all(here);
         if reason.is_none() && called && !hub.runs.is_halted() {
-            tracing::debug!(run, "the run continues at once");
+            // What failed, such as a full disk, may be mended soon, or late.
+            let pause = Duration::from_secs(1 << self.stumbles.fetch_add(1, Ordering::Relaxed).min(6));
             let (host, hub) = (self.clone(), hub.clone());
             runtime.spawn(async move {
-                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                tokio::time::sleep(pause).await;
                 host.start(&hub);
             });
         }
@@ -220,6 +223,7 @@ impl Host {
     /// A match of the run is kept: its agents hear of it.
     fn tell(&self, hub: &Hub, run: &str, record: &Record) {
         let kept = self.enrolment();
+        self.stumbles.store(0, Ordering::Relaxed);
         let mut standing = self.standing.lock();
         if record.footer.reason.is_some_and(Reason::counts) {
             standing.done += 1;

@@ -257,6 +257,28 @@ async fn what_does_not_fit_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn an_owner_begins_only_so_many_runs() {
+    let server = Server::start(|config| {
+        config.suites = Suites::default().with(SUITE).expect("a suite");
+        config.limits.owner_runs = 20;
+    })
+    .await;
+    let mut bot = Bot::new(server.address, "many").await;
+    let enrol = |n: usize| json!({"suite": "little", "run": format!("run-{n}"), "only": ["cards"]});
+    for n in 0..20 {
+        assert_eq!(bot.call("enrol", enrol(n)).await["type"], "enrolled");
+    }
+    let refused = bot.call("enrol", enrol(20)).await;
+    is_error(&refused, "limit", "run");
+    assert_eq!(refused["allowed"], 20);
+    assert_eq!(bot.call("enrol", enrol(3)).await["type"], "enrolled", "one that is there already");
+    assert_eq!(bot.call("withdraw", json!({"run": "run-7"})).await["type"], "ok");
+    bot.wait("run_end").await;
+    assert_eq!(bot.call("enrol", enrol(20)).await["type"], "enrolled", "there is room again");
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
 async fn who_withdraws_loses_what_was_begun_and_the_run_ends() {
     let server = server().await;
     let mut bot = Bot::new(server.address, "cand").await;
