@@ -112,8 +112,8 @@ class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
             )
         self._client = client
         self._joint = self.game.dynamics != "sequential" and self.game.players > 1
-        self._acting = np.zeros((num_envs, self.game.players), np.bool_)
-        self._live = np.zeros(num_envs, np.bool_)
+        self._acting: Array = np.zeros((num_envs, self.game.players), np.bool_)
+        self._live: Array = np.zeros(num_envs, np.bool_)
         self.single_observation_space = batch_space(one, self.game.players)
         self.single_action_space = spaces.MultiDiscrete([self.game.actions] * self.game.players)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
