@@ -374,8 +374,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// The name of an action of `seat`, as the owner of `view` may know it.
     fn action_text(&self, view: &Self::View, seat: Seat, a: Action) -> String;
 
-    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read.
-    fn picture(&self, view: &Self::View) -> String {
+    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read. A board whose
+    /// men move towards one side is seen from the side of `from`.
+    fn picture(&self, view: &Self::View, _from: Viewer) -> String {
         self.text(view)
     }
     /// What an action means, where its name does not tell it, such as the chips of a bet; else empty.

@@ -231,7 +231,11 @@ impl Game for Chess {
     }
 
     fn text(&self, view: &View) -> String {
-        view::text(view)
+        view::text(view, Color::White)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> String {
+        view::text(view, Self::seen_by(from))
     }
 
     /// SAN for the side to move; UCI where the id is not legal or the seat is not to move.
