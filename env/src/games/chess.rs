@@ -256,6 +256,16 @@ impl Game for Chess {
         why::why_not(&s.pos, a)
     }
 
+    /// Knows squares and castling; SAN names nothing where no legal move fits it.
+    fn why_not_text(&self, s: &State, _seat: Seat, text: &str) -> String {
+        let wanted = text.trim().replace(['-', 'x'], "").replace('0', "O");
+        let same = |a: &Action| notation::uci(s.pos.turn(), *a).replace('-', "").eq_ignore_ascii_case(&wanted);
+        match (0..ACTIONS).find(same) {
+            Some(a) => why::why_not(&s.pos, a),
+            None => format!("{text:?} names no legal action"),
+        }
+    }
+
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {
         view::tensor(s, Self::seen_by(who), self.params.draw_after, out);
     }
