@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// A built-in suite (quick, absolute, reference), or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     suite: String,
-    /// Name of the run: small letters, digits, _ and -; the same command again continues it
+    /// Name of the run, required but for --estimate: small letters, digits, _ and -; the same command again continues it
     #[arg(long, value_name = "NAME", required_unless_present = "estimate")]
     run: Option<String>,
     /// Folder of the runs and the named agents
@@ -197,7 +197,8 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[Gro
         }
     }
     answers(out, rows)?;
-    for GroupScore { group, agent, parts, score } in groups {
+    // The mean over one part stands in the table.
+    for GroupScore { group, agent, parts, score } in groups.iter().filter(|group| group.parts > 1) {
         writeln!(
             out,
             "{group}: mean score of {agent} {} over {}",
