@@ -83,7 +83,9 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
     let seconds = print::number(probe.seconds, 2);
     if !passed {
-        let failed: Vec<&str> = probe.calls.iter().filter(|call| !call.ok && call.what != "schema").map(|call| call.what).collect();
+        let mut failed: Vec<&str> =
+            probe.calls.iter().filter(|call| !call.ok && call.what != "schema").map(|call| call.what).collect();
+        failed.dedup();
         writeln!(out, "what failed: {}", failed.join(", "))?;
     }
     writeln!(out, "{schema}; a question takes {tokens_in} + {tokens_out} tokens and {seconds} s, {cost}")
