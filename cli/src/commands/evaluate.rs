@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
-use ludex_play::runs::estimate::{Cost, RunEstimate};
+use ludex_play::runs::estimate::{Cost, PartEstimate, RunEstimate};
 use ludex_play::runs::evaluation::{Evaluation, EvaluationRequest, Findings, PlayedEvaluation};
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
 use ludex_play::runs::summary::{GroupScore, PartResult};
@@ -279,8 +279,8 @@ fn show_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()>
         let numbers = [matches, moves, calls, tokens_in, tokens_out].map(|x| print::number(x, 0));
         [vec![id.to_owned()], numbers.to_vec(), vec![width]].concat()
     };
-    for ((id, cost), (_, width)) in estimate.parts.iter().zip(&estimate.points) {
-        rows.push(cells(id, cost, print::number(*width, 0)));
+    for PartEstimate { part, cost, points } in &estimate.parts {
+        rows.push(cells(part, cost, print::number(*points, 0)));
     }
     rows.push(cells("all", &estimate.total, String::new()));
     print::table(out, &rows, |k| k > 0)?;
