@@ -187,6 +187,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
+        self._played = {}
         self._chosen[self.possible_agents.index(agent)] = action
         if len(self._chosen) == len(self._table.acting):
             self._table.step(self._chosen)
