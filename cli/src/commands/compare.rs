@@ -178,13 +178,20 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
             "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of the mean returns"
         )?;
         let tests = c.games.iter().filter(|row| row.mcnemar.is_some()).count();
-        let apart = if tests > 1 { format!(", each for itself: of {tests} tests one may be small by luck") } else { String::new() };
+        let apart = if tests > 1 {
+            format!(", each for itself: of {tests} tests one may be small by luck")
+        } else {
+            String::new()
+        };
         writeln!(
             out,
             "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won{apart}"
         )?;
         if c.games.iter().any(|row| row.score.is_some_and(|d| d.low.is_none())) {
-            writeln!(out, "no interval: all pairs are on one seed, or the seeds all agree, which does not prove that they always do")?;
+            writeln!(
+                out,
+                "no interval: all pairs are on one seed, or the seeds all agree, which does not prove that they always do"
+            )?;
         }
         if let Some(seeds) = wanted(&c.all) {
             writeln!(out, "about {seeds} seeds would bring the interval over all games to {NARROW} to either side")?;
