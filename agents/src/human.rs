@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ludex_env::erased::DynView;
-use ludex_env::{Ask, GameRef};
+use ludex_env::{Ask, GameRef, Viewer};
 use ludex_protocol::{Move, Refusal};
 use parking_lot::Mutex;
 
@@ -88,7 +88,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
         let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrapped(text, self.width));
-        say(writer, &format!("\n{}", view.picture().trim_end()))?;
+        say(writer, &format!("\n{}", view.picture(Viewer::Seat(ask.seat)).trim_end()))?;
         if ask.legal.len() <= SHOWN {
             say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;
         } else {

@@ -143,7 +143,7 @@ pub trait DynView: Send + Sync {
     /// The name of an action of `seat`.
     fn action_text(&self, seat: Seat, a: Action) -> String;
     /// As [`Game::picture`](crate::Game::picture).
-    fn picture(&self) -> String;
+    fn picture(&self, from: Viewer) -> String;
     /// As [`Game::gloss`](crate::Game::gloss).
     fn gloss(&self, seat: Seat, a: Action) -> String;
     /// The action that `text` names, among `legal`.

@@ -374,8 +374,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// The name of an action of `seat`, as the owner of `view` may know it.
     fn action_text(&self, view: &Self::View, seat: Seat, a: Action) -> String;
 
-    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read.
-    fn picture(&self, view: &Self::View) -> String {
+    /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read. A board whose
+    /// men move towards one side is seen from the side of `from`.
+    fn picture(&self, view: &Self::View, _from: Viewer) -> String {
         self.text(view)
     }
     /// What an action means, where its name does not tell it, such as the chips of a bet; else empty.
@@ -430,9 +431,14 @@ pub trait Game: Sized + Send + Sync + 'static {
     fn why_not(&self, s: &Self::State, seat: Seat, a: Action) -> String {
         format!("{} is not legal here", self.action_text(&self.view(s, Viewer::Seat(seat)), seat, a))
     }
-    /// Why `text`, which [`parse`](Game::parse) takes for no legal action, is refused.
-    fn why_not_text(&self, _s: &Self::State, _seat: Seat, text: &str) -> String {
-        format!("{text:?} names no legal action")
+    /// Why `text`, which [`parse`](Game::parse) takes for no legal action, is refused: the reason of the action that it
+    /// names, if it names one.
+    fn why_not_text(&self, s: &Self::State, seat: Seat, text: &str) -> String {
+        let all: Vec<Action> = (0..self.facts().actions).collect();
+        match self.parse(&self.view(s, Viewer::Seat(seat)), seat, &all, text) {
+            Some(a) if !self.is_legal(s, seat, a) => self.why_not(s, seat, a),
+            _ => format!("{text:?} names no legal action"),
+        }
     }
     /// What `who` learns when `by` plays `a` in `before`. The default shows everything: right for perfect information only.
     fn seen(&self, before: &Self::State, _who: Viewer, by: Mover, a: Action) -> Seen {

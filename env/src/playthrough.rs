@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
+
 use crate::draw::{Draw, Stream};
 use crate::erased::DynState;
 use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
@@ -16,8 +18,7 @@ use crate::loaded::DynGame;
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     let mut out = String::new();
     head(&mut out, game, seed);
-    let mut rng = Stream::named(&format!("ludex.v1:playthrough:{}:{seed}", game.id()));
-    let mut draw = Draw::new(game.id(), seed, 0);
+    let (mut rng, mut draw) = begin(game, seed);
     let mut s = game.start();
     for k in 0..=most {
         let _ = writeln!(out, "\n# {k}");
@@ -30,6 +31,30 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
         told(&mut out, &*before, &events, &*s);
     }
     out
+}
+
+/// The structured view of a seat to move, with this seat: after `turns` random turns of seats, or before the last turn of a
+/// shorter game. The game under `seed` is that of [`playthrough`].
+pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
+    let (mut rng, mut draw) = begin(game, seed);
+    let (mut s, mut shown) = (game.start(), (0, Value::Null));
+    let mut left = turns;
+    while s.turn() != Turn::Over {
+        if let Some(seat) = s.turn().seats().iter().next() {
+            shown = (seat, s.view(Viewer::Seat(seat)).value());
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+        }
+        step(&mut *s, &mut draw, &mut rng);
+    }
+    shown
+}
+
+/// Where the moves and the chance of the game under `seed` come from.
+fn begin(game: &dyn DynGame, seed: u64) -> (Stream, Draw) {
+    (Stream::named(&format!("ludex.v1:playthrough:{}:{seed}", game.id())), Draw::new(game.id(), seed, 0))
 }
 
 fn head(out: &mut String, game: &dyn DynGame, seed: u64) {

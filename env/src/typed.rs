@@ -410,8 +410,8 @@ impl<G: Game> DynView for Seeing<G> {
         self.of.game.action_text(&self.view, seat, a)
     }
 
-    fn picture(&self) -> String {
-        self.of.game.picture(&self.view)
+    fn picture(&self, from: Viewer) -> String {
+        self.of.game.picture(&self.view, from)
     }
 
     fn gloss(&self, seat: Seat, a: Action) -> String {

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ludex_env::playthrough::playthrough;
+use ludex_env::playthrough::{example, playthrough};
 
 /// Games that are long at random are cut here.
 const MOST: usize = 40;
@@ -65,4 +65,22 @@ fn hidden_cards_show_by_viewer() {
     for line in ["legal for 0: 0 Pass, 1 Bet", "  seen for 1, public: a card is dealt to p0", "turn: Over"] {
         assert!(text.contains(line), "{line:?} is not in\n{text}");
     }
+}
+
+#[test]
+fn an_example_is_a_view_of_the_same_game() {
+    for entry in ludex_env::games() {
+        let game = ludex_env::load(entry.id).unwrap();
+        let (seat, view) = example(&*game, SEED, 2);
+        assert!(view.is_object(), "{}", entry.id);
+        // It is one of the views that the text shows, if the text reaches it: the deals of some games are longer.
+        let text = playthrough(&*game, SEED, MOST);
+        let acted = text.lines().filter(|line| line.starts_with("turn: Seat") || line.starts_with("turn: Together"));
+        if acted.count() > 2 {
+            assert!(text.contains(&view.to_string()), "{}: seat {seat} sees {view}", entry.id);
+        }
+    }
+    // A game that is over before that shows its last turn.
+    let (seat, view) = example(&*ludex_env::load("kuhn_poker").unwrap(), SEED, 99);
+    assert_eq!((seat, view["bets"].is_string()), (1, true), "{view}");
 }

@@ -26,6 +26,14 @@ pub fn number(x: f64, digits: usize) -> String {
     }
 }
 
+/// A text of somebody else for a terminal or a page: characters that would change either are replaced, so control characters
+/// but for tabs and ends of lines, and those that turn the direction of what follows.
+pub fn plain(text: &str) -> String {
+    let turns = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmless = |c: char| matches!(c, '\t' | '\n') || !(c.is_control() || turns(c));
+    text.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
+}
+
 /// What a step played, each move as its mover knows it: `x (random): x(0,1)`. `None` where it played nothing.
 pub fn step(record: &Record, step: &Step<'_>) -> Option<String> {
     if let [RecordEvent::Chance(c)] = step.events {
@@ -79,6 +87,13 @@ pub fn result(spec: &Spec, record: &Record) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_in_a_text_changes_the_terminal() {
+        let evil = "a\u{1b}[2J\u{7}\0\r\u{9b}b\u{202e}c\u{2067}\td\n\u{e9}\u{5d0}";
+        let shown = "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}\u{fffd}b\u{fffd}c\u{fffd}\td\n\u{e9}\u{5d0}";
+        assert_eq!(plain(evil), shown);
+    }
 
     #[test]
     fn zero_has_no_sign() {

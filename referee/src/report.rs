@@ -67,7 +67,7 @@ pub struct HeadlineRow {
     pub high: Option<f64>,
     /// Mean rating by game.
     pub games: BTreeMap<String, f64>,
-    /// Whether the agent has a rating in every game of the report; if not, its mean cannot be compared.
+    /// Whether the agent has a rating in every game of the report that rates anybody; if not, its mean cannot be compared.
     pub complete: bool,
 }
 
@@ -142,7 +142,9 @@ impl Report {
 type Marks<'a> = BTreeMap<&'a str, Vec<(f64, Option<f64>)>>;
 
 fn headline(scales: &[Scale]) -> Vec<HeadlineRow> {
-    let games: BTreeSet<&str> = scales.iter().map(|s| &*s.game).collect();
+    // A game that is not a fight rates nobody, so nobody lacks a rating there.
+    let rated = |scale: &&Scale| scale.agents.iter().any(|a| a.anchored && a.rating.is_some());
+    let games: BTreeSet<&str> = scales.iter().filter(rated).map(|s| &*s.game).collect();
     if games.len() < 2 {
         return Vec::new();
     }

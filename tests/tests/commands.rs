@@ -246,6 +246,10 @@ fn bad_matches_say_what_to_do() {
         assert!(err.contains(said), "{args:?}: {err}");
     }
     assert_eq!(ludex(at.path(), &["match", "chess", "--pairs", "0"]).code, 2);
+    // What the system says is told once.
+    std::fs::write(at.path().join("plain"), "").unwrap();
+    let err = ludex(at.path(), &["serve", "--listen", "127.0.0.1:0", "--data", "plain/x"]).fails();
+    assert!(err.contains("plain/x: ") && err.matches("os error").count() == 1, "{err}");
 }
 
 #[test]

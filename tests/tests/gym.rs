@@ -356,6 +356,9 @@ async fn view_clone_snapshot_restore() {
         let e = c.call("restore", json!({"env": env, "envs": envs, "items": items})).await;
         is_error(&e, "bad_snapshot", "items");
         assert_eq!(e["at"], at);
+        let said =
+            format!("snapshot {at} cannot be read: its bytes are not a snapshot; give back what `snapshot` returned");
+        assert_eq!(e["message"], said);
     }
     let other = opened(&mut c, json!({"game": "tic_tac_toe"})).await;
     c.call("reset", json!({"env": other})).await;

@@ -201,6 +201,11 @@ impl Endpoint {
                     Err(why) => Outcome::Later(format!("its answer cannot be read ({why}): {said}"), None),
                 }
             }
+            // OpenAI's reasoning models take another name for the limit.
+            400 | 422 if lower.contains("max_completion_tokens") => Outcome::Never(format!(
+                "it refuses the request ({status}): {said}. \
+                 Write extra='{{\"max_completion_tokens\":N}}' in the place of max_tokens"
+            )),
             400 | 413 | 422 if says(TOO_LONG) => Outcome::Never(format!(
                 "the prompt is too long for the model ({status}): {said}. \
                  Try a model with a larger context, rules=short, or a smaller history"
@@ -241,10 +246,6 @@ impl Endpoint {
                     response.headers().get("location").and_then(|to| to.to_str().ok()).unwrap_or("another address");
                 Outcome::Never(format!("it redirects ({status}) to {to}: give that address as base_url"))
             }
-            // OpenAI's reasoning models take another name for the limit.
-            _ if lower.contains("max_completion_tokens") => Outcome::Never(format!(
-                "it refuses the request ({status}): {said}. Write extra='{{\"max_completion_tokens\":N}}' in the place of max_tokens"
-            )),
             _ => Outcome::Never(format!("it refuses the request ({status}): {said}")),
         }
     }

@@ -85,8 +85,9 @@ fn a_person_sees_the_board_and_moves() {
 
 #[test]
 fn bad_input_is_asked_again_with_the_reason() {
-    let (mv, shown) = talk("tic_tac_toe", &[4], "\nhello\n4\n12\n-3\n1e9\n{\"a\":1}\n?\no(0,2)\n");
+    let (mv, shown) = talk("tic_tac_toe", &[4], "\nhello\n4\no(1,1)\n12\n-3\n1e9\n{\"a\":1}\n?\no(0,2)\n");
     assert_eq!(mv, Some(Move::Id(2)));
+    assert_eq!(shown.matches("the square is taken").count(), 2, "by id and by name: {shown}");
     for reason in
         ["\"hello\" names no legal action", "the square is taken", "12 is not an action", "takes no proposals"]
     {
@@ -95,6 +96,18 @@ fn bad_input_is_asked_again_with_the_reason() {
     assert_eq!(shown.matches("o(2,2)").count(), 2, "listed at first and again on ?: {shown}");
     let (_, shown) = talk("connect_four", &[0, 0, 0, 0, 0, 0], "0\n1\n");
     assert!(shown.contains("column 0 is full"), "{shown}");
+    // A name, a notation of people, and a move that the pieces do not allow: each has the game's reason.
+    for (name, history, line, reason) in [
+        ("gomoku", &[0][..], "0,0", "taken"),
+        ("go(board_size=5)", &[12], "C3", "c3 is taken"),
+        ("chess", &[], "e2-e5", "e2e5: "),
+        ("chess", &[], "o-o", "a piece stands on f1, between king and rook"),
+        ("chess", &[], "Qh5", "\"Qh5\" names no legal action"),
+    ] {
+        let (_, shown) = talk(name, history, &format!("{line}\nquit\n"));
+        assert!(shown.contains(reason), "{name} {line}: {shown}");
+        assert_eq!(shown.contains("names no legal action"), line == "Qh5", "{name} {line}: {shown}");
+    }
 }
 
 #[test]

@@ -161,6 +161,9 @@ fn failures_for_good_are_told_and_not_tried_again() {
         (402, "no money", "402"),
         (429, "insufficient_quota", "quota"),
         (418, "teapot", "teapot"),
+        (400, "The input token count (9) exceeds the maximum number of tokens allowed (8).", "too long for the model"),
+        (400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "Write extra="),
+        (307, "moved", "it redirects (307) to another address: give that address as base_url"),
     ] {
         let endpoint = Endpoint::new(move |_, _| error(status, message));
         let e = first(&endpoint, "format=text key_env=PATH").unwrap_err();
@@ -168,6 +171,35 @@ fn failures_for_good_are_told_and_not_tried_again() {
         assert!(e.message.contains(words) && e.message.contains(&endpoint.url), "{status}: {e}");
         assert_eq!(endpoint.asked().len(), 1, "{status}");
     }
+}
+
+#[test]
+fn a_wrong_name_of_a_limit_is_not_taken_for_a_missing_schema() {
+    let endpoint = Endpoint::new(|_, _| error(400, "Use 'max_completion_tokens' instead of 'max_tokens'"));
+    for args in ["max_tokens=9", "max_tokens=9 format=schema"] {
+        let e = first(&endpoint, args).unwrap_err();
+        assert!(e.message.contains("Write extra=") && !e.message.contains("format=text"), "{args}: {e}");
+    }
+    assert_eq!(endpoint.asked().len(), 2);
+}
+
+#[test]
+fn errors_in_a_list_and_answers_that_are_too_long_are_told() {
+    let body = r#"[{"error": {"message": "The input token count (9) exceeds the maximum number of tokens"}}]"#;
+    let endpoint = Endpoint::new(|_, _| Reply::Http(400, None, body.to_owned()));
+    let e = first(&endpoint, "format=text").unwrap_err();
+    assert!(e.message.contains("too long for the model (400): The input token count"), "{e}");
+    let endpoint = Endpoint::new(|_, _| said(&"x".repeat(11 << 20)));
+    let e = first(&endpoint, "format=text").unwrap_err();
+    assert!(e.message.contains("its answer is longer than") && !e.message.contains("reached"), "{e}");
+    assert_eq!(endpoint.asked().len(), 1);
+}
+
+#[test]
+fn half_a_character_does_not_spoil_an_answer() {
+    let body = r#"{"choices": [{"message": {"content": "\ud800 Answer: x(0,1)"}, "finish_reason": "stop"}]}"#;
+    let endpoint = Endpoint::new(|_, _| Reply::Http(200, None, body.to_owned()));
+    assert_eq!(first(&endpoint, "format=text").unwrap().mv, Some(Move::Id(1)));
 }
 
 #[test]

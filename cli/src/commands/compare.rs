@@ -167,19 +167,35 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
             "p",
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        rows.extend(c.games.iter().map(cells));
+        let short = short(c.games.iter().map(|row| row.game.as_str()));
+        rows.extend(c.games.iter().zip(&short).map(|(row, name)| cells(name, row)));
         if c.games.len() > 1 {
-            rows.push(cells(&c.all));
+            rows.push(cells(&c.all.game, &c.all));
         }
         print::table(&mut out, &rows, |k| k > 0)?;
         writeln!(
             out,
             "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of the mean returns"
         )?;
+        let tests = c.games.iter().filter(|row| row.mcnemar.is_some()).count();
+        let apart = if tests > 1 {
+            format!(", each for itself: of {tests} tests one may be small by luck")
+        } else {
+            String::new()
+        };
         writeln!(
             out,
-            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won"
+            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won{apart}"
         )?;
+        if c.games.iter().any(|row| row.score.is_some_and(|d| d.low.is_none())) {
+            writeln!(
+                out,
+                "no interval: all pairs are on one seed, or the seeds all agree, which does not prove that they always do"
+            )?;
+        }
+        if let Some(seeds) = wanted(&c.all) {
+            writeln!(out, "about {seeds} seeds would bring the interval over all games to {NARROW} to either side")?;
+        }
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nleft out without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
@@ -202,9 +218,26 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cells(row: &ComparisonRow) -> Vec<String> {
+/// An interval that tells most agents apart, in points of the score to either side.
+const NARROW: f64 = 0.1;
+
+/// About how many seeds would make an interval narrow that is not: its width falls with the root of their number.
+fn wanted(row: &ComparisonRow) -> Option<u64> {
+    let Difference { low, high, .. } = row.score?;
+    let half = (high? - low?) / 2.0;
+    (half > NARROW).then(|| (row.blocks as f64 * (half / NARROW).powi(2)).ceil() as u64)
+}
+
+/// The ids of games, with parameters only where several have one id.
+fn short<'a>(games: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    let id = |game: &'a str| game.split('(').next().unwrap_or(game);
+    let alone = |game: &'a str| games.clone().filter(|other| id(other) == id(game)).count() == 1;
+    games.clone().map(|game| if alone(game) { id(game) } else { game }).collect()
+}
+
+fn cells(name: &str, row: &ComparisonRow) -> Vec<String> {
     let dash = || "-".to_owned();
-    let mut out = vec![row.game.clone(), row.pairs.to_string(), row.blocks.to_string()];
+    let mut out = vec![name.to_owned(), row.pairs.to_string(), row.blocks.to_string()];
     out.extend([0, 1].map(|k| row.scores.map_or_else(dash, |s| number(s[k], 3))));
     out.extend(difference(row.score));
     out.extend(difference(row.payoff));

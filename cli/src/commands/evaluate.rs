@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::print::{self, number};
 use super::report;
-use ludex_play::runs::estimate::{Cost, RunEstimate};
+use ludex_play::runs::estimate::{Cost, PartEstimate, RunEstimate};
 use ludex_play::runs::evaluation::{Candidates, Evaluation, EvaluationRequest, Findings, PlayedEvaluation, suite_text};
 use ludex_play::runs::executor::Here;
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// A built-in suite (quick, absolute, reference), or a TOML file
     #[arg(long, value_name = "NAME|FILE")]
     suite: String,
-    /// Name of the run: small letters, digits, _ and -; the same command again continues it
+    /// Name of the run, required but for --estimate: small letters, digits, _ and -; the same command again continues it
     #[arg(long, value_name = "NAME", required_unless_present = "estimate")]
     run: Option<String>,
     /// Folder of the runs and the named agents
@@ -209,7 +209,8 @@ pub(super) fn show_more(out: &mut impl Write, rows: &[PartResult], groups: &[Gro
         }
     }
     answers(out, rows)?;
-    for GroupScore { group, agent, parts, score } in groups {
+    // The mean over one part stands in the table.
+    for GroupScore { group, agent, parts, score } in groups.iter().filter(|group| group.parts > 1) {
         writeln!(
             out,
             "{group}: mean score of {agent} {} over {}",
@@ -290,8 +291,8 @@ fn show_estimate(estimate: &RunEstimate, out: &mut impl Write) -> io::Result<()>
         let numbers = [matches, moves, calls, tokens_in, tokens_out].map(|x| print::number(x, 0));
         [vec![id.to_owned()], numbers.to_vec(), vec![width]].concat()
     };
-    for ((id, cost), (_, width)) in estimate.parts.iter().zip(&estimate.points) {
-        rows.push(cells(id, cost, print::number(*width, 0)));
+    for PartEstimate { part, cost, points } in &estimate.parts {
+        rows.push(cells(part, cost, print::number(*points, 0)));
     }
     rows.push(cells("all", &estimate.total, String::new()));
     print::table(out, &rows, |k| k > 0)?;

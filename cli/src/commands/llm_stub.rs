@@ -125,6 +125,10 @@ fn announce(address: SocketAddr, json: bool) -> anyhow::Result<()> {
         )?;
     } else {
         writeln!(out, "ludex llm-stub answers at {url}")?;
+        writeln!(
+            out,
+            "agents play as --agent says if their spec has base_url={url} stub=true; else their moves are random"
+        )?;
     }
     Ok(out.flush()?)
 }

@@ -11,7 +11,7 @@ use ludex_env::{GameRef, Turn};
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::Reason;
 
-use super::print::points;
+use super::print::{plain, points};
 use super::seats;
 use super::terminal::Terminal;
 use ludex_play::local::{self, Asking, Seated};
@@ -131,7 +131,7 @@ impl Talk {
 
     fn say(&self, text: &str) {
         // A failure to print is no reason to end the game.
-        let _ = writeln!(io::stdout().lock(), "{}", human::wrapped(text, self.width));
+        let _ = writeln!(io::stdout().lock(), "{}", human::wrapped(&plain(text), self.width));
     }
 
     /// All that chance did, in one line: each outcome once, with how often it came.

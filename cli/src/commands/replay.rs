@@ -12,6 +12,7 @@ use ludex_referee::Verifier;
 use ludex_referee::read::{Found, Lines, Source};
 use serde_json::json;
 
+use super::print::plain;
 use super::records;
 use ludex_play::words;
 
@@ -141,7 +142,7 @@ fn show(args: &Args, verifier: &Verifier, found: &Found) -> anyhow::Result<bool>
                 write!(out, "\x1b[2J\x1b[H")?;
             }
         }
-        writeln!(out, "\n-- {} {}\n{}", board.ply, board.by, board.text.trim_end())?;
+        writeln!(out, "{}", plain(&format!("\n-- {} {}\n{}", board.ply, board.by, board.text.trim_end())))?;
         out.flush()?;
     }
     if args.ply.is_none() && fault.is_none_or(|f| f.event.is_none()) {

@@ -63,13 +63,15 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         if k > 0 {
             writeln!(out, "\n")?;
         }
-        text::write(&mut out, told)?;
+        let mut text = Vec::new();
+        text::write(&mut text, told)?;
+        write!(out, "{}", print::plain(&String::from_utf8_lossy(&text)))?;
     }
     Ok(out.flush()?)
 }
 
 fn page(run: &Archive, matches: &[Transcript], file: &Path) -> anyhow::Result<()> {
-    fs::write(file, html::page(&run.about, matches))
+    fs::write(file, print::plain(&html::page(&run.about, matches)))
         .with_context(|| format!("{} cannot be written", file.display()))?;
     let many = print::count(matches.len(), "match", "matches");
     Ok(writeln!(io::stdout().lock(), "{}: {many}", file.display())?)

@@ -333,7 +333,11 @@ def test_gymnasium_makes_batches(url: str) -> None:
 def test_human_is_printed(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     env = gymnasium.make("ludex/TicTacToe-v1", url=url, render_mode="human")
     env.reset(seed=0)
-    assert capsys.readouterr().out.count("...") == 3
+    shown = capsys.readouterr().out
+    assert shown.count("...") == 3
+    assert shown.startswith("you are x; moves so far: 0\n")
+    env.step(4)
+    assert capsys.readouterr().out.startswith("you are x; moves so far: 2\n")
     env.close()
 
 
@@ -348,6 +352,10 @@ def test_what_is_wrong_is_said(url: str) -> None:
     for nobody in (3, [], [3]):
         with pytest.raises(TypeError, match="opponent"):
             LudexEnv("tic_tac_toe", url=url, opponent=nobody)  # type: ignore[arg-type]
+    makers: list[Any] = [gymnasium.make, gymnasium.make_vec]
+    for make in makers:
+        with pytest.raises(TypeError, match=r"unknown argument 'rows': .* params=\{'rows': 5\}"):
+            make("ludex/ConnectFour-v1", rows=5)
     env = LudexVectorEnv("tic_tac_toe", 2, url=url, opponent=lambda obs, mask: mask[:, 0] + 99)
     with pytest.raises(ludex.LudexError, match="there is no episode yet"):
         env.step(np.array([0, 0]))

@@ -57,6 +57,20 @@ def test_pettingzoo_checks_rendering(url: str) -> None:
         env.close()
 
 
+def test_what_is_printed_says_who_moved(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    env = ludex.pettingzoo.aec("tic_tac_toe", url=url, render_mode="human")
+    env.reset(seed=1)
+    env.step(4)
+    assert capsys.readouterr().out == "player_0 played 4\n...\n.x.\n...\n"
+    env.close()
+    game = "iterated_prisoners_dilemma"
+    parallel = ludex.pettingzoo.parallel(game, url=url, render_mode="human")
+    parallel.reset(seed=1)
+    parallel.step({"player_0": 0, "player_1": 1})
+    assert capsys.readouterr().out.startswith("player_0 played 0\nplayer_1 played 1\n")
+    parallel.close()
+
+
 def test_a_game_in_turns(url: str) -> None:
     env = ludex.pettingzoo.aec("tic_tac_toe", url=url)
     env.reset(seed=1)

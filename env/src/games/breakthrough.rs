@@ -216,6 +216,21 @@ impl Breakthrough {
         let (to, end) = self.square(rest).or_else(|| self.square(rest.strip_prefix('x')?))?;
         end.is_empty().then_some((from, to))
     }
+
+    /// The board with its names; seat 0 sees it from above, where its men begin.
+    fn drawn(&self, view: &View, from: Viewer) -> String {
+        let width = if self.rows > 9 { 2 } else { 1 };
+        let mut lines: Vec<(u32, &str)> = (1..=self.rows).rev().zip(view.board.iter().map(String::as_str)).collect();
+        let turned = from == Viewer::Seat(0);
+        if turned {
+            lines.reverse();
+        }
+        let across = |line: &str| if turned { line.chars().rev().collect() } else { line.to_owned() };
+        let mut out: String =
+            lines.into_iter().map(|(number, line)| format!("{number:>width$}{}\n", across(line))).collect();
+        out.push_str(&format!("{}{}\n", " ".repeat(width), across(&LETTERS[..self.columns as usize])));
+        out
+    }
 }
 
 impl Game for Breakthrough {
@@ -387,13 +402,11 @@ impl Game for Breakthrough {
     }
 
     fn text(&self, view: &View) -> String {
-        let width = if self.rows > 9 { 2 } else { 1 };
-        let numbered = view.board.iter().zip((1..=self.rows).rev());
-        let mut out: String = numbered.map(|(line, number)| format!("{number:>width$}{line}\n")).collect();
-        out.push_str(&" ".repeat(width));
-        out.push_str(&LETTERS[..self.columns as usize]);
-        out.push('\n');
-        out
+        self.drawn(view, Viewer::Public)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> String {
+        self.drawn(view, from)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -231,7 +231,11 @@ impl Game for Chess {
     }
 
     fn text(&self, view: &View) -> String {
-        view::text(view)
+        view::text(view, Color::White)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> String {
+        view::text(view, Self::seen_by(from))
     }
 
     /// SAN for the side to move; UCI where the id is not legal or the seat is not to move.
@@ -250,6 +254,16 @@ impl Game for Chess {
 
     fn why_not(&self, s: &State, _seat: Seat, a: Action) -> String {
         why::why_not(&s.pos, a)
+    }
+
+    /// Knows squares and castling; SAN names nothing where no legal move fits it.
+    fn why_not_text(&self, s: &State, _seat: Seat, text: &str) -> String {
+        let wanted = text.trim().replace(['-', 'x'], "").replace('0', "O");
+        let same = |a: &Action| notation::uci(s.pos.turn(), *a).replace('-', "").eq_ignore_ascii_case(&wanted);
+        match (0..ACTIONS).find(same) {
+            Some(a) => why::why_not(&s.pos, a),
+            None => format!("{text:?} names no legal action"),
+        }
     }
 
     fn tensor(&self, s: &State, who: Viewer, out: &mut [u8]) {

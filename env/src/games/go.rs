@@ -370,7 +370,7 @@ impl<const W: usize> Game for Go<W> {
         view::text(view, self.params.komi, view.moves.len() + self.first)
     }
 
-    fn picture(&self, view: &View) -> String {
+    fn picture(&self, view: &View, _from: Viewer) -> String {
         view::picture(view, self.params.komi, view.moves.len() + self.first)
     }
 

@@ -284,7 +284,7 @@ impl Game for TexasHoldem {
         self.name(a)
     }
 
-    fn picture(&self, view: &View) -> String {
+    fn picture(&self, view: &View, _from: Viewer) -> String {
         self.told(view)
     }
 

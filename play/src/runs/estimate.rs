@@ -66,17 +66,27 @@ impl Cost {
 #[derive(Clone, Debug, Serialize)]
 pub struct RunEstimate {
     /// By part.
-    pub parts: Vec<(String, Cost)>,
+    pub parts: Vec<PartEstimate>,
     /// Of the whole.
     pub total: Cost,
     /// US dollars; absent where a price is not known.
     pub usd: Option<f64>,
     /// Hours by the clock, with the requested number of matches at a time.
     pub hours: f64,
-    /// Half the width of the 95 % interval of a rating by part, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
-    pub points: Vec<(String, f64)>,
     /// What is guessed, and how it could be known.
     pub guesses: Vec<String>,
+}
+
+/// An estimate of a part.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartEstimate {
+    /// The part's id.
+    pub part: String,
+    /// What it costs.
+    #[serde(flatten)]
+    pub cost: Cost,
+    /// Half the width of the 95 % interval of a rating, in points, at even strength: `1.96 * 400 / ln 10 * 2 / sqrt(matches)`.
+    pub points: f64,
 }
 
 /// What was measured of the candidates' calls, by the agent's index in the run.
@@ -123,15 +133,9 @@ pub fn of(
     let cores = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.max(1));
     let hours = (total.waiting / jobs.max(1) as f64).max(total.computing / cores as f64) / 3600.0;
     let width = |cost: &Cost| 1.96 * 400.0 / std::f64::consts::LN_10 * 2.0 / cost.matches.max(1.0).sqrt();
-    let ids = || plan.parts.iter().map(|p| p.part.id.clone());
-    Ok(RunEstimate {
-        points: ids().zip(parts.iter().map(width)).collect(),
-        parts: ids().zip(parts).collect(),
-        total,
-        usd,
-        hours,
-        guesses,
-    })
+    let ids = plan.parts.iter().map(|p| p.part.id.clone());
+    let parts = ids.zip(parts).map(|(part, cost)| PartEstimate { part, points: width(&cost), cost }).collect();
+    Ok(RunEstimate { parts, total, usd, hours, guesses })
 }
 
 fn is_model(plan: &Plan, who: usize) -> bool {

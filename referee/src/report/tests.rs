@@ -109,6 +109,22 @@ fn the_headline_is_the_mean_over_games() {
 }
 
 #[test]
+fn nobody_lacks_a_game_that_rates_nobody() {
+    let mut records = Vec::new();
+    for seed in 0..4 {
+        for names in [["x", "random"], ["random", "x"]] {
+            records.extend(["tic_tac_toe", "kuhn_poker", "hanabi"].map(|game| play(game, &names, seed)));
+        }
+    }
+    let options = RatingOptions { resamples: 100, ..RatingOptions::default() };
+    let report = Report::build(&verified(records), Vec::new(), options, ReportAbout::default());
+    assert_eq!(report.scales.len(), 3);
+    let shown: Vec<(&str, bool)> = report.headline.iter().map(|row| (&*row.name, row.complete)).collect();
+    assert_eq!(shown.len(), 2);
+    assert!(shown.iter().all(|row| row.1), "{shown:?}");
+}
+
+#[test]
 fn discards_stand_by_agent() {
     let report = sample();
     let shown: Vec<(&str, u64)> = report.discards.iter().map(|d| (&*d.name, d.reasons["no_show"])).collect();

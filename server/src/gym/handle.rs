@@ -273,14 +273,14 @@ impl Handle {
     fn restore(&mut self, r: message::Restore) -> Answer {
         let most = self.longest_item();
         let bad = |at: usize, why: String| {
-            let message = format!("snapshot {at} cannot be read, give back what `snapshot` returned: {why}");
+            let message = format!("snapshot {at} cannot be read: {why}; give back what `snapshot` returned");
             Refusal::new(ErrorCode::BadSnapshot, message).path("items").at(at)
         };
         let mut items = r.items.iter().enumerate().map(|(at, item)| match item.len() > most {
             true => {
                 Err(bad(at, format!("it has {} bytes, and no episode of this game has more than {most}", item.len())))
             }
-            false => unpack(item).map_err(|why| bad(at, why)),
+            false => unpack(item).ok_or_else(|| bad(at, "its bytes are not a snapshot".into())),
         });
         self.answer(r.envs, |batch, rows, out| batch.restore(rows, &mut items, out))
     }
@@ -296,8 +296,8 @@ impl Handle {
     }
 }
 
-fn unpack(item: &Bytes) -> Result<Snapshot, String> {
+fn unpack(item: &Bytes) -> Option<Snapshot> {
     let mut reader = rmp_serde::Deserializer::from_read_ref(&item[..]);
     reader.set_max_depth(SNAPSHOT_DEPTH);
-    serde::Deserialize::deserialize(&mut reader).map_err(|e| ludex_protocol::error::shortened(&e.to_string()))
+    serde::Deserialize::deserialize(&mut reader).ok()
 }

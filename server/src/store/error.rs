@@ -88,20 +88,20 @@ pub enum StoreError {
         message: String,
     },
     /// The file system refused.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the system said.
-        source: Arc<std::io::Error>,
+        why: Arc<std::io::Error>,
     },
     /// Anything else that SQLite reported.
-    #[error("{path}: {source}")]
+    #[error("{path}: {why}")]
     Sql {
         /// The file.
         path: PathBuf,
         /// What SQLite said.
-        source: Arc<rusqlite::Error>,
+        why: Arc<rusqlite::Error>,
     },
 }
 
@@ -111,7 +111,7 @@ impl StoreError {
         let path = path.to_owned();
         match source.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full { path },
-            _ => Self::Io { path, source: Arc::new(source) },
+            _ => Self::Io { path, why: Arc::new(source) },
         }
     }
 
@@ -128,7 +128,7 @@ impl StoreError {
             (Some(ErrorCode::NotADatabase), _) => Self::Foreign { path },
             (Some(ErrorCode::DatabaseCorrupt), _) => Self::Corrupt { path, message: source.to_string() },
             (Some(ErrorCode::ConstraintViolation), _) => Self::Conflict { message: source.to_string() },
-            _ => Self::Sql { path, source: Arc::new(source) },
+            _ => Self::Sql { path, why: Arc::new(source) },
         }
     }
 }

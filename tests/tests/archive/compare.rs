@@ -50,6 +50,26 @@ fn differences_are_those_of_the_records() {
 }
 
 #[test]
+fn a_comparison_says_what_its_figures_are_worth() {
+    let at = one();
+    let data = at.path().join("ludex-data");
+    let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "random")];
+    Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 3 }.write(&data);
+    let text = ludex(at.path(), &["compare", "two", "one"]).well();
+    assert!(text.lines().any(|line| line.starts_with("kuhn_poker  ")), "without parameters: {text}");
+    assert!(text.contains("each for itself: of 2 tests one may be small by luck"), "{text}");
+    let got = ludex(at.path(), &["compare", "two", "one", "--json"]).json();
+    let [low, high] = ["low", "high"].map(|end| got["all"]["score"][end].as_f64().unwrap());
+    let seeds = (3.0 * ((high - low) / 0.2).powi(2)).ceil();
+    assert!(seeds > 3.0, "{got}");
+    assert!(text.contains(&format!("about {seeds} seeds would bring the interval")), "{text}");
+    let same = ludex(at.path(), &["compare", "one", "one"]).well();
+    assert!(same.contains("no interval: all pairs are on one seed") && !same.contains("seeds would bring"), "{same}");
+    let alone = ludex(at.path(), &["compare", "two", "one", "--game", "tic_tac_toe"]).well();
+    assert!(!alone.contains("each for itself"), "{alone}");
+}
+
+#[test]
 fn two_agents_of_one_run() {
     let at = one();
     let models = &[("good", "alphabeta depth=9"), ("poor", "random")];

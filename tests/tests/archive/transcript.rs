@@ -98,6 +98,19 @@ fn a_page_is_escaped_and_whole() {
 }
 
 #[test]
+fn an_answer_changes_neither_terminal_nor_page() {
+    let at = one();
+    change(at.path(), "calls.jsonl", |text| text.replace("<i>hard", "h\\u001b[2J\\u0007\\u0000\\u202eard"));
+    let text = ludex(at.path(), &["transcript", "one"]).well();
+    ludex(at.path(), &["transcript", "one", "--html"]).well();
+    let page = std::fs::read_to_string(at.path().join("one.html")).unwrap();
+    for shown in [text, page] {
+        assert!(shown.contains("h\u{fffd}[2J\u{fffd}\u{fffd}\u{fffd}ard"), "{shown}");
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\0', '\u{202e}']), "{shown}");
+    }
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let at = one();
     write(at.path(), "two", "model-b", "random");

@@ -419,6 +419,22 @@ fn it_goes_down_when_it_is_told_to() {
 }
 
 #[test]
+fn people_are_told_what_the_spec_of_an_agent_needs() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
+        .args(["llm-stub", "--agent", "solver", "--down-after", "1"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines().map(|line| line.expect("a line"));
+    let at = lines.next().expect("where it is");
+    let url = at.rsplit(' ').next().expect("its address");
+    let said = lines.next().expect("what a spec needs");
+    assert!(said.contains(&format!("base_url={url} stub=true; else their moves are random")), "{said}");
+    child.kill().expect("its end");
+    child.wait().expect("its end");
+}
+
+#[test]
 fn its_options_are_checked() {
     let at = folder();
     for (args, code, said) in [

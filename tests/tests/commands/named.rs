@@ -101,6 +101,10 @@ fn a_language_model_is_asked_and_its_figures_are_kept() {
     assert!(shown.starts_with("passed  little: stub at http://") && shown.contains("kept in"), "{shown}");
     let wrong = ludex(at, &["agents", "check", &spec.replace("model=stub", "model=missing")]);
     assert!(wrong.code == 1 && wrong.out.starts_with("FAILED") && wrong.out.contains("missing"), "{}", wrong.out);
+    // An endpoint that answers without a move: what failed stands in a line of its own.
+    let mute = Stub::start(&["--empty", "1"]);
+    let failed = ludex(at, &["agents", "check", &format!("llm model=stub base_url=http://{}/v1", mute.address)]);
+    assert!(failed.code == 1 && failed.out.contains("\nwhat failed: move\n"), "{}", failed.out);
 }
 
 #[test]

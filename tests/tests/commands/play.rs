@@ -70,6 +70,23 @@ fn nothing_is_shown_that_is_for_programs() {
 }
 
 #[test]
+fn a_board_is_seen_from_the_side_of_the_person() {
+    // Black is seat 0 and sits at the top of the board.
+    let first = |seat: &str, game: &str, line: &str| {
+        let shown = play(&[game, "--seat", &format!("{seat}=human"), "--seed", "1"], "quit\n");
+        shown.lines().find(|shown| shown.trim_end().ends_with(line)).map(|_| ()).ok_or(shown)
+    };
+    first("black", "chess", "  h g f e d c b a").unwrap();
+    first("white", "chess", "  a b c d e f g h").unwrap();
+    first("b", "breakthrough", " hgfedcba").unwrap();
+    first("w", "breakthrough", " abcdefgh").unwrap();
+    // Spectators and two people at one terminal: each sees it from their own side when asked.
+    let shown = play(&["chess", "--seat", "human", "--seat", "human", "--seed", "1"], "e4\nquit\n");
+    let white = shown.find("  a b c d e f g h").expect("White is asked first");
+    assert!(shown.find("  h g f e d c b a").is_some_and(|black| black > white), "{shown}");
+}
+
+#[test]
 fn bets_have_amounts() {
     let args = ["texas_holdem", "--seat", "human", "--seat", "human", "--seed", "1"];
     let shown = play(&args, "Call\nCall\nquit\n");

@@ -7,6 +7,10 @@ use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
+/// The random game from which the examples of views are taken, and how many turns of it are played.
+const SEED: u64 = 7;
+const TURNS: usize = 2;
+
 const NOTE: &str = "<!-- Generated: tests/run --bless -->";
 
 /// All generated files but the summary: path below the root and text.
@@ -115,7 +119,23 @@ fn game(e: &Entry) -> String {
             let _ = writeln!(page, "| `{name}` | `{params}` | {note} |");
         }
     }
-    page
+    page + &example(e, &s)
+}
+
+/// An example of the structured view, a field in each line.
+fn example(e: &Entry, s: &Spec) -> String {
+    let game = ludex_env::load(e.id).expect("a game loads with its defaults");
+    let (seat, view) = ludex_env::playthrough::example(&*game, SEED, TURNS);
+    let fields: Vec<String> = view
+        .as_object()
+        .map(|fields| fields.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect())
+        .unwrap_or_default();
+    format!(
+        "\nAn example of the structured view (`struct`): what `{}` sees when it is to move, after two random turns.\n\n\
+         ```json\n{{\n{}\n}}\n```\n",
+        s.seats[seat],
+        fields.join(",\n")
+    )
 }
 
 fn array(t: &TensorSpec) -> String {

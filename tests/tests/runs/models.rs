@@ -104,6 +104,10 @@ fn estimates_are_near_what_is_used() {
             assert!(off.abs() < 0.25, "{plays}: {what}: {about} estimated, {used} used");
         };
         let total = |name: &str| estimate["total"][name].as_f64().unwrap();
+        let parts = estimate["parts"].as_array().unwrap();
+        let matches: f64 = parts.iter().map(|part| part["matches"].as_f64().unwrap()).sum();
+        assert!(parts.iter().all(|part| part["part"].is_string() && part["points"].is_number()), "{estimate}");
+        assert!((matches - total("matches")).abs() < 1e-6, "{estimate}");
         let usage = |name: &str| used["usage"][name].as_f64().unwrap();
         near("matches", total("matches"), used["matches"].as_f64().unwrap());
         for name in ["calls", "tokens_in", "tokens_out"] {

@@ -1,6 +1,6 @@
 //! `ludex agents check` of a language model: five calls to its endpoint.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use ludex_agents::AgentSpec;
@@ -13,6 +13,9 @@ use ludex_play::named::{self, Measured};
 /// Whether the endpoint is there and answers with moves; an endpoint without JSON schemas is asked for text. What was
 /// measured is kept under the agent's name, if it has one.
 pub(super) fn run(name: &str, spec: &AgentSpec, data: &Path, as_json: bool) -> anyhow::Result<bool> {
+    if io::stderr().is_terminal() {
+        eprintln!("asking {name} five times; a call that fails is tried again, which takes a while");
+    }
     let probe = match llm::probe(spec) {
         Ok(probe) => probe,
         Err(why) if as_json => {
@@ -79,6 +82,12 @@ fn show(out: &mut impl io::Write, name: &str, probe: &Probe, usd: Option<f64>, p
     let cost = usd.map_or_else(|| "price unknown".to_owned(), |usd| format!("{} USD", print::number(usd, 6)));
     let [tokens_in, tokens_out] = [probe.tokens_in, probe.tokens_out].map(|tokens| print::number(tokens, 0));
     let seconds = print::number(probe.seconds, 2);
+    if !passed {
+        let mut failed: Vec<&str> =
+            probe.calls.iter().filter(|call| !call.ok && call.what != "schema").map(|call| call.what).collect();
+        failed.dedup();
+        writeln!(out, "what failed: {}", failed.join(", "))?;
+    }
     writeln!(out, "{schema}; a question takes {tokens_in} + {tokens_out} tokens and {seconds} s, {cost}")
 }
 

@@ -100,11 +100,9 @@ fn heading(rule: char, text: &str) -> String {
     format!("{text}{}", rule.to_string().repeat(rest)).trim_end().to_owned()
 }
 
-/// Indented lines. Control characters are replaced, so that an answer cannot change the terminal.
+/// Indented lines.
 fn block(out: &mut impl Write, text: &str) -> io::Result<()> {
-    let plain = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
     for line in text.trim_end().lines() {
-        let line: String = line.chars().map(plain).collect();
         writeln!(out, "{}", format!("    {line}").trim_end())?;
     }
     Ok(())

@@ -6,9 +6,9 @@ one message. :func:`play` plays matches against other agents, with a callback.
 :mod:`ludex.aio` has the same for asyncio. :func:`prompt` writes what a language model is asked.
 
 For learning libraries there are :mod:`ludex.gymnasium` (its ids are registered here),
-:mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code that was written for
-OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and :mod:`ludex.rl_environment`. Each needs its
-library only when you use it.
+:mod:`ludex.self_play`, :mod:`ludex.pettingzoo`, :mod:`ludex.sb3`, :mod:`ludex.rllib`, and for code
+that was written for OpenSpiel :mod:`ludex.openspiel`, :mod:`ludex.spiel` and
+:mod:`ludex.rl_environment`. Each needs its library only when you use it.
 """
 
 import contextlib
@@ -64,7 +64,16 @@ __all__ = [
     "serve",
 ]
 
-_ADAPTERS = {"gymnasium", "openspiel", "pettingzoo", "rl_environment", "rllib", "sb3", "spiel"}
+_ADAPTERS = {
+    "gymnasium",
+    "openspiel",
+    "pettingzoo",
+    "rl_environment",
+    "rllib",
+    "sb3",
+    "self_play",
+    "spiel",
+}
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -18,7 +18,7 @@ import numpy as np
 from .arena import Arena, Opponent, SeatChoice, open_arena
 from .columns import Array
 from .extras import wanted
-from .opening import Opening, rendered
+from .opening import Opening, no_others, rendered
 from .rows import Outcome, Rows
 
 wanted("gymnasium", "gymnasium")
@@ -74,6 +74,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         rules: int | None = None,
         patience: float | None = None,
         render_mode: str | None = None,
+        **others: Any,
     ) -> None:
         """Open the environment.
 
@@ -92,14 +93,17 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
             patience: how many seconds to try to reconnect when the connection is lost; by default
                 as long as the server keeps the session.
             render_mode: ``"ansi"``: :meth:`render` returns the agent's view as text; ``"human"``:
-                the view is printed after every step.
+                the view is printed after every step, with the agent's seat and the number of moves.
+            **others: nothing; it is there to say where the parameters of a game go.
 
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``bad_params``,
                 ``unknown_agent``, ...; ``not_installed`` if there is no program to start.
-            TypeError: an opponent is neither an agent's spec nor callable.
+            TypeError: an opponent is neither an agent's spec nor callable; or another argument was
+                given, such as a parameter of the game that belongs into ``params``.
             ValueError: the seat or the render mode does not exist.
         """
+        no_others(others)
         self.render_mode = rendered(render_mode, "ansi", "human")
         opening = Opening(game, params, url, token, max_steps, rules, patience)
         self._arena = open_arena(opening, 1, opponent, seat)
@@ -151,7 +155,8 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
         text = self._arena.text(0)
         if self.render_mode == "ansi":
             return text
-        print(text, flush=True)
+        seat, moves = int(self._arena.rows.seat[0]), int(self._arena.rows.length[0])
+        print(f"you are {self.game.seats[seat]}; moves so far: {moves}\n{text}", flush=True)
         return None
 
     def close(self) -> None:
@@ -195,6 +200,7 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
         patience: float | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        **others: Any,
     ) -> None:
         """Open the environments; most arguments are those of :class:`LudexEnv`.
 
@@ -213,12 +219,14 @@ class LudexVectorEnv(_Learner, VectorEnv[Array, Array, Array]):
                 as long as the server keeps the session.
             autoreset_mode: one of Gymnasium's three.
             render_mode: ``"ansi"``: :meth:`render` returns the views as text.
+            **others: nothing, as for :class:`LudexEnv`.
 
         Raises:
             LudexError: as :class:`LudexEnv`.
             TypeError: as :class:`LudexEnv`.
             ValueError: the seat or a mode does not exist.
         """
+        no_others(others)
         self.render_mode = rendered(render_mode, "ansi")
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}

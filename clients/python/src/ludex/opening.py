@@ -77,3 +77,17 @@ def rendered(mode: str | None, *modes: str) -> str | None:
     if mode is not None and mode not in modes:
         raise ValueError(f"render_mode is {' or '.join(map(repr, modes))}, not {mode!r}")
     return mode
+
+
+def no_others(others: Mapping[str, Any]) -> None:
+    """Refuse arguments that an adapter does not have.
+
+    Raises:
+        TypeError: there is one; the message says where the parameters of a game go.
+    """
+    if others:
+        named = ", ".join(f"{name!r}: {value!r}" for name, value in others.items())
+        raise TypeError(
+            f"unknown argument {', '.join(map(repr, others))}: the parameters of the game go into "
+            f"one argument, params={{{named}}}"
+        )

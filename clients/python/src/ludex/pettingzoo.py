@@ -104,6 +104,7 @@ class _Shared:
         self.possible_agents = [f"player_{seat}" for seat in range(spec.players)]
         self.agents: list[str] = []
         self._table = table
+        self._played: dict[str, Any] = {}
         try:
             self.observation_spaces = {agent: masked_space(spec) for agent in self.possible_agents}
         except LudexError:
@@ -122,14 +123,18 @@ class _Shared:
         return self.action_spaces[agent]
 
     def render(self) -> str | None:
-        """Return the view of the seat to move as text (``"ansi"``) or print it; a round trip."""
+        """Return the view of the seat to move as text (``"ansi"``) or print it; a round trip.
+
+        What is printed begins with the last actions and who played them.
+        """
         if self.render_mode is None:
             warn("render() needs a render_mode: 'ansi' or 'human'")
             return None
         text = self._table.text()
         if self.render_mode == "ansi":
             return text
-        print(text, flush=True)
+        told = "".join(f"{agent} played {action}\n" for agent, action in self._played.items())
+        print(f"{told}{text}", flush=True)
         return None
 
     def close(self) -> None:
@@ -159,6 +164,7 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._table.reset(seed)
+        self._played = {}
         self.agents = self.possible_agents[:]
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -181,9 +187,11 @@ class LudexAEC(_Shared, AECEnv[str, Observation, Any]):
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
+        self._played = {}
         self._chosen[self.possible_agents.index(agent)] = action
         if len(self._chosen) == len(self._table.acting):
             self._table.step(self._chosen)
+            self._played = {self.possible_agents[seat]: a for seat, a in self._chosen.items()}
             self._chosen = {}
             self.rewards = self._by_agent(self._table.rewards)
             self._flags()
@@ -221,6 +229,7 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             LudexError: ``bad_seed``, ``session_lost``, ...
         """
         self._table.reset(seed)
+        self._played = {}
         self.agents = self.possible_agents[:]
         shown = self._all(), self._infos()
         self._table.seen()
@@ -243,7 +252,9 @@ class LudexParallel(_Shared, ParallelEnv[str, Observation, Any]):
             TypeError: an action is not an integer.
         """
         table, count = self._table, len(self.possible_agents)
+        acting = [self.possible_agents[seat] for seat in table.acting]
         table.step({self.possible_agents.index(agent): act for agent, act in actions.items()})
+        self._played = {agent: actions[agent] for agent in acting}
         if table.over:
             self.agents = []
         if self.render_mode == "human":

@@ -400,3 +400,20 @@ fn games_in_pgn() {
     assert!(text.ends_with("20... Ke7 21. O-O-O 1/2-1/2\n"), "{text}");
     assert!(pgn(Some("x"), &[], "*", &[]).is_err());
 }
+
+#[test]
+fn black_sees_the_board_from_his_side() {
+    let g = game(Params::default());
+    let view = g.view(&play(&g, "e4"), Viewer::Public);
+    let board = |text: String| text.lines().skip(2).take(9).map(str::to_owned).collect::<Vec<_>>();
+    let white = board(g.text(&view));
+    assert_eq!(white[4], "4 . . . . P . . .");
+    assert_eq!(white, board(g.picture(&view, Viewer::Seat(1))));
+    assert_eq!(white, board(g.picture(&view, Viewer::Public)));
+    let black = board(g.picture(&view, Viewer::Seat(0)));
+    assert_eq!((black[0].as_str(), black[3].as_str()), ("1 R N B K Q B N R", "4 . . . P . . . ."));
+    assert_eq!(black[8], "  h g f e d c b a");
+    // A view from elsewhere may hold any text.
+    let odd = View { fen: "x/9".into(), ..view };
+    assert!(g.picture(&odd, Viewer::Seat(0)).contains("8 x"));
+}

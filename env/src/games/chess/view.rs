@@ -49,14 +49,24 @@ pub(super) fn view(start: &str, s: &State) -> View {
     }
 }
 
-/// The FEN, the drawn board, and what the FEN does not say.
-pub(super) fn text(view: &View) -> String {
-    let mut out = format!("{}\n\n", view.fen);
-    for (i, row) in view.fen.split(' ').next().unwrap_or_default().split('/').take(8).enumerate() {
-        let squares: Vec<String> = row.chars().flat_map(square_signs).collect();
-        out.push_str(&format!("{} {}\n", 8 - i, squares.join(" ")));
+/// The FEN, the board drawn from the side of `me`, and what the FEN does not say.
+pub(super) fn text(view: &View, me: Color) -> String {
+    let rows = view.fen.split(' ').next().unwrap_or_default().split('/');
+    let mut lines: Vec<(char, Vec<char>)> =
+        ('1'..='8').rev().zip(rows.map(|row| row.chars().flat_map(signs).collect())).collect();
+    let mut letters: Vec<char> = ('a'..='h').collect();
+    if me == Color::Black {
+        lines.reverse();
+        lines.iter_mut().for_each(|(_, signs)| signs.reverse());
+        letters.reverse();
     }
-    out.push_str("  a b c d e f g h\n\n");
+    let mut out = format!("{}\n\n", view.fen);
+    for (rank, signs) in lines.into_iter().chain([(' ', letters)]) {
+        out.push(rank);
+        signs.into_iter().for_each(|sign| out.extend([' ', sign]));
+        out.push('\n');
+    }
+    out.push('\n');
     let check = if view.check { ", in check" } else { "" };
     match (&view.to_move, &view.end) {
         (Some(side), _) => out.push_str(&format!("{side} to move{check}")),
@@ -73,11 +83,9 @@ pub(super) fn text(view: &View) -> String {
     out
 }
 
-fn square_signs(c: char) -> Vec<String> {
-    match c.to_digit(10) {
-        Some(n) => vec![".".to_owned(); n.min(8) as usize],
-        None => vec![c.to_string()],
-    }
+fn signs(c: char) -> impl Iterator<Item = char> {
+    let (sign, times) = c.to_digit(10).map_or((c, 1), |n| ('.', n.min(8) as usize));
+    std::iter::repeat_n(sign, times)
 }
 
 const PARTS: [&str; 21] = [

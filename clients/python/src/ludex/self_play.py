@@ -1,0 +1,238 @@
+"""Self-play in batches: a Gymnasium vector environment in which you play every seat.
+
+::
+
+    envs = ludex.self_play.SelfPlayVectorEnv("connect_four", 256)
+    obs, info = envs.reset(seed=0)  # obs [n, P, ...], a row for each seat
+    while training:
+        acting = info["acting"]  # bool [n, P]: the seats to act
+        actions = np.zeros(acting.shape, np.int64)
+        actions[acting] = policy(obs[acting], info["action_mask"][acting])
+        obs, rewards, terminated, truncated, info = envs.step(actions)  # rewards [n, P]
+
+One form serves games in turns and games in which seats act together. An episode depends only on the
+seed of its environment and on its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from .columns import Array, Ragged, dense, mask_form
+from .env import OVER
+from .extras import wanted
+from .guard import Changes
+from .opening import Opening, rendered
+from .sharded import ShardedVecEnv
+from .vec import Batch, VecEnv
+
+wanted("gymnasium", "gymnasium")
+
+from gymnasium import logger, spaces  # noqa: E402
+from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
+from gymnasium.vector.utils import batch_space  # noqa: E402
+
+from .spaces import observation_space  # noqa: E402
+
+_MODES = {
+    AutoresetMode.NEXT_STEP: "next_step",
+    AutoresetMode.SAME_STEP: "same_step",
+    AutoresetMode.DISABLED: "disabled",
+}
+
+
+class SelfPlayVectorEnv(Changes, VectorEnv[Array, Array, Array]):
+    """Many environments of one game, stepped by one message; the caller plays every seat.
+
+    Rows have an entry for each of the P seats: observations ``[n, P, ...]``, each seat's own view;
+    actions ``[n, P]``, of which only those of acting seats count; rewards ``[n, P]``, what each
+    seat got in this step. ``info`` has ``acting`` (``bool [n, P]``), ``action_mask`` (``int8
+    [n, P, A]``, zeros for seats that do not act) and ``illegal`` (``bool [n]``: the episode ended
+    by an illegal action, which costs its seat the lowest return).
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        params: Mapping[str, Any] | None = None,
+        url: str | Sequence[str] | None = None,
+        token: str | None = None,
+        max_steps: int | None = None,
+        patience: float | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        mask: Literal["dense", "ids"] = "dense",
+        render_mode: str | None = None,
+    ) -> None:
+        """Open the environments.
+
+        Args:
+            game: id of the game.
+            num_envs: how many environments.
+            params: the parameters of the game, e.g. ``{"rows": 5}``.
+            url: the server, or several, over which the environments are spread; by default a local
+                one that all environments of this process share.
+            token: access token.
+            max_steps: truncate an episode after this many moves of all seats.
+            patience: how many seconds to try to reconnect when the connection is lost; by default
+                as long as the server keeps the session.
+            autoreset_mode: one of Gymnasium's three.
+            mask: ``"ids"``: the lists of legal ids travel as such, and ``info`` has ``legal`` in
+                the place of ``action_mask``: a :class:`ludex.Ragged` whose row ``P * i + seat``
+                has the ids of a seat of environment i. For games with thousands of actions.
+            render_mode: ``"ansi"``: :meth:`render` returns the views as text.
+
+        Raises:
+            LudexError: an error of the server: ``unknown_game``, ``bad_params``, ...
+            ValueError: a mode does not exist.
+        """
+        if mask not in ("dense", "ids"):
+            raise ValueError(f"mask is 'dense' or 'ids', not {mask!r}")
+        self.render_mode = rendered(render_mode, "ansi")
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": ["ansi"], "autoreset_mode": self.autoreset_mode}
+        self.num_envs = num_envs
+        opening = Opening(game, params, url, token, max_steps, patience=patience)
+        with opening.client() as client:
+            self.game = opening.describe(client)
+            one = observation_space(self.game)  # raises an error if the game has no array
+            self._vec: VecEnv | ShardedVecEnv = client.open_vec(
+                game,
+                num_envs,
+                params,
+                autoreset=_MODES[self.autoreset_mode],  # type: ignore[arg-type]
+                observer="all",
+                mask="ids" if mask == "ids" else mask_form(self.game.actions),
+                on_illegal="lose",
+                max_steps=max_steps,
+            )
+        self._client = client
+        self._joint = self.game.dynamics != "sequential" and self.game.players > 1
+        self._acting: Array = np.zeros((num_envs, self.game.players), np.bool_)
+        self._live: Array = np.zeros(num_envs, np.bool_)
+        self.single_observation_space = batch_space(one, self.game.players)
+        self.single_action_space = spaces.MultiDiscrete([self.game.actions] * self.game.players)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin episodes; without seeds the series of each environment continues.
+
+        Args:
+            seed: environment i gets ``seed + i``, or the i-th of a list.
+            options: ``{"reset_mask": bool [n]}`` names the environments to reset; the others stay
+                as they are. Use it with ``AutoresetMode.DISABLED``.
+
+        Raises:
+            LudexError: ``bad_seed``, ``session_lost``, ...
+            ValueError: the mask has another shape, or the list of seeds another length.
+        """
+        super().reset(seed=None if isinstance(seed, Sequence) else seed)
+        if isinstance(seed, Sequence) and len(seed) != self.num_envs:
+            raise ValueError(f"{len(seed)} seeds for {self.num_envs} environments")
+        if not options or "reset_mask" not in options:
+            with self._change(anew=True):
+                if isinstance(seed, Sequence):
+                    batch = self._vec.reset(seeds=seed)
+                else:
+                    batch = self._vec.reset(seed)
+                return self._shown(batch)
+        chosen = np.asarray(options["reset_mask"])
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+            raise ValueError(
+                f"reset_mask must be bool [{self.num_envs}], "
+                f"not {chosen.dtype} {list(chosen.shape)}"
+            )
+        named = np.flatnonzero(chosen)
+        seeds = None
+        if seed is not None:
+            listed = seed if isinstance(seed, Sequence) else range(seed, seed + self.num_envs)
+            seeds = [listed[index] % 2**64 for index in named.tolist()]
+        with self._change():
+            if named.size:
+                self._vec.reset(seeds=seeds, envs=named)
+            # A step without actions changes nothing and shows every row.
+            return self._shown(self._vec.step(self._nothing()))
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Play the actions of the acting seats; those of the others are ignored.
+
+        Args:
+            actions: integers ``[n, P]``.
+
+        Raises:
+            LudexError: ``env_over`` before the first reset, or for a finished episode with
+                ``AutoresetMode.DISABLED``; ``session_lost``, ...
+            ValueError: ``actions`` are not integers of this shape.
+        """
+        given = np.asarray(actions)
+        if given.shape != self._acting.shape or given.dtype.kind not in "iub":
+            raise ValueError(
+                f"integers {list(self._acting.shape)} are needed as actions, a row for each "
+                f"environment and a column for each seat, not {given.dtype} {list(given.shape)}"
+            )
+        # -1 means no action in a message, so every invalid number becomes one that is illegal.
+        # Without a sign, negative numbers are the greatest.
+        known = np.minimum(given.astype(np.uint64), np.uint64(self.game.actions)).astype(np.int32)
+        moves = np.where(self._acting, known, np.int32(-1))
+        # The action of a finished row is ignored, but -1 would leave the row finished.
+        moves[~self._live] = 0
+        if not self._joint:
+            moves = moves.max(axis=1)
+        with self._change():
+            batch = self._vec.step(moves)
+            obs, info = self._shown(batch)
+            if batch.final is not None:
+                info.update(self._final(batch))
+            rewards = batch.reward.astype(np.float64)
+            return obs, rewards, batch.terminated.copy(), batch.truncated.copy(), info
+
+    def render(self) -> tuple[str, ...] | None:
+        """Return the views of the seats to move as text; a round trip for each environment."""
+        if self.render_mode is None:
+            logger.warn("render() needs a render_mode: 'ansi'")
+            return None
+        return tuple(self._vec.text(index) for index in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the environments and their connection."""
+        self._client.close()
+
+    def _nothing(self) -> Array:
+        return np.full(self._acting.shape if self._joint else self.num_envs, -1, np.int32)
+
+    def _shown(self, batch: Batch) -> tuple[Array, dict[str, Any]]:
+        """Return copies of the views, and the info; keep who acts."""
+        info: dict[str, Any]
+        if isinstance(batch.mask, Ragged):
+            self._acting = (np.diff(batch.mask.at) > 0).reshape(self._acting.shape)
+            info = {"legal": batch.mask}
+        else:
+            mask = dense(batch.mask, self.game.actions).copy()
+            self._acting = mask.any(axis=2)
+            info = {"action_mask": mask}
+        self._live = batch.to_move != OVER
+        info["acting"] = self._acting.copy()
+        info["illegal"] = np.zeros(self.num_envs, np.bool_)
+        if batch.illegal is not None:
+            info["illegal"][batch.illegal] = True
+        return np.array(batch.obs), info
+
+    def _final(self, batch: Batch) -> dict[str, Any]:
+        """Return the last observations of the episodes that have ended, in Gymnasium's form."""
+        assert batch.final is not None
+        over = np.zeros(self.num_envs, np.bool_)
+        over[batch.final.at] = True
+        last = np.full(self.num_envs, None, object)
+        for index, obs in zip(batch.final.at.tolist(), batch.final.obs, strict=True):
+            last[index] = np.array(obs)
+        return {"final_obs": last, "_final_obs": over}
