@@ -9,6 +9,7 @@ use ludex_referee::Report;
 use ludex_referee::answers::Answers;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
+use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use serde_json::json;
@@ -55,6 +56,10 @@ pub(super) struct Args {
     /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
     secret: Option<String>,
+    /// paired: the matches of a block share a seed, with seats swapped; once: in games with something hidden or drawn, each match
+    /// has a seed of its own, for agents that can remember [default: as the suite says]
+    #[arg(long, value_name = "once|paired")]
+    deals: Option<Deals>,
     /// For --estimate: an agent of about the same strength [default: the mean of random and the middle of the ladder]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     like: Option<String>,
@@ -80,6 +85,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         scale: args.scale,
         only: args.only.clone(),
         secret: args.secret.clone(),
+        deals: args.deals,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
 use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
+use ludex_referee::schedule::Deals;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::verify::Verified;
@@ -44,6 +45,8 @@ pub struct EvaluationRequest {
     pub only: Vec<String>,
     /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
     pub secret: Option<String>,
+    /// Whether the matches of a block share a seed, in the place of what the suite says.
+    pub deals: Option<Deals>,
     /// Matches at a time; by default 8 with a language model, otherwise one for each core.
     pub jobs: Option<usize>,
 }
@@ -132,6 +135,7 @@ impl Evaluation {
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
         suite.keep_only(&request.only)?;
+        suite.deals = request.deals.unwrap_or(suite.deals);
         let plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;

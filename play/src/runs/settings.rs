@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
 use ludex_env::Games;
-use ludex_referee::schedule::Seeds;
+use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,8 @@ pub struct RunSettings {
     pub agents: Vec<AgentId>,
     /// Where seeds come from.
     pub seeds: RunSeeds,
+    /// Whether the matches of a block share a seed. Runs of older versions do not say it: theirs do.
+    pub deals: Deals,
     /// The numbers of blocks are multiplied by this.
     pub scale: f64,
     /// The parts that are played; empty: all.
@@ -149,6 +151,7 @@ impl RunSettings {
             suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
             agents: plan.agents.iter().map(agent).collect::<anyhow::Result<_>>()?,
             seeds: from,
+            deals: plan.suite.deals,
             scale,
             only: Vec::new(),
             games: games.collect(),
@@ -158,7 +161,7 @@ impl RunSettings {
         })
     }
 
-    /// The seeds of a part.
+    /// The seeds of a part's blocks.
     pub fn seeds_of(&self, part: &str) -> Seeds {
         let seed = if let RunSeeds::Open(seed) = self.seeds { seed } else { 0 };
         seeds(&self.suite.name, seed, part, self.seeds.secret().as_deref())
@@ -174,6 +177,7 @@ impl RunSettings {
         let games = Games::builtin();
         let mut suite = Suite::parse(suite, &games)?;
         suite.keep_only(&self.only)?;
+        suite.deals = self.deals;
         Ok(Plan::new(suite, &candidates, self.scale, &games)?)
     }
 
@@ -194,6 +198,7 @@ impl RunSettings {
         differ("kind", format!("{:?}", self.kind), format!("{:?}", now.kind));
         differ("suite", suite(&self.suite), suite(&now.suite));
         differ("seeds", seeds(&self.seeds), seeds(&now.seeds));
+        differ("deals", self.deals.to_string(), now.deals.to_string());
         differ("scale", self.scale.to_string(), now.scale.to_string());
         differ("parts", self.only.join(", "), now.only.join(", "));
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());

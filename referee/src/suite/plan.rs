@@ -9,9 +9,10 @@ use ludex_protocol::record::{Outcome, Reason, Record};
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::rating::{self, gain, table::Tally};
-use crate::schedule::Seeds;
+use crate::schedule::{Deals, MatchSeeds, Seeds};
 
-/// The matches on one seed (with `order = "halves"`: one match) that are not done yet.
+/// The matches of a pairing that are played one after another, each on every seat (with `order = "halves"`: one match), and that
+/// are not done yet. They share a seed, unless [each has its own](MatchSeeds).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The part.
@@ -19,7 +20,7 @@ pub struct Block {
     /// Who meets, as indices of the run's agents: the two sides of a suite's part, the same twice where an agent plays
     /// itself; all entrants of a tournament's block.
     pub pairing: Vec<usize>,
-    /// The block's number in the part, which its seed is made of.
+    /// The block's number in the part, which seeds are made of.
     pub index: u64,
     /// The matches that are due.
     pub matches: Vec<Due>,
@@ -90,6 +91,9 @@ struct Cell {
     level: Option<u32>,
     /// Numbers of its blocks.
     blocks: std::ops::Range<u64>,
+    /// The number of the meeting, which seeds are made of if each match has its own: among opponents that of the second side, so
+    /// that all candidates get the same deals; among candidates that of the pairing.
+    meeting: u64,
 }
 
 /// A part with the agents in it.
@@ -174,35 +178,37 @@ impl Plan {
         let all = scaled(part.blocks);
         match part.schedule {
             Schedule::Against => {
-                for spec in &part.opponents {
+                for (meeting, spec) in (0..).zip(&part.opponents) {
                     let b = self.opponent(spec);
-                    cells.extend(who.iter().map(|&a| Cell { pairing: [a, b], level: None, blocks: 0..all }));
+                    cells.extend(who.iter().map(|&a| Cell { pairing: [a, b], level: None, blocks: 0..all, meeting }));
                 }
             }
             Schedule::SelfPlay => {
-                cells.extend(who.iter().map(|&a| Cell { pairing: [a, a], level: None, blocks: 0..all }))
+                cells.extend(who.iter().map(|&a| Cell { pairing: [a, a], level: None, blocks: 0..all, meeting: 0 }))
             }
             Schedule::RoundRobin => {
+                let others = |(k, &a): (usize, &usize)| who[k + 1..].iter().map(move |&b| [a, b]);
+                let pairings: Vec<[usize; 2]> = who.iter().enumerate().flat_map(others).collect();
                 for cycle in 0..u64::from(part.cycles) {
-                    for (k, &a) in who.iter().enumerate() {
-                        let blocks = cycle * all..(cycle + 1) * all;
-                        let others = who[k + 1..].iter();
-                        cells.extend(others.map(|&b| Cell { pairing: [a, b], level: None, blocks: blocks.clone() }));
-                    }
+                    let blocks = cycle * all..(cycle + 1) * all;
+                    let cell = |(meeting, &pairing)| Cell { pairing, level: None, blocks: blocks.clone(), meeting };
+                    cells.extend((0..).zip(&pairings).map(cell));
                 }
             }
             Schedule::Climb | Schedule::Bisect => {
                 // The bots of a level share its blocks in contiguous pieces, so that one of them plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
                 game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
+                let mut meetings = 0..;
                 for (&level, bots) in &levels {
                     let wanted = part.blocks_of_random.filter(|_| level == 0).unwrap_or(part.blocks);
                     let (n, of) = (scaled(wanted).max(bots.len() as u64), bots.len() as u64);
-                    for (k, bot) in (0..of).zip(bots) {
+                    for ((k, bot), meeting) in (0..of).zip(bots).zip(&mut meetings) {
                         let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
                         let b = self.opponent(&format!("anchor level={level}{bot}"));
                         let blocks = k * n / of..(k + 1) * n / of;
-                        let cell = |&a: &usize| Cell { pairing: [a, b], level: Some(level), blocks: blocks.clone() };
+                        let level = Some(level);
+                        let cell = |&a: &usize| Cell { pairing: [a, b], level, blocks: blocks.clone(), meeting };
                         cells.extend(who.iter().map(cell));
                     }
                 }
@@ -278,6 +284,12 @@ impl PlannedPart {
     /// Who sits where in the matches of a block: `true` is the first side.
     pub fn seatings(&self) -> &[Vec<bool>] {
         &self.seatings
+    }
+
+    /// The seeds of its matches, from those of its blocks.
+    pub fn match_seeds(&self, seeds: Seeds, deals: Deals) -> MatchSeeds {
+        let meetings = self.cells.iter().map(|cell| (cell.pairing.to_vec(), cell.meeting)).collect();
+        MatchSeeds::new(seeds, deals, &self.game, meetings)
     }
 
     /// The matches of a pairing that are done, and what the first side got.
@@ -487,7 +499,7 @@ pub fn points(seating: &[bool], record: &Record) -> f64 {
     rating::points(gain(seating, &record.footer.returns)[0])
 }
 
-/// Where the seeds of a part come from: the run's secret, or without one the suite's seed. Each part has seeds of its
+/// Where the seeds of a part's blocks come from: the run's secret, or without one the suite's seed. Each part has seeds of its
 /// own.
 pub fn seeds(suite: &str, seed: u64, part: &str, secret: Option<&[u8]>) -> Seeds {
     match secret {
