@@ -4,6 +4,7 @@
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
 pub mod plan;
+pub mod shard;
 pub mod verdict;
 
 use std::collections::BTreeSet;

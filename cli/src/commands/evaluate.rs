@@ -12,6 +12,7 @@ use ludex_referee::scale::RatingOptions;
 use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::shard::Shard;
 use serde_json::json;
 
 use super::print::{self, number};
@@ -47,6 +48,9 @@ pub(super) struct Args {
     /// Stop a part as soon as the 95 % interval of its rating reaches at most this many points to either side
     #[arg(long, value_name = "POINTS")]
     ci: Option<f64>,
+    /// Play only this shard of the plan, such as 2/8, so that several machines share the work: see `ludex merge`
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "ci"])]
+    shard: Option<Shard>,
     /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
@@ -86,6 +90,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         only: args.only.clone(),
         secret: args.secret.clone(),
         deals: args.deals,
+        shard: args.shard,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
@@ -167,7 +172,7 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
             RunEnd::Waiting => ("waiting", None),
         };
         print::json(&json!({
-            "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),
+            "run": played.folder.run(), "shard": plan.shard, "end": ended, "why": why, "matches": played.records.len(),
             "played": played.played, "parts": rows, "groups": groups, "usage": usage, "folder": folder, "files": files,
         }))?;
     } else {

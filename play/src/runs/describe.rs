@@ -35,6 +35,9 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     if about.deals != Deals::default() {
         rows.push(("deals", about.deals.to_string()));
     }
+    if let Some(shard) = about.shard {
+        rows.push(("shard", shard.to_string()));
+    }
     rows.retain(|(_, value)| !value.is_empty());
     facts(&mut out, &rows);
     out

@@ -8,6 +8,7 @@ use ludex_env::Games;
 use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
+use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -36,6 +37,9 @@ pub struct RunSettings {
     /// The parts that are played; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// The share of the plan that is played, if it is not the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The rules of the games: hash by canonical game string.
     pub games: BTreeMap<String, String>,
     /// The prompts of language models: hash by part and agent.
@@ -154,6 +158,7 @@ impl RunSettings {
             deals: plan.suite.deals,
             scale,
             only: Vec::new(),
+            shard: plan.shard,
             games: games.collect(),
             prompts,
             calls_bound: true,
@@ -178,7 +183,15 @@ impl RunSettings {
         let mut suite = Suite::parse(suite, &games)?;
         suite.keep_only(&self.only)?;
         suite.deals = self.deals;
-        Ok(Plan::new(suite, &candidates, self.scale, &games)?)
+        let mut plan = Plan::new(suite, &candidates, self.scale, &games)?;
+        plan.shard = self.shard;
+        Ok(plan)
+    }
+
+    /// The name of its folder: the run's name, and for a shard which one it is.
+    pub fn folder(&self) -> String {
+        let shard = self.shard.map(|shard| format!(".{}-of-{}", shard.number(), shard.of()));
+        format!("{}{}", self.run, shard.unwrap_or_default())
     }
 
     /// The settings that changed since the run was begun: each by name, with both values.
@@ -201,6 +214,8 @@ impl RunSettings {
         differ("deals", self.deals.to_string(), now.deals.to_string());
         differ("scale", self.scale.to_string(), now.scale.to_string());
         differ("parts", self.only.join(", "), now.only.join(", "));
+        let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
+        differ("shard", shard(self), shard(now));
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
         for (was, is) in self.agents.iter().zip(&now.agents) {
             differ("agent", was.name.clone(), is.name.clone());

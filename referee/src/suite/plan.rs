@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Outcome, Reason, Record};
 
+use super::shard::Shard;
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::rating::{self, gain, table::Tally};
@@ -94,6 +95,8 @@ struct Cell {
     /// The number of the meeting, which seeds are made of if each match has its own: among opponents that of the second side, so
     /// that all candidates get the same deals; among candidates that of the pairing.
     meeting: u64,
+    /// The number of its first piece among the pieces that shards share.
+    piece: u64,
 }
 
 /// A part with the agents in it.
@@ -131,6 +134,10 @@ pub struct Plan {
     pub parts: Vec<PlannedPart>,
     /// All agents that play: the candidates, their variants, the opponents.
     pub agents: Vec<Entrant>,
+    /// The share that is played, if it is not the whole. It changes only which blocks are due.
+    pub shard: Option<Shard>,
+    /// The pieces that shards share, as far as they are numbered.
+    pieces: u64,
 }
 
 impl Plan {
@@ -149,8 +156,8 @@ impl Plan {
             variant: None,
             candidate: true,
         };
-        let mut plan =
-            Plan { suite: suite.clone(), parts: Vec::new(), agents: candidates.iter().map(entrant).collect() };
+        let agents = candidates.iter().map(entrant).collect();
+        let mut plan = Plan { suite: suite.clone(), parts: Vec::new(), agents, shard: None, pieces: 0 };
         for (at, part) in suite.parts.into_iter().enumerate() {
             let id = part.id.clone();
             plan.add(at, part, candidates.len(), scale, games)
@@ -180,18 +187,16 @@ impl Plan {
             Schedule::Against => {
                 for (meeting, spec) in (0..).zip(&part.opponents) {
                     let b = self.opponent(spec);
-                    cells.extend(who.iter().map(|&a| Cell { pairing: [a, b], level: None, blocks: 0..all, meeting }));
+                    cells.extend(who.iter().map(|&a| Cell::new([a, b], None, 0..all, meeting)));
                 }
             }
-            Schedule::SelfPlay => {
-                cells.extend(who.iter().map(|&a| Cell { pairing: [a, a], level: None, blocks: 0..all, meeting: 0 }))
-            }
+            Schedule::SelfPlay => cells.extend(who.iter().map(|&a| Cell::new([a, a], None, 0..all, 0))),
             Schedule::RoundRobin => {
                 let others = |(k, &a): (usize, &usize)| who[k + 1..].iter().map(move |&b| [a, b]);
                 let pairings: Vec<[usize; 2]> = who.iter().enumerate().flat_map(others).collect();
                 for cycle in 0..u64::from(part.cycles) {
                     let blocks = cycle * all..(cycle + 1) * all;
-                    let cell = |(meeting, &pairing)| Cell { pairing, level: None, blocks: blocks.clone(), meeting };
+                    let cell = |(meeting, &pairing): (u64, _)| Cell::new(pairing, None, blocks.clone(), meeting);
                     cells.extend((0..).zip(&pairings).map(cell));
                 }
             }
@@ -207,8 +212,7 @@ impl Plan {
                         let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
                         let b = self.opponent(&format!("anchor level={level}{bot}"));
                         let blocks = k * n / of..(k + 1) * n / of;
-                        let level = Some(level);
-                        let cell = |&a: &usize| Cell { pairing: [a, b], level, blocks: blocks.clone(), meeting };
+                        let cell = |&a: &usize| Cell::new([a, b], Some(level), blocks.clone(), meeting);
                         cells.extend(who.iter().map(cell));
                     }
                 }
@@ -217,7 +221,9 @@ impl Plan {
         let seatings = part.seatings(game.spec().players as usize);
         let policy = self.suite.policy(&part);
         let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
-        self.parts.push(PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor });
+        let mut planned = PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor };
+        self.pieces = planned.number_pieces(self.pieces);
+        self.parts.push(planned);
         Ok(())
     }
 
@@ -232,12 +238,13 @@ impl Plan {
     }
 
     /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has
-    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite is done.
+    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite, or the shard, is done.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(u64, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             for cell in part.due(done) {
-                due.extend(part.blocks(at, cell, done));
+                let own = |block: &Block| self.shard.is_none_or(|shard| shard.has(part.piece(cell, block.index)));
+                due.extend(part.blocks(at, cell, done).filter(|(_, block)| own(block)));
             }
         }
         due.sort_by_key(|(rank, _)| *rank);
@@ -280,7 +287,37 @@ pub enum Climb {
     Unknown(u32),
 }
 
+impl Cell {
+    fn new(pairing: [usize; 2], level: Option<u32>, blocks: std::ops::Range<u64>, meeting: u64) -> Self {
+        Cell { pairing, level, blocks, meeting, piece: 0 }
+    }
+}
+
 impl PlannedPart {
+    /// Numbers the pieces of the part that shards share, from `first`; returns the number that follows. A piece is a block. If
+    /// results decide what is due, a piece is all that they decide about: a candidate's ladder, or the replays of a pairing.
+    fn number_pieces(&mut self, first: u64) -> u64 {
+        let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
+        let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
+        let (mut next, mut climbs) = (first, HashMap::new());
+        for cell in &mut self.cells {
+            let known = climbs.get(&cell.pairing[0]).copied().filter(|_| ladder);
+            cell.piece = known.unwrap_or(next);
+            if known.is_none() {
+                climbs.insert(cell.pairing[0], next);
+                let blocks = cell.blocks.end - cell.blocks.start;
+                next += if ladder || self.invalid == Invalid::Replay { 1 } else { blocks * turns };
+            }
+        }
+        next
+    }
+
+    /// The number of the piece that a block of a cell belongs to.
+    fn piece(&self, cell: &Cell, index: u64) -> u64 {
+        let whole = cell.level.is_some() || self.invalid == Invalid::Replay;
+        cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
+    }
+
     /// Who sits where in the matches of a block: `true` is the first side.
     pub fn seatings(&self) -> &[Vec<bool>] {
         &self.seatings

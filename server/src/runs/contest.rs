@@ -86,6 +86,7 @@ impl Contest {
             only: kept.request.only.clone(),
             secret,
             deals: None,
+            shard: None,
             jobs: Some(slots),
         })?;
         Ok(Contest::Suite(Box::new(evaluation)))
