@@ -14,6 +14,7 @@ pub mod executor;
 pub mod folder;
 mod ground;
 pub mod lines;
+pub mod merge;
 pub mod pages;
 pub mod play;
 pub mod settings;

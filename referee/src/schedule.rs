@@ -268,7 +268,8 @@ mod tests {
             let (paired, once) = (of(Deals::Paired, "kuhn_poker"), of(Deals::Once, "kuhn_poker"));
             assert!(paired.are_paired() && !once.are_paired() && of(Deals::Once, "tic_tac_toe").are_paired());
             assert!((0..2).all(|turn| paired.of(&[0, 2], 7, turn) == seeds.of(7)));
-            let places = || [[0, 2], [0, 3]].into_iter().flat_map(|p| (0..20).flat_map(move |k| [(p, k, 0), (p, k, 1)]));
+            let places =
+                || [[0, 2], [0, 3]].into_iter().flat_map(|p| (0..20).flat_map(move |k| [(p, k, 0), (p, k, 1)]));
             let all: BTreeSet<u64> = places().map(|(pairing, index, turn)| once.of(&pairing, index, turn)).collect();
             assert_eq!(all.len(), 80, "no seed of an agent is drawn twice");
             assert!((0..20).all(|k| !all.contains(&seeds.of(k))));

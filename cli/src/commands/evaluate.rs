@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_referee::Report;
 use ludex_referee::answers::Answers;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
@@ -13,6 +12,7 @@ use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
 use ludex_referee::suite::shard::Shard;
+use ludex_referee::{Report, Verified};
 use serde_json::json;
 
 use super::print::{self, number};
@@ -153,16 +153,8 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
     let Findings { games, rows, groups } = findings;
     let folder = played.folder.path();
-    let about = ReportAbout {
-        title: format!("{}: {}", plan.suite.title, args.agents.join(", ")),
-        command: format!("ludex report {}", folder.join("episodes.jsonl").display()),
-        secret: args.secret.clone(),
-    };
-    let report = Report::build(games, Vec::new(), RatingOptions::default(), about);
-    let files = report::write(&report, folder).unwrap_or_else(|e| {
-        eprintln!("ludex: {e:#}");
-        Vec::new()
-    });
+    let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
+    let files = write_report(folder, title, args.secret.clone(), games);
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
@@ -188,6 +180,16 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
         eprintln!("ludex: {discarded} discarded; the last: {}", played.last_failure());
     }
     Ok(())
+}
+
+/// Writes the report of a run into its folder; the files. The run is kept without it, so a failure is only told.
+pub(super) fn write_report(folder: &Path, title: String, secret: Option<String>, games: &[Verified]) -> Vec<PathBuf> {
+    let command = format!("ludex report {}", folder.join("episodes.jsonl").display());
+    let report = Report::build(games, Vec::new(), RatingOptions::default(), ReportAbout { title, command, secret });
+    report::write(&report, folder).unwrap_or_else(|e| {
+        eprintln!("ludex: {e:#}");
+        Vec::new()
+    })
 }
 
 /// What calls cost, in words.
