@@ -14,6 +14,7 @@ mod join;
 mod ladder;
 mod llm_stub;
 mod r#match;
+mod merge;
 mod play;
 pub(crate) mod print;
 mod prompt;
@@ -57,6 +58,7 @@ fn commands() -> Vec<Command> {
             "Evaluate an agent with a suite; the same command continues an interrupted run",
             evaluate::run,
         ),
+        command("merge", "Make one run of its shards, which several machines have played", merge::run),
         command("status", "Show the progress of a run and its results so far", status::run),
         command("llm-stub", "Stand in for the endpoint of a language model, for tests and rehearsals", llm_stub::run),
         command("join", "Play on a server, with an agent of this program or yourself", join::run),

@@ -14,6 +14,7 @@ pub mod executor;
 pub mod folder;
 mod ground;
 pub mod lines;
+pub mod merge;
 pub mod pages;
 pub mod play;
 pub mod settings;
@@ -29,7 +30,7 @@ use ludex_agents::{AgentClass, AgentSpec, llm};
 use ludex_env::GameRef;
 use ludex_protocol::Refusal;
 use ludex_protocol::record::Record;
-use ludex_referee::schedule::Seeds;
+use ludex_referee::schedule::MatchSeeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
 use ludex_referee::suite::{OpponentFault, Part, Policy, Suite};
 
@@ -74,8 +75,8 @@ pub struct RunTable {
     pub game: GameRef,
     /// How its matches are held.
     pub policy: Policy,
-    /// Where its seeds come from.
-    pub seeds: Seeds,
+    /// The seeds of its matches.
+    pub seeds: MatchSeeds,
     /// The agents, by their index in the run.
     pub players: BTreeMap<usize, Seated>,
     /// Those of them whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
@@ -120,7 +121,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
             id: planned.part.id.clone(),
             game: planned.game.clone(),
             policy,
-            seeds: seeds(&suite.name, suite.seed, &planned.part.id, secret),
+            seeds: planned.match_seeds(seeds(&suite.name, suite.seed, &planned.part.id, secret), suite.deals),
             players,
             own_opponents,
         });

@@ -10,9 +10,14 @@ use sha2::Sha256;
 /// Nobody can predict it without the secret. The secret is published with the report, so that anybody can check that no
 /// seed was chosen.
 pub fn rated_seed(secret: &[u8], index: u64) -> u64 {
+    seed_under(secret, &index.to_string())
+}
+
+/// The same for a place that is more than a number.
+pub(crate) fn seed_under(secret: &[u8], place: &str) -> u64 {
     // HMAC takes keys of any length: those longer than a block are hashed first.
     let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| unreachable!("HMAC takes any key length"));
-    mac.update(index.to_string().as_bytes());
+    mac.update(place.as_bytes());
     let whole = mac.finalize().into_bytes();
     whole.iter().take(8).fold(0, |seed, &byte| seed << 8 | u64::from(byte))
 }

@@ -4,10 +4,16 @@
 //! All entrants of a block have the same luck of seed and seat, so that the difference between them is skill. Ratings
 //! resample whole blocks for the same reason.
 
-use ludex_env::Stream;
-use ludex_env::draw::key;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use crate::digest::rated_seed;
+use ludex_env::draw::key;
+use ludex_env::{GameRef, Stream};
+use ludex_protocol::spec::{ChanceMode, Information};
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{rated_seed, seed_under};
 
 /// A match to be played.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +39,88 @@ impl Seeds {
     /// The seed of a block.
     pub fn of(&self, pair: u64) -> u64 {
         match self {
-            Seeds::Open(seed) => {
-                key(&format!("ludex.v1:schedule:{seed}:{pair}")).iter().take(8).fold(0, |s, &b| s << 8 | u64::from(b))
-            }
+            Seeds::Open(seed) => open_seed(*seed, &pair.to_string()),
             Seeds::Secret(secret) => rated_seed(secret, pair),
+        }
+    }
+
+    /// The seed of one match that no other match has: as [`Seeds::of`], with the text `<pair>:<meeting>:<turn>` in the place of
+    /// the pair's number.
+    pub fn of_match(&self, pair: u64, meeting: u64, turn: usize) -> u64 {
+        let place = format!("{pair}:{meeting}:{turn}");
+        match self {
+            Seeds::Open(seed) => open_seed(*seed, &place),
+            Seeds::Secret(secret) => seed_under(secret, &place),
+        }
+    }
+}
+
+fn open_seed(seed: u64, place: &str) -> u64 {
+    key(&format!("ludex.v1:schedule:{seed}:{place}")).iter().take(8).fold(0, |s, &b| s << 8 | u64::from(b))
+}
+
+/// Whether two matches on one seed tell an agent nothing: where something is hidden or drawn, it could remember the cards and
+/// the dice of the first.
+pub fn may_share_seed(game: &GameRef) -> bool {
+    let spec = game.spec();
+    spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
+}
+
+/// How often a plan puts the same deal of cards and dice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deals {
+    /// The matches of a block share a seed, with seats swapped. For agents that are functions of their views.
+    #[default]
+    Paired,
+    /// Where something is hidden or drawn ([`may_share_seed`]), each match has a seed of its own. For agents that can remember.
+    Once,
+}
+
+impl fmt::Display for Deals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Deals::Paired => "paired",
+            Deals::Once => "once",
+        })
+    }
+}
+
+impl FromStr for Deals {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Deals::Paired, Deals::Once];
+        all.into_iter().find(|deals| deals.to_string() == text).ok_or_else(|| "write once or paired".to_owned())
+    }
+}
+
+/// The seeds of the matches of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchSeeds {
+    seeds: Seeds,
+    /// If each match has a seed of its own: the numbers of pairings in the part.
+    meetings: Option<BTreeMap<Vec<usize>, u64>>,
+}
+
+impl MatchSeeds {
+    /// The seeds of matches of `game`, from those of their blocks. If each has its own, it is made of block, meeting and turn:
+    /// where an agent plays blocks of the same number in several pairings, `meetings` gives each of these another number. A pairing
+    /// without one has 0.
+    pub fn new(seeds: Seeds, deals: Deals, game: &GameRef, meetings: BTreeMap<Vec<usize>, u64>) -> Self {
+        MatchSeeds { seeds, meetings: Some(meetings).filter(|_| deals == Deals::Once && !may_share_seed(game)) }
+    }
+
+    /// Whether the matches of a block share its seed.
+    pub fn are_paired(&self) -> bool {
+        self.meetings.is_none()
+    }
+
+    /// The seed of a match.
+    pub fn of(&self, pairing: &[usize], index: u64, turn: usize) -> u64 {
+        match &self.meetings {
+            Some(meetings) => self.seeds.of_match(index, meetings.get(pairing).copied().unwrap_or_default(), turn),
+            None => self.seeds.of(index),
         }
     }
 }
@@ -172,5 +256,37 @@ mod tests {
             assert!(*all.first().unwrap() < 1 << 57 && *all.last().unwrap() > 0xfe << 56);
         }
         assert_eq!(Seeds::Secret(b"s".to_vec()).of(3), rated_seed(b"s", 3));
+    }
+
+    #[test]
+    fn a_deal_that_is_put_once_has_a_seed_of_its_own() {
+        let meetings = BTreeMap::from([(vec![0, 2], 0), (vec![0, 3], 1), (vec![1, 2], 0)]);
+        for seeds in [Seeds::Open(1), Seeds::Secret(b"s".to_vec())] {
+            let of = |deals, game: &str| {
+                MatchSeeds::new(seeds.clone(), deals, &ludex_env::load(game).unwrap(), meetings.clone())
+            };
+            let (paired, once) = (of(Deals::Paired, "kuhn_poker"), of(Deals::Once, "kuhn_poker"));
+            assert!(paired.are_paired() && !once.are_paired() && of(Deals::Once, "tic_tac_toe").are_paired());
+            assert!((0..2).all(|turn| paired.of(&[0, 2], 7, turn) == seeds.of(7)));
+            let places =
+                || [[0, 2], [0, 3]].into_iter().flat_map(|p| (0..20).flat_map(move |k| [(p, k, 0), (p, k, 1)]));
+            let all: BTreeSet<u64> = places().map(|(pairing, index, turn)| once.of(&pairing, index, turn)).collect();
+            assert_eq!(all.len(), 80, "no seed of an agent is drawn twice");
+            assert!((0..20).all(|k| !all.contains(&seeds.of(k))));
+            // Another agent in the same meeting gets the same deals, so that the two can be compared.
+            assert_eq!(once.of(&[1, 2], 3, 1), once.of(&[0, 2], 3, 1));
+        }
+        // echo -n 3:1:0 | openssl dgst -sha256 -hmac secret
+        let known = Seeds::Secret(b"secret".to_vec()).of_match(3, 1, 0);
+        assert_eq!(format!("{known:016x}"), "ab2f2ddd67a1320c");
+        assert_eq!(["once", "paired"].map(str::parse), [Ok(Deals::Once), Ok(Deals::Paired)]);
+        assert!("twice".parse::<Deals>().is_err());
+    }
+
+    #[test]
+    fn seeds_are_shared_where_nothing_is_hidden_or_drawn() {
+        let may = |game: &str| may_share_seed(&ludex_env::load(game).unwrap());
+        assert!(may("tic_tac_toe") && may("nim"));
+        assert!(!may("kuhn_poker") && !may("pig"));
     }
 }

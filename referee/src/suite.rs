@@ -4,6 +4,7 @@
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
 pub mod plan;
+pub mod shard;
 pub mod verdict;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::metric::METRICS;
+use crate::schedule::Deals;
 
 /// The built-in suites, by name.
 pub const SUITES: &[(&str, &str)] = &[
@@ -49,6 +51,9 @@ pub struct Suite {
     /// Seeds are drawn from this number, the part and the block, unless a run has a secret.
     #[serde(default)]
     pub seed: u64,
+    /// Whether the matches of a block share its seed. A run may say otherwise.
+    #[serde(default)]
+    pub deals: Deals,
     /// How matches are held, unless a part says otherwise.
     #[serde(default)]
     pub policy: Policy,

@@ -42,6 +42,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     {
         eprintln!("ludex: these runs have different suites, versions or rules: their pairs may not be the same test");
     }
+    if let [one, other] = &runs[..] {
+        let (a, b) = (&one.about, &other.about);
+        anyhow::ensure!(
+            a.deals == b.deals,
+            "the deals of {} are {} and those of {} are {}, so their matches are not pairs; `ludex evaluate --deals {}` plays the \
+             second again on the deals of the first",
+            a.run,
+            a.deals,
+            b.run,
+            b.deals,
+            a.deals
+        );
+    }
     let names = names(&runs, &args.agents)?;
     let mut sides = Vec::new();
     for (k, name) in names.iter().enumerate() {

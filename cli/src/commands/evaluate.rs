@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ludex_referee::Report;
 use ludex_referee::answers::Answers;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
+use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::shard::Shard;
+use ludex_referee::{Report, Verified};
 use serde_json::json;
 
 use super::print::{self, number};
@@ -46,6 +48,9 @@ pub(super) struct Args {
     /// Stop a part as soon as the 95 % interval of its rating reaches at most this many points to either side
     #[arg(long, value_name = "POINTS")]
     ci: Option<f64>,
+    /// Play only this shard of the plan, such as 2/8, so that several machines share the work: see `ludex merge`
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["estimate", "ci"])]
+    shard: Option<Shard>,
     /// Play this share of the suite, but at least one block of each pairing; 0.05 is a quick look
     #[arg(long, value_name = "X", default_value_t = 1.0)]
     scale: f64,
@@ -55,6 +60,10 @@ pub(super) struct Args {
     /// Draw the seeds from this secret, which the report publishes [default: the suite's open seeds]
     #[arg(long, value_name = "HEX")]
     secret: Option<String>,
+    /// paired: the matches of a block share a seed, with seats swapped; once: in games with something hidden or drawn, each match
+    /// has a seed of its own, for agents that can remember [default: as the suite says]
+    #[arg(long, value_name = "once|paired")]
+    deals: Option<Deals>,
     /// For --estimate: an agent of about the same strength [default: the mean of random and the middle of the ladder]
     #[arg(long, value_name = "AGENT", requires = "estimate")]
     like: Option<String>,
@@ -80,6 +89,8 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         scale: args.scale,
         only: args.only.clone(),
         secret: args.secret.clone(),
+        deals: args.deals,
+        shard: args.shard,
         jobs: args.jobs.map(usize::from),
     })?;
     if args.estimate {
@@ -142,16 +153,8 @@ fn budget(given: &[String]) -> anyhow::Result<Budget> {
 fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings) -> anyhow::Result<()> {
     let Findings { games, rows, groups } = findings;
     let folder = played.folder.path();
-    let about = ReportAbout {
-        title: format!("{}: {}", plan.suite.title, args.agents.join(", ")),
-        command: format!("ludex report {}", folder.join("episodes.jsonl").display()),
-        secret: args.secret.clone(),
-    };
-    let report = Report::build(games, Vec::new(), RatingOptions::default(), about);
-    let files = report::write(&report, folder).unwrap_or_else(|e| {
-        eprintln!("ludex: {e:#}");
-        Vec::new()
-    });
+    let title = format!("{}: {}", plan.suite.title, args.agents.join(", "));
+    let files = write_report(folder, title, args.secret.clone(), games);
     let usage = played.folder.usage();
     if args.json {
         let (ended, why) = match &played.end {
@@ -161,7 +164,7 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
             RunEnd::Waiting => ("waiting", None),
         };
         print::json(&json!({
-            "run": played.folder.run(), "end": ended, "why": why, "matches": played.records.len(),
+            "run": played.folder.run(), "shard": plan.shard, "end": ended, "why": why, "matches": played.records.len(),
             "played": played.played, "parts": rows, "groups": groups, "usage": usage, "folder": folder, "files": files,
         }))?;
     } else {
@@ -177,6 +180,16 @@ fn tell(args: &Args, plan: &Plan, played: &PlayedEvaluation, findings: &Findings
         eprintln!("ludex: {discarded} discarded; the last: {}", played.last_failure());
     }
     Ok(())
+}
+
+/// Writes the report of a run into its folder; the files. The run is kept without it, so a failure is only told.
+pub(super) fn write_report(folder: &Path, title: String, secret: Option<String>, games: &[Verified]) -> Vec<PathBuf> {
+    let command = format!("ludex report {}", folder.join("episodes.jsonl").display());
+    let report = Report::build(games, Vec::new(), RatingOptions::default(), ReportAbout { title, command, secret });
+    report::write(&report, folder).unwrap_or_else(|e| {
+        eprintln!("ludex: {e:#}");
+        Vec::new()
+    })
 }
 
 /// What calls cost, in words.

@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let state = state(look.playing, due == 0);
     if args.json {
         return Ok(print::json(&json!({
-            "run": look.settings.run, "state": state, "matches": records.len(), "due": due, "parts": rows,
+            "run": look.settings.run, "shard": look.settings.shard, "state": state, "matches": records.len(), "due": due, "parts": rows,
             "usage": look.past.usage, "last": last, "folder": path,
         }))?);
     }
@@ -54,9 +54,10 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     show_more(&mut out, &rows, &groups(&plan, &rows))?;
     // How many matches it takes to find a level is not known in advance.
     let more = if due > 0 { " at least" } else { "" };
+    let shard = look.settings.shard.map_or_else(String::new, |shard| format!("shard {shard}, "));
     writeln!(
         out,
-        "{state}: {}, {due} due{more}; {}",
+        "{shard}{state}: {}, {due} due{more}; {}",
         print::count(records.len(), "match", "matches"),
         costs(&look.past.usage)
     )?;
@@ -100,7 +101,7 @@ fn list(args: &Args) -> anyhow::Result<()> {
     if args.json {
         let runs = found.iter().map(|(name, look)| {
             json!({
-                "run": name, "kind": kind(look), "state": state(look), "matches": look.past.records.len(),
+                "run": name, "shard": look.settings.shard, "kind": kind(look), "state": state(look), "matches": look.past.records.len(),
                 "agents": agents(look), "last": look.past.log.last(),
             })
         });

@@ -45,7 +45,8 @@ pub fn write(about: &RunSettings, run: &Files, pages: Files) -> anyhow::Result<V
     files.insert(SUMS.to_owned(), sums(&files).into_bytes());
     let parts: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
     holds_no_secret(about, &parts)?;
-    let folder = Path::new(&about.run);
+    let folder = about.folder();
+    let folder = Path::new(&folder);
     let plain = folder.components().count() == 1 && folder.components().all(|c| matches!(c, Component::Normal(_)));
     anyhow::ensure!(plain, "{:?} cannot be the name of a folder in a bundle", about.run);
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));

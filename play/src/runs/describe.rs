@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use ludex_referee::schedule::Deals;
 use sha2::{Digest as _, Sha256};
 
 use super::settings::{RunKind, RunSeeds, RunSettings};
@@ -31,6 +32,12 @@ pub(crate) fn about_run(about: &RunSettings) -> String {
     let mut rows =
         vec![("run", line(&about.run)), ("kind", kind.to_owned()), ("begun", line(&about.begun)), ("suite", suite)];
     rows.extend([("agents", agents.join("; ")), ("games", games.join("; ")), ("seeds", seeds)]);
+    if about.deals != Deals::default() {
+        rows.push(("deals", about.deals.to_string()));
+    }
+    if let Some(shard) = about.shard {
+        rows.push(("shard", shard.to_string()));
+    }
     rows.retain(|(_, value)| !value.is_empty());
     facts(&mut out, &rows);
     out

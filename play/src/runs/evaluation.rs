@@ -8,8 +8,10 @@ use anyhow::{Context as _, bail};
 use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
 use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
+use ludex_referee::schedule::Deals;
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
+use ludex_referee::suite::shard::Shard;
 use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Known, RunEstimate};
@@ -44,6 +46,10 @@ pub struct EvaluationRequest {
     pub only: Vec<String>,
     /// Bytes in hex that seeds are made from. Without them, the suite's public seeds are played.
     pub secret: Option<String>,
+    /// Whether the matches of a block share a seed, in the place of what the suite says.
+    pub deals: Option<Deals>,
+    /// The share of the plan that is played; without it, the whole. The run's folder is that of the shard.
+    pub shard: Option<Shard>,
     /// Matches at a time; by default 8 with a language model, otherwise one for each core.
     pub jobs: Option<usize>,
 }
@@ -132,7 +138,9 @@ impl Evaluation {
     pub fn new(request: EvaluationRequest) -> anyhow::Result<Self> {
         let mut suite = Suite::parse(&request.suite, &Games::builtin()).context("the suite cannot be used")?;
         suite.keep_only(&request.only)?;
-        let plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
+        suite.deals = request.deals.unwrap_or(suite.deals);
+        let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
+        plan.shard = request.shard;
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -227,12 +235,7 @@ impl PlayedEvaluation {
     /// # Errors
     /// A record that does not verify.
     pub fn findings(&self, plan: &Plan) -> anyhow::Result<Findings> {
-        let run = self.folder.run();
-        let (done, _) = results(run, plan, &self.records);
-        let rows = rows(run, plan, &done, verified(counting(run, &done, &self.records))?);
-        let mut games = verified(&self.records)?;
-        Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
-        Ok(Findings { games, groups: groups(plan, &rows), rows })
+        Findings::of(self.folder.run(), plan, &self.records)
     }
 
     /// Why the last match with an infrastructure failure failed, by the log.
@@ -240,6 +243,20 @@ impl PlayedEvaluation {
         let log = Look::at(self.folder.path()).map(|look| look.past.log).unwrap_or_default();
         let spoiled = log.iter().rev().filter(|line| matches!(line.what.as_str(), "discarded" | "failed"));
         spoiled.filter_map(|line| line.why.as_deref()).next().unwrap_or("log.jsonl says why").to_owned()
+    }
+}
+
+impl Findings {
+    /// The results of a run by its records.
+    ///
+    /// # Errors
+    /// A record that does not verify.
+    pub fn of(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<Findings> {
+        let (done, _) = results(run, plan, records);
+        let rows = rows(run, plan, &done, verified(counting(run, &done, records))?);
+        let mut games = verified(records)?;
+        Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
+        Ok(Findings { games, groups: groups(plan, &rows), rows })
     }
 }
 

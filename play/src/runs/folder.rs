@@ -23,7 +23,7 @@ use super::usage::Usage;
 use crate::files::write_whole;
 use crate::local::Journals;
 
-/// The folder of a run by its name: `DATA/runs/NAME`.
+/// A folder of runs by its name ([`RunSettings::folder`]): `DATA/runs/NAME`.
 pub fn path_of(data: &Path, run: &str) -> PathBuf {
     data.join("runs").join(run)
 }
@@ -114,13 +114,14 @@ impl Folder {
     /// A run of the same name with other settings, each named; a run that another process is playing; a folder or a file
     /// that cannot be used; a damaged line before the end of a file.
     pub fn open(data: &Path, settings: &RunSettings, suite: &str) -> anyhow::Result<(Folder, Past)> {
-        let path = path_of(data, &settings.run);
+        let path = path_of(data, &settings.folder());
         let failed = || format!("{} cannot be used", path.display());
         fs::create_dir_all(&path).with_context(failed)?;
         let lock =
             OpenOptions::new().create(true).truncate(false).write(true).open(path.join("lock")).with_context(failed)?;
         if lock.try_lock().is_err() {
-            bail!("run {} is being played by another process; `ludex status {}` shows it", settings.run, settings.run);
+            let name = settings.folder();
+            bail!("run {name} is being played by another process; `ludex status {name}` shows it");
         }
         let begun = path.join(RUN);
         if begun.exists() {
@@ -134,7 +135,7 @@ impl Folder {
                 let list = differences.iter().map(|d| format!("\n  {d}")).collect::<String>();
                 bail!(
                     "run {} was begun with other settings; --run with another name begins a new one{list}",
-                    settings.run
+                    settings.folder()
                 );
             }
         } else {
@@ -270,8 +271,8 @@ impl Journal for SeatJournal<'_> {
     }
 }
 
-/// Writes the files of a run that has played nothing.
-fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Result<()> {
+/// Writes the settings and the suite of a run.
+pub(super) fn begin(path: &Path, settings: &RunSettings, suite: &str) -> io::Result<()> {
     write_whole(path, SUITE, suite.as_bytes())?;
     // Last: a folder with this file is a run.
     write_whole(path, RUN, format!("{:#}\n", json!(settings)).as_bytes())

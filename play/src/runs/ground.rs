@@ -1,12 +1,13 @@
 //! What a run was to be, made again from its settings and its suite.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Context as _;
 use ludex_agents::AgentSpec;
 use ludex_env::GameRef;
 use ludex_protocol::record::Record;
-use ludex_referee::suite::plan::Plan;
+use ludex_referee::schedule::MatchSeeds;
+use ludex_referee::suite::plan::{Plan, PlannedPart};
 use ludex_referee::suite::{Policy, Suite};
 
 use super::archive::Archive;
@@ -22,6 +23,7 @@ pub(crate) struct GroundPart {
     pub(crate) id: String,
     pub(crate) game: GameRef,
     pub(crate) policy: Policy,
+    pub(crate) seeds: MatchSeeds,
 }
 
 /// The plan of a run.
@@ -52,7 +54,9 @@ impl Ground {
             let specs = about.agents.iter().enumerate();
             let specs = specs.filter_map(|(who, agent)| Some(((0, who), AgentSpec::parse(&agent.spec).ok()?)));
             let specs = specs.collect();
-            let parts = vec![GroundPart { id: PART.to_owned(), game, policy: terms.policy }];
+            // Each block of a tournament has a number of its own.
+            let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
+            let parts = vec![GroundPart { id: PART.to_owned(), game, policy: terms.policy, seeds }];
             return Ok(Ground { schedule: Box::new(schedule), parts, specs, plan: None, suite });
         }
         let plan = about.plan(&suite).with_context(|| format!("{SUITE} cannot be used"))?;
@@ -62,10 +66,11 @@ impl Ground {
                 specs.insert((at, who), spec_in(&plan, at, who)?);
             }
         }
-        let part = |part: &ludex_referee::suite::plan::PlannedPart| GroundPart {
+        let part = |part: &PlannedPart| GroundPart {
             id: part.part.id.clone(),
             game: part.game.clone(),
             policy: plan.suite.policy(&part.part).clone(),
+            seeds: part.match_seeds(about.seeds_of(&part.part.id), about.deals),
         };
         let parts = plan.parts.iter().map(part).collect();
         let schedule = Box::new(about.plan(&suite)?);

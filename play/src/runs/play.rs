@@ -404,10 +404,11 @@ impl Keeper<'_, '_> {
 /// The setup of a match of a run: that of any match in this process, with the names and the policy of the run.
 pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &str) -> Setup {
     let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
-    let seed = table.seeds.of(block.index);
-    let pair = format!("{run}.{}", block_key(&table.id, &block.pairing, block.index));
+    let seed = table.seeds.of(&block.pairing, block.index, due.turn);
+    let pair = || format!("{run}.{}", block_key(&table.id, &block.pairing, block.index));
+    let pair = table.seeds.are_paired().then(pair);
     let named = local::block_key(&table.game, &players, seed);
-    let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, Some(pair));
+    let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, pair);
     setup.header.episode = episode.to_owned();
     setup.header.rated = players.iter().all(|p| !p.agent.peeks());
     setup.header.illegal = Illegal { policy: table.policy.illegal, tries: table.policy.tries };

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use ludex_agents::{AgentSpec, llm};
 use ludex_env::Games;
-use ludex_referee::schedule::Seeds;
+use ludex_referee::schedule::{Deals, Seeds};
 use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Entrant, Plan, seeds};
+use ludex_referee::suite::shard::Shard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -29,11 +30,16 @@ pub struct RunSettings {
     pub agents: Vec<AgentId>,
     /// Where seeds come from.
     pub seeds: RunSeeds,
+    /// Whether the matches of a block share a seed. Runs of older versions do not say it: theirs do.
+    pub deals: Deals,
     /// The numbers of blocks are multiplied by this.
     pub scale: f64,
     /// The parts that are played; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+    /// The share of the plan that is played, if it is not the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// The rules of the games: hash by canonical game string.
     pub games: BTreeMap<String, String>,
     /// The prompts of language models: hash by part and agent.
@@ -149,8 +155,10 @@ impl RunSettings {
             suite: SuiteId { name: name.clone(), version: *version, digest: Suite::digest(text) },
             agents: plan.agents.iter().map(agent).collect::<anyhow::Result<_>>()?,
             seeds: from,
+            deals: plan.suite.deals,
             scale,
             only: Vec::new(),
+            shard: plan.shard,
             games: games.collect(),
             prompts,
             calls_bound: true,
@@ -158,7 +166,7 @@ impl RunSettings {
         })
     }
 
-    /// The seeds of a part.
+    /// The seeds of a part's blocks.
     pub fn seeds_of(&self, part: &str) -> Seeds {
         let seed = if let RunSeeds::Open(seed) = self.seeds { seed } else { 0 };
         seeds(&self.suite.name, seed, part, self.seeds.secret().as_deref())
@@ -174,7 +182,16 @@ impl RunSettings {
         let games = Games::builtin();
         let mut suite = Suite::parse(suite, &games)?;
         suite.keep_only(&self.only)?;
-        Ok(Plan::new(suite, &candidates, self.scale, &games)?)
+        suite.deals = self.deals;
+        let mut plan = Plan::new(suite, &candidates, self.scale, &games)?;
+        plan.shard = self.shard;
+        Ok(plan)
+    }
+
+    /// The name of its folder: the run's name, and for a shard which one it is.
+    pub fn folder(&self) -> String {
+        let shard = self.shard.map(|shard| format!(".{}-of-{}", shard.number(), shard.of()));
+        format!("{}{}", self.run, shard.unwrap_or_default())
     }
 
     /// The settings that changed since the run was begun: each by name, with both values.
@@ -194,8 +211,11 @@ impl RunSettings {
         differ("kind", format!("{:?}", self.kind), format!("{:?}", now.kind));
         differ("suite", suite(&self.suite), suite(&now.suite));
         differ("seeds", seeds(&self.seeds), seeds(&now.seeds));
+        differ("deals", self.deals.to_string(), now.deals.to_string());
         differ("scale", self.scale.to_string(), now.scale.to_string());
         differ("parts", self.only.join(", "), now.only.join(", "));
+        let shard = |s: &RunSettings| s.shard.map_or_else(|| "none".to_owned(), |shard| shard.to_string());
+        differ("shard", shard(self), shard(now));
         differ("number of agents", self.agents.len().to_string(), now.agents.len().to_string());
         for (was, is) in self.agents.iter().zip(&now.agents) {
             differ("agent", was.name.clone(), is.name.clone());

@@ -13,6 +13,7 @@ use ludex_env::{GameRef, load};
 use ludex_protocol::record::Record;
 use ludex_protocol::spec::Utility;
 use ludex_referee::Verified;
+use ludex_referee::schedule::{Deals, MatchSeeds};
 use ludex_referee::suite::plan::{Block, seeds};
 use ludex_referee::suite::{Policy, Suite};
 use ludex_referee::tournament::{self, Format};
@@ -255,9 +256,9 @@ impl Contest {
             scale: 1.0,
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
-            prompts: BTreeMap::new(),
             calls_bound: true,
             begun: crate::time::now_text(),
+            ..RunSettings::default()
         }
     }
 }
@@ -331,11 +332,12 @@ impl Ready {
         let ids = contest.names.iter().enumerate().map(id).collect::<anyhow::Result<_>>()?;
         let text = contest.terms.text()?;
         let (folder, past) = Folder::open(&contest.request.data, &contest.settings(&text, ids), &text)?;
+        let seeds = seeds(NAME, contest.request.seed, PART, contest.seeds().secret().as_deref());
         let tables = [RunTable {
             id: PART.into(),
             game: contest.game.clone(),
             policy: contest.terms.policy.clone(),
-            seeds: seeds(NAME, contest.request.seed, PART, contest.seeds().secret().as_deref()),
+            seeds: MatchSeeds::new(seeds, Deals::Paired, &contest.game, BTreeMap::new()),
             players: players.clone(),
             own_opponents: BTreeSet::new(),
         }];

@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Outcome, Reason, Record};
 
+use super::shard::Shard;
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::rating::{self, gain, table::Tally};
-use crate::schedule::Seeds;
+use crate::schedule::{Deals, MatchSeeds, Seeds};
 
-/// The matches on one seed (with `order = "halves"`: one match) that are not done yet.
+/// The matches of a pairing that are played one after another, each on every seat (with `order = "halves"`: one match), and that
+/// are not done yet. They share a seed, unless [each has its own](MatchSeeds).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The part.
@@ -19,7 +21,7 @@ pub struct Block {
     /// Who meets, as indices of the run's agents: the two sides of a suite's part, the same twice where an agent plays
     /// itself; all entrants of a tournament's block.
     pub pairing: Vec<usize>,
-    /// The block's number in the part, which its seed is made of.
+    /// The block's number in the part, which seeds are made of.
     pub index: u64,
     /// The matches that are due.
     pub matches: Vec<Due>,
@@ -90,6 +92,11 @@ struct Cell {
     level: Option<u32>,
     /// Numbers of its blocks.
     blocks: std::ops::Range<u64>,
+    /// The number of the meeting, which seeds are made of if each match has its own: among opponents that of the second side, so
+    /// that all candidates get the same deals; among candidates that of the pairing.
+    meeting: u64,
+    /// The number of its first piece among the pieces that shards share.
+    piece: u64,
 }
 
 /// A part with the agents in it.
@@ -127,6 +134,10 @@ pub struct Plan {
     pub parts: Vec<PlannedPart>,
     /// All agents that play: the candidates, their variants, the opponents.
     pub agents: Vec<Entrant>,
+    /// The share that is played, if it is not the whole. It changes only which blocks are due.
+    pub shard: Option<Shard>,
+    /// The pieces that shards share, as far as they are numbered.
+    pieces: u64,
 }
 
 impl Plan {
@@ -145,8 +156,8 @@ impl Plan {
             variant: None,
             candidate: true,
         };
-        let mut plan =
-            Plan { suite: suite.clone(), parts: Vec::new(), agents: candidates.iter().map(entrant).collect() };
+        let agents = candidates.iter().map(entrant).collect();
+        let mut plan = Plan { suite: suite.clone(), parts: Vec::new(), agents, shard: None, pieces: 0 };
         for (at, part) in suite.parts.into_iter().enumerate() {
             let id = part.id.clone();
             plan.add(at, part, candidates.len(), scale, games)
@@ -174,35 +185,34 @@ impl Plan {
         let all = scaled(part.blocks);
         match part.schedule {
             Schedule::Against => {
-                for spec in &part.opponents {
+                for (meeting, spec) in (0..).zip(&part.opponents) {
                     let b = self.opponent(spec);
-                    cells.extend(who.iter().map(|&a| Cell { pairing: [a, b], level: None, blocks: 0..all }));
+                    cells.extend(who.iter().map(|&a| Cell::new([a, b], None, 0..all, meeting)));
                 }
             }
-            Schedule::SelfPlay => {
-                cells.extend(who.iter().map(|&a| Cell { pairing: [a, a], level: None, blocks: 0..all }))
-            }
+            Schedule::SelfPlay => cells.extend(who.iter().map(|&a| Cell::new([a, a], None, 0..all, 0))),
             Schedule::RoundRobin => {
+                let others = |(k, &a): (usize, &usize)| who[k + 1..].iter().map(move |&b| [a, b]);
+                let pairings: Vec<[usize; 2]> = who.iter().enumerate().flat_map(others).collect();
                 for cycle in 0..u64::from(part.cycles) {
-                    for (k, &a) in who.iter().enumerate() {
-                        let blocks = cycle * all..(cycle + 1) * all;
-                        let others = who[k + 1..].iter();
-                        cells.extend(others.map(|&b| Cell { pairing: [a, b], level: None, blocks: blocks.clone() }));
-                    }
+                    let blocks = cycle * all..(cycle + 1) * all;
+                    let cell = |(meeting, &pairing): (u64, _)| Cell::new(pairing, None, blocks.clone(), meeting);
+                    cells.extend((0..).zip(&pairings).map(cell));
                 }
             }
             Schedule::Climb | Schedule::Bisect => {
                 // The bots of a level share its blocks in contiguous pieces, so that one of them plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
                 game.spec().anchors.iter().for_each(|rung| levels.entry(rung.level).or_default().push(rung.bot));
+                let mut meetings = 0..;
                 for (&level, bots) in &levels {
                     let wanted = part.blocks_of_random.filter(|_| level == 0).unwrap_or(part.blocks);
                     let (n, of) = (scaled(wanted).max(bots.len() as u64), bots.len() as u64);
-                    for (k, bot) in (0..of).zip(bots) {
+                    for ((k, bot), meeting) in (0..of).zip(bots).zip(&mut meetings) {
                         let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
                         let b = self.opponent(&format!("anchor level={level}{bot}"));
                         let blocks = k * n / of..(k + 1) * n / of;
-                        let cell = |&a: &usize| Cell { pairing: [a, b], level: Some(level), blocks: blocks.clone() };
+                        let cell = |&a: &usize| Cell::new([a, b], Some(level), blocks.clone(), meeting);
                         cells.extend(who.iter().map(cell));
                     }
                 }
@@ -211,7 +221,9 @@ impl Plan {
         let seatings = part.seatings(game.spec().players as usize);
         let policy = self.suite.policy(&part);
         let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
-        self.parts.push(PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor });
+        let mut planned = PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor };
+        self.pieces = planned.number_pieces(self.pieces);
+        self.parts.push(planned);
         Ok(())
     }
 
@@ -226,12 +238,13 @@ impl Plan {
     }
 
     /// The blocks that are due, in the order to play them: every part and pairing has its first block before any has
-    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite is done.
+    /// its second, so that the results are balanced whenever a run is stopped. Empty when the suite, or the shard, is done.
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(u64, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             for cell in part.due(done) {
-                due.extend(part.blocks(at, cell, done));
+                let own = |block: &Block| self.shard.is_none_or(|shard| shard.has(part.piece(cell, block.index)));
+                due.extend(part.blocks(at, cell, done).filter(|(_, block)| own(block)));
             }
         }
         due.sort_by_key(|(rank, _)| *rank);
@@ -274,10 +287,46 @@ pub enum Climb {
     Unknown(u32),
 }
 
+impl Cell {
+    fn new(pairing: [usize; 2], level: Option<u32>, blocks: std::ops::Range<u64>, meeting: u64) -> Self {
+        Cell { pairing, level, blocks, meeting, piece: 0 }
+    }
+}
+
 impl PlannedPart {
+    /// Numbers the pieces of the part that shards share, from `first`; returns the number that follows. A piece is a block. If
+    /// results decide what is due, a piece is all that they decide about: a candidate's ladder, or the replays of a pairing.
+    fn number_pieces(&mut self, first: u64) -> u64 {
+        let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
+        let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
+        let (mut next, mut climbs) = (first, HashMap::new());
+        for cell in &mut self.cells {
+            let known = climbs.get(&cell.pairing[0]).copied().filter(|_| ladder);
+            cell.piece = known.unwrap_or(next);
+            if known.is_none() {
+                climbs.insert(cell.pairing[0], next);
+                let blocks = cell.blocks.end - cell.blocks.start;
+                next += if ladder || self.invalid == Invalid::Replay { 1 } else { blocks * turns };
+            }
+        }
+        next
+    }
+
+    /// The number of the piece that a block of a cell belongs to.
+    fn piece(&self, cell: &Cell, index: u64) -> u64 {
+        let whole = cell.level.is_some() || self.invalid == Invalid::Replay;
+        cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
+    }
+
     /// Who sits where in the matches of a block: `true` is the first side.
     pub fn seatings(&self) -> &[Vec<bool>] {
         &self.seatings
+    }
+
+    /// The seeds of its matches, from those of its blocks.
+    pub fn match_seeds(&self, seeds: Seeds, deals: Deals) -> MatchSeeds {
+        let meetings = self.cells.iter().map(|cell| (cell.pairing.to_vec(), cell.meeting)).collect();
+        MatchSeeds::new(seeds, deals, &self.game, meetings)
     }
 
     /// The matches of a pairing that are done, and what the first side got.
@@ -487,7 +536,7 @@ pub fn points(seating: &[bool], record: &Record) -> f64 {
     rating::points(gain(seating, &record.footer.returns)[0])
 }
 
-/// Where the seeds of a part come from: the run's secret, or without one the suite's seed. Each part has seeds of its
+/// Where the seeds of a part's blocks come from: the run's secret, or without one the suite's seed. Each part has seeds of its
 /// own.
 pub fn seeds(suite: &str, seed: u64, part: &str, secret: Option<&[u8]>) -> Seeds {
     match secret {

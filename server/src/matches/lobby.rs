@@ -15,10 +15,11 @@ use ludex_env::{GameRef, Stream};
 use ludex_play::machine::terms::SeatSetup;
 use ludex_protocol::message::{Join, Queued};
 use ludex_protocol::record::AgentKind;
+use ludex_referee::schedule::may_share_seed;
 
 use self::joins::KeptJoin;
 pub(crate) use self::joins::shows;
-use self::pairs::{Block, Pairs, may_share_seed};
+use self::pairs::{Block, Pairs};
 pub(super) use self::pairs::{BlockMatch, Drawn};
 use self::plan::Plan;
 pub(crate) use self::plan::{PlannedMatch, PlannedSeat};

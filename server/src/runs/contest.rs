@@ -85,6 +85,8 @@ impl Contest {
             scale: kept.request.scale,
             only: kept.request.only.clone(),
             secret,
+            deals: None,
+            shard: None,
             jobs: Some(slots),
         })?;
         Ok(Contest::Suite(Box::new(evaluation)))

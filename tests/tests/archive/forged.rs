@@ -130,12 +130,14 @@ type Change = (&'static str, fn(&mut Files));
 const EPISODES: &str = "episodes.jsonl";
 const CALLS: &str = "calls.jsonl";
 
-/// Sixty changes.
+/// Sixty-two changes.
 const CHANGES: &[Change] = &[
     // Settings.
     ("half the scale", |f| document(f, "run.json", |v| v["scale"] = json!(0.5))),
     ("twice the scale", |f| document(f, "run.json", |v| v["scale"] = json!(2.0))),
     ("other seeds", |f| document(f, "run.json", |v| v["seeds"] = json!({"open": 1}))),
+    ("other deals", |f| document(f, "run.json", |v| v["deals"] = json!("once"))),
+    ("a shard", |f| document(f, "run.json", |v| v["shard"] = json!("1/2"))),
     ("the suite's digest", |f| document(f, "run.json", |v| v["suite"]["digest"] = json!("00"))),
     ("the suite's name", |f| document(f, "run.json", |v| v["suite"]["name"] = json!("quick"))),
     ("the suite's version", |f| document(f, "run.json", |v| v["suite"]["version"] = json!(2))),
@@ -222,14 +224,14 @@ const CHANGES: &[Change] = &[
 ];
 
 #[test]
-fn sixty_changes_with_every_sum_made_anew_are_found() {
+fn changes_with_every_sum_made_anew_are_found() {
     let at = tempfile::tempdir().unwrap();
     let files = bundled(at.path(), &[]);
     let whole = verdict(&files);
     assert!(whole.refused.is_empty() && whole.whole.complete, "{:?} {:?}", whole.refused, whole.whole);
     assert_eq!((whole.good, whole.whole.planned), (10, 10));
     assert!(whole.notes.is_empty(), "{:?}", whole.notes);
-    assert_eq!(CHANGES.len(), 60);
+    assert_eq!(CHANGES.len(), 62);
     let missed = CHANGES.iter().filter(|(_, change)| {
         let mut forged = files.clone();
         change(&mut forged);

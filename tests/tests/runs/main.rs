@@ -1,6 +1,8 @@
 //! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
+mod deals;
 mod models;
+mod shards;
 mod skills;
 mod wire;
 
@@ -115,6 +117,18 @@ fn table(ran: &Ran) -> Value {
     // Time is not the same twice.
     all["usage"].as_object_mut().unwrap().remove("seconds");
     all
+}
+
+/// The text of a run's file without times, and without what depends on them.
+fn timeless(text: &str) -> String {
+    let times = r#""(started|ended|at|begun)": ?"[^"]*"|"(digest|calls_sha256)": ?"[0-9a-f]{32,}"|"ms": ?[0-9]+"#;
+    regex::Regex::new(times).unwrap().replace_all(text, "").into_owned()
+}
+
+/// The records of a run.
+fn records(place: &Place, run: &str) -> Vec<Value> {
+    let text = fs::read_to_string(place.of_run(run, "episodes.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Starts a line again and again and kills it when it has written so much more, drawn at random, as often as is said; then

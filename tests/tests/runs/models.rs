@@ -424,3 +424,30 @@ fn an_endpoint_that_fails_on_schemas_is_asked_for_text() {
     let calls = fs::read_to_string(place.of_run("r", "calls.jsonl")).unwrap();
     assert!(calls.lines().count() > 10 && !calls.contains("\\\"move\\\":"), "answers are text");
 }
+
+/// Calls go with the records of the shards, and are bound to them as before.
+#[test]
+fn shards_of_a_model_make_one_run() {
+    let place = Place::new();
+    let suite = "name = \"two\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 4\n[[part]]\nid = \"kuhn\"\ngame = \"kuhn_poker\"\nschedule = \"climb\"\nblocks = 2\n";
+    fs::write(place.path("two.toml"), suite).unwrap();
+    let stub = Stub::start(&place, &["--agent", "random"]);
+    let model = stub.model("m", "price_in=1 price_out=2");
+    let line = ["evaluate", "--agent", &model, "--suite", "two.toml", "--json", "--jobs", "1", "--run", "r"];
+    for shard in ["1/2", "2/2"] {
+        place.ludex(&[&line[..], &["--shard", shard]].concat()).json();
+    }
+    let whole = place.ludex(&[&line[..], &["--data", "whole"]].concat()).json();
+    let merged = place.ludex(&["merge", "r.2-of-2", "r.1-of-2", "--json"]).json();
+    assert_eq!(merged["matches"], whole["matches"]);
+    for (file, name) in [("episodes.jsonl", "episode"), ("calls.jsonl", "key"), ("calls.jsonl", "episode")] {
+        let named = |folder: &str| -> Vec<Value> {
+            let text = fs::read_to_string(place.path(folder).join("runs/r").join(file)).unwrap();
+            text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()[name].clone()).collect()
+        };
+        assert_eq!(named("ludex-data"), named("whole"), "{file}");
+    }
+    assert!(place.ludex(&["verify", "r"]).well().contains("complete: all "));
+    let again = place.ludex(&line).json();
+    assert_eq!((&again["played"], &again["usage"]["calls"]), (&0.into(), &whole["usage"]["calls"]));
+}

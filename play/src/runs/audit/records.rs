@@ -16,22 +16,15 @@ use crate::runs::walk::Walk;
 /// What in a record differs from the settings.
 pub(super) fn against_settings(run: &Archive, record: &Record) -> Vec<String> {
     let about = &run.about;
-    let Some(found) = run.place_of(&record.header.episode) else {
+    if run.place_of(&record.header.episode).is_none() {
         return vec![format!("it is not a match of {}: its name is not RUN.PART.PAIRING.INDEX.TURN", about.run)];
-    };
+    }
     let mut wrong = Vec::new();
     if record.footer.run.as_deref() != Some(&about.run) {
         wrong.push(format!("it says that it belongs to {:?}", record.footer.run.as_deref().unwrap_or_default()));
     }
     if !about.ludex.is_empty() && record.header.server != about.ludex {
         wrong.push(format!("it was played by {}, the run by {}", record.header.server, about.ludex));
-    }
-    let named = record.footer.seed.as_deref();
-    let seed = about.seeds_of(&found.place.part).of(found.place.index).to_string();
-    match named {
-        None => wrong.push("it does not tell its seed".to_owned()),
-        Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
-        Some(_) => {}
     }
     if let Ok(game) = ludex_env::load_with(&record.header.game, &record.header.params) {
         match about.games.get(&game.spec().string) {
@@ -53,12 +46,19 @@ pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: 
     let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
         return vec![format!("the suite has no part {:?}", place.part)];
     };
-    let GroundPart { id, game, policy } = &ground.parts[part];
+    let GroundPart { id, game, policy, seeds } = &ground.parts[part];
     let mut wrong = Vec::new();
-    let pair = format!("{}.{}", run.about.run, block_key(id, &place.pairing, place.index));
-    if record.footer.pair.as_deref() != Some(&pair) {
-        wrong
-            .push(format!("its pair is {:?}, by its name it is {pair:?}", record.footer.pair.as_deref().unwrap_or("")));
+    let seed = seeds.of(&place.pairing, place.index, place.turn).to_string();
+    match record.footer.seed.as_deref() {
+        None => wrong.push("it does not tell its seed".to_owned()),
+        Some(named) if named != seed => wrong.push(format!("its seed is {named}, but the run's seeds give {seed}")),
+        Some(_) => {}
+    }
+    let pair = || format!("{}.{}", run.about.run, block_key(id, &place.pairing, place.index));
+    let pair = seeds.are_paired().then(pair);
+    if record.footer.pair != pair {
+        let [was, is] = [&record.footer.pair, &pair].map(|pair| pair.as_deref().unwrap_or_default());
+        wrong.push(format!("its pair is {was:?}, by its name and the run's deals it is {is:?}"));
     }
     if (&header.game, &header.params) != (&game.spec().game, &game.spec().params) {
         wrong.push(format!("the part is of {}, and this is another game", game.spec().string));

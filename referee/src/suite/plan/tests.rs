@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::super::verdict::level;
 use super::*;
 
@@ -174,4 +176,98 @@ fn seeds_differ_by_part_and_follow_from_the_secret() {
     assert!(a != b && [a, b] == all(None) && seeds("s", 2, "a", None).of(0) != a);
     let [c, d] = all(Some(b"x"));
     assert!(c != d && c != a && all(Some(b"y")) != [c, d]);
+}
+
+/// A part of each kind: blocks alone, blocks of one match, ladders, and replays of invalid matches.
+const MIXED: &str = "\
+[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nblocks = 11\n\
+[[part]]\nid = \"pig\"\ngame = \"pig\"\nschedule = \"against\"\nopponents = [\"random\"]\nblocks = 5\norder = \"halves\"\n\
+[[part]]\nid = \"four\"\ngame = \"connect_four\"\nschedule = \"bisect\"\nblocks = 3\n\
+[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"climb\"\nblocks = 2\n\
+[[part]]\nid = \"kuhn\"\ngame = \"kuhn_poker\"\nschedule = \"against\"\nopponents = [\"random\", \"anchor level=1\"]\nblocks = 4\n\
+[part.policy]\ninvalid = \"replay\"\n\
+[[part]]\nid = \"leduc\"\ngame = \"leduc_poker\"\nschedule = \"climb\"\nblocks = 3\n\
+[[part]]\nid = \"among\"\ngame = \"kuhn_poker\"\nschedule = \"round_robin\"\nblocks = 2\ncycles = 3\n\
+[[part]]\nid = \"self\"\ngame = \"leduc_poker\"\nschedule = \"self_play\"\nblocks = 3\n";
+
+fn mixed() -> Plan {
+    let text = format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n{MIXED}");
+    let (games, three) = (Games::builtin(), ["x", "y", "z"].map(|name| (name.to_owned(), "random".to_owned())));
+    Plan::new(Suite::parse(&text, &games).unwrap(), &three, 1.0, &games).unwrap()
+}
+
+/// Some matches are lost, and some of kuhn are invalid.
+fn mixed_rule(part: usize, level: Option<u32>, index: u64, turn: usize) -> Done {
+    match (part, index % 3) {
+        (4, 0) => Done::Invalid,
+        _ => Done::Points(f64::from(u8::from((index + turn as u64 + u64::from(level.unwrap_or(0))).is_multiple_of(2)))),
+    }
+}
+
+#[test]
+fn shards_are_the_whole_without_overlap_and_share_its_blocks_evenly() {
+    let mut plan = mixed();
+    let (whole, mut all) = play(&plan, mixed_rule);
+    all.sort();
+    for of in [1, 2, 3, 8, 50] {
+        let mut found: Vec<String> = Vec::new();
+        let mut blocks: HashMap<(usize, Vec<usize>), Vec<u64>> = HashMap::new();
+        for number in 1..=of {
+            plan.shard = Some(format!("{number}/{of}").parse().unwrap());
+            let (done, order) = play(&plan, mixed_rule);
+            assert!(order.iter().all(|key| done[key] == whole[key]));
+            for key in &order {
+                let Place { pairing, part, .. } = Place::parse(key).unwrap();
+                let at = plan.parts.iter().position(|p| p.part.id == part).unwrap();
+                blocks.entry((at, pairing)).or_insert_with(|| vec![0; of])[number - 1] += 1;
+            }
+            found.extend(order);
+        }
+        found.sort();
+        assert_eq!(found, all, "{of} shards");
+        for ((part, pairing), matches) in blocks {
+            let seats = plan.parts[part].seatings.len() as u64;
+            let (least, most) = (*matches.iter().min().unwrap(), *matches.iter().max().unwrap());
+            match part {
+                // What depends on results is played by one shard.
+                2..=5 => assert_eq!(matches.iter().filter(|&&n| n > 0).count(), 1, "{part} {pairing:?}"),
+                // A round robin has cells of its own for each cycle.
+                6 => assert!(most - least <= 3 * seats, "{part} {pairing:?} {matches:?}"),
+                _ => assert!(most - least <= seats, "{part} {pairing:?} {matches:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn deals_that_are_put_once_are_put_once() {
+    let plan = mixed();
+    let (_, order) = play(&plan, mixed_rule);
+    for (at, part) in plan.parts.iter().enumerate() {
+        let own = seeds("t", 0, &part.part.id, None);
+        let [paired, once] = [Deals::Paired, Deals::Once].map(|deals| part.match_seeds(own.clone(), deals));
+        assert!(paired.are_paired());
+        assert_eq!(once.are_paired(), ["nim", "four", "ttt"].contains(&part.part.id.as_str()), "{}", part.part.id);
+        let mut met: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        let mut deals: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for key in &order {
+            let Some((found, pairing, index, turn)) = plan.find(key).filter(|found| found.0 == at) else { continue };
+            assert_eq!(paired.of(&pairing, index, turn), own.of(index), "{found}");
+            for who in BTreeSet::from(pairing).into_iter().filter(|who| part.candidates.contains(who)) {
+                met.entry(who).or_default().push(once.of(&pairing, index, turn));
+                deals.entry(who).or_default().push(own.of(index));
+            }
+        }
+        for (who, seeds) in &met {
+            let different = BTreeSet::from_iter(seeds).len();
+            assert_eq!(different == seeds.len(), !once.are_paired(), "{} of {who}", part.part.id);
+        }
+        if once.are_paired() {
+            assert_eq!(met, deals, "{}", part.part.id);
+        }
+        // Candidates that meet the same opponents meet the same deals, so that they can be compared.
+        if matches!(part.part.schedule, Schedule::Against | Schedule::SelfPlay) {
+            assert!(met.values().all(|seeds| seeds == &met[&0]), "{}", part.part.id);
+        }
+    }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ludex_env::GameRef;
-use ludex_protocol::spec::{ChanceMode, Information};
+use ludex_referee::schedule::may_share_seed;
 
 use super::{Lobby, Next, Waiting, asked};
 use crate::matches::hub::{Asked, MatchPlan, Terms};
@@ -12,12 +11,6 @@ use crate::store::Write;
 
 /// A seed, and the write that keeps its number from being given again.
 pub(in crate::matches) type Drawn = (u64, Option<Write>);
-
-/// Whether two matches on one seed tell an agent nothing: it could remember the cards and the dice of the first.
-pub(super) fn may_share_seed(game: &GameRef) -> bool {
-    let spec = game.spec();
-    spec.information == Information::Perfect && spec.chance == ChanceMode::Deterministic
-}
 
 /// All matches that share a seed with others, by the name of their pair.
 #[derive(Default)]

@@ -1,0 +1,193 @@
+//! Makes one run of its shards. What comes out is the run that one machine would have played, but for times.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail, ensure};
+use ludex_protocol::record::Record;
+use ludex_referee::suite::plan::Plan;
+use ludex_referee::suite::shard::Shard;
+
+use super::archive::Archive;
+use super::audit::{RunState, audit};
+use super::bundle::{self, Files};
+use super::episode::key_of;
+use super::folder::begin;
+use super::lines::{CALLS, EPISODES, LOG, LogLine, RUN, SUITE};
+use super::play::results;
+use super::settings::{RunKind, RunSettings};
+use super::summary::ids;
+use super::walk::Walk;
+use crate::files::write_whole;
+
+/// Faults of a shard that a message names.
+const NAMED: usize = 3;
+
+/// A run that was made of its shards.
+pub struct MergedRun {
+    /// Its settings.
+    pub settings: RunSettings,
+    /// Its records, in the order of the plan.
+    pub records: Vec<Record>,
+    suite: String,
+    /// Its other files.
+    files: Files,
+}
+
+/// Makes one run of all its shards, each of which is verified. `done` is called after each record that was verified.
+///
+/// # Errors
+/// Runs that are not shards of one run with the same settings, a shard that is missing or given twice, one that is not played to
+/// its end, or one with a fault. The message names the shards.
+pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<MergedRun> {
+    let shards = sorted(shards)?;
+    let faults: Vec<String> = shards.iter().filter_map(|(shard, run)| fault(*shard, run, &done)).collect();
+    ensure!(faults.is_empty(), "{}", faults.join("\n"));
+
+    let runs: Vec<&Archive> = shards.iter().map(|(_, run)| *run).collect();
+    let first = runs.first().context("no shard was named")?;
+    let begun = runs.iter().map(|run| run.about.begun.clone()).min().unwrap_or_default();
+    let settings = RunSettings { shard: None, begun, ..first.about.clone() };
+    let suite = String::from_utf8(first.files.get(SUITE).cloned().unwrap_or_default())?;
+    let plan = settings.plan(&suite)?;
+
+    let (mut records, mut calls) = (Vec::new(), Vec::new());
+    for run in &runs {
+        let lines = lines_of(run, EPISODES);
+        for found in &run.found {
+            records.push((found.parts.clone().record()?, lines[found.source.line - 1]));
+        }
+        let lines = lines_of(run, CALLS);
+        calls.extend(run.calls.values().flatten().map(|call| (&call.episode, call.line, lines[call.line - 1])));
+    }
+    let plain: Vec<Record> = records.iter().map(|(record, _)| record.clone()).collect();
+    let (over, _) = results(&settings.run, &plan, &plain);
+    let walk = Walk::new(&plan, &ids(&plan), &over, &[]);
+    let missing: usize = walk.due.iter().map(|block| block.matches.len()).sum();
+    // Shards that are complete are the whole: this is a check of the shards' own rule.
+    ensure!(missing == 0 && walk.extra.is_empty(), "{missing} matches of the plan belong to no shard");
+
+    // A match that was played again has two records.
+    let place = |episode: &str| {
+        let (key, again) = key_of(&settings.run, episode)?;
+        Some((walk.place(key)?, again))
+    };
+    records.sort_by_key(|(record, _)| place(&record.header.episode));
+    calls.sort_by_key(|(episode, line, _)| (place(episode), *line));
+    let log = log(&runs)?;
+    let files = Files::from([
+        (EPISODES.to_owned(), joined(records.iter().map(|(_, line)| *line))),
+        (CALLS.to_owned(), joined(calls.iter().map(|(.., line)| *line))),
+        (LOG.to_owned(), joined(log.iter().map(String::as_bytes))),
+    ]);
+    let records = records.into_iter().map(|(record, _)| record).collect();
+    Ok(MergedRun { settings, records, suite, files })
+}
+
+impl MergedRun {
+    /// The plan that it follows.
+    ///
+    /// # Errors
+    /// A suite that this version cannot read.
+    pub fn plan(&self) -> anyhow::Result<Plan> {
+        self.settings.plan(&self.suite)
+    }
+
+    /// Writes the run into a folder, which is made.
+    ///
+    /// # Errors
+    /// A folder that holds a run already, or that cannot be written.
+    pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        ensure!(!folder.join(RUN).exists(), "{} holds a run already; remove it or name another", folder.display());
+        let write = || {
+            std::fs::create_dir_all(folder)?;
+            self.files.iter().try_for_each(|(name, bytes)| write_whole(folder, name, bytes))?;
+            begin(folder, &self.settings, &self.suite)
+        };
+        write().with_context(|| format!("{} cannot be written", folder.display()))
+    }
+}
+
+/// The shards in order: all of one run, each of them once.
+fn sorted(runs: &[Archive]) -> anyhow::Result<BTreeMap<Shard, &Archive>> {
+    let mut found: BTreeMap<Shard, Vec<&Archive>> = BTreeMap::new();
+    for run in runs {
+        let shard = run.about.shard.filter(|_| run.about.kind == RunKind::Evaluate);
+        let shard = shard.with_context(|| {
+            format!("{} is not a shard: `ludex evaluate --shard K/N` plays one", run.place.display())
+        })?;
+        found.entry(shard).or_default().push(run);
+    }
+    let (Some(first), Some(of)) = (runs.first(), found.keys().next().map(|shard| shard.of())) else {
+        bail!("no shard was named")
+    };
+    for run in &runs[1..] {
+        let whole = |run: &Archive| RunSettings { shard: None, ..run.about.clone() };
+        let mut differ = whole(first).differences(&whole(run));
+        let shards = |run: &Archive| run.about.shard.map_or(0, Shard::of);
+        for (what, was, is) in [
+            ("run", first.about.run.clone(), run.about.run.clone()),
+            ("number of shards", shards(first).to_string(), shards(run).to_string()),
+        ] {
+            if was != is {
+                differ.insert(0, format!("{what}: was {was}, is {is}"));
+            }
+        }
+        let list: String = differ.iter().map(|what| format!("\n  {what}")).collect();
+        let [a, b] = [first, run].map(|run| run.place.display());
+        ensure!(differ.is_empty(), "{a} and {b} are not shards of one run:{list}");
+    }
+    let mut wrong = Vec::new();
+    for number in 1..=of {
+        let places = found.iter().find(|(shard, _)| shard.number() == number).map(|(_, runs)| runs.as_slice());
+        match places.unwrap_or_default() {
+            [] => wrong.push(format!("shard {number} of {of} is missing")),
+            [_] => {}
+            several => {
+                let places: Vec<String> = several.iter().map(|run| run.place.display().to_string()).collect();
+                let times = if several.len() == 2 { "twice".to_owned() } else { format!("{} times", several.len()) };
+                wrong.push(format!("shard {number} of {of} is given {times}: {}", places.join(" and ")));
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(found.into_iter().filter_map(|(shard, runs)| Some((shard, *runs.first()?))).collect())
+}
+
+/// What is wrong with a shard, in words.
+fn fault(shard: Shard, run: &Archive, done: &(impl Fn() + Sync)) -> Option<String> {
+    let name = format!("shard {} of {} ({})", shard.number(), shard.of(), run.place.display());
+    let found = audit(run, &run.files, done);
+    let refused: Vec<_> = bundle::check(&run.place, &run.files).into_iter().chain(found.refused).collect();
+    if !refused.is_empty() {
+        let named: String = refused.iter().take(NAMED).map(|what| format!("\n  {what}")).collect();
+        let more = refused.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!("\n  and {more} more; `ludex verify` names all") } else { String::new() };
+        return Some(format!("{name} is not true:{named}{more}"));
+    }
+    // Matches that were discarded are over; the merged run names them as the shard does.
+    let complete = found.whole.state == RunState::Done && found.whole.missing.is_empty();
+    (!complete).then(|| {
+        format!("{name} is not complete: {}; the same `ludex evaluate` continues it", found.whole.why.join("; "))
+    })
+}
+
+/// The lines of a file.
+fn lines_of<'a>(run: &'a Archive, file: &str) -> Vec<&'a [u8]> {
+    let bytes = run.files.get(file).map(Vec::as_slice).unwrap_or_default();
+    bytes.split(|&byte| byte == b'\n').collect()
+}
+
+/// What happened to the shards, in the order of time, between one beginning and one end.
+fn log(runs: &[&Archive]) -> anyhow::Result<Vec<String>> {
+    let mut lines: Vec<&LogLine> = runs.iter().flat_map(|run| &run.log).collect();
+    lines.sort_by(|a, b| a.at.cmp(&b.at));
+    let (begun, rest): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.what == "begun");
+    let (ended, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(|line| line.what == "done");
+    let all = begun.first().into_iter().chain(&rest).chain(ended.last());
+    all.map(|line| Ok(serde_json::to_string(line)?)).collect()
+}
+
+fn joined<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    lines.flat_map(|line| [line, b"\n"].concat()).collect()
+}

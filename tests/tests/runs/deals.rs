@@ -1,0 +1,126 @@
+//! Deals that are put once, for agents that can remember, and deals that pairs share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde_json::Value;
+
+use super::{Place, records, timeless};
+
+/// Games that hide something, one with dice, and one with neither.
+const SUITE: &str = r#"
+name = "dealt"
+version = 1
+title = "Dealt"
+deals = "once"
+
+[[part]]
+id = "kuhn"
+game = "kuhn_poker"
+schedule = "against"
+opponents = ["random", "anchor level=1"]
+blocks = 6
+
+[[part]]
+id = "leduc"
+game = "leduc_poker"
+schedule = "climb"
+blocks = 3
+
+[[part]]
+id = "pig"
+game = "pig(winscore=20)"
+schedule = "against"
+opponents = ["random"]
+blocks = 3
+
+[[part]]
+id = "ttt"
+game = "tic_tac_toe"
+schedule = "against"
+opponents = ["random"]
+blocks = 3
+"#;
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn no_deal_is_put_twice_and_seats_still_alternate() {
+    let place = Place::new();
+    fs::write(place.path("dealt.toml"), SUITE).unwrap();
+    let play = |run: &str, more: &[&str]| {
+        let line = ["evaluate", "--agent", "ismcts sims=10", "--suite", "dealt.toml", "--jobs", "1", "--run", run];
+        place.ludex(&[&line, more].concat()).well().to_owned()
+    };
+    play("first", &[]);
+    let all = records(&place, "first");
+    let part = |record: &Value| text(&record["episode"]).split('.').nth(1).unwrap().to_owned();
+    let mut seats: BTreeMap<(String, String), [i32; 2]> = BTreeMap::new();
+    for record in &all {
+        let own = usize::from(record["seats"][1]["name"] == "ismcts sims=10");
+        let other = text(&record["seats"][1 - own]["name"]);
+        seats.entry((part(record), other)).or_default()[own] += 1;
+        assert_eq!(record["pair"].is_null(), part(record) != "ttt", "only matches on one seed are a pair: {record}");
+    }
+    assert!(seats.values().all(|[first, second]| first == second), "{seats:?}");
+    for (id, once) in [("kuhn", true), ("leduc", true), ("pig", true), ("ttt", false)] {
+        let seeds: Vec<String> = all.iter().filter(|r| part(r) == id).map(|r| text(&r["seed"])).collect();
+        let different = BTreeSet::from_iter(&seeds).len();
+        assert_eq!(different, if once { seeds.len() } else { seeds.len() / 2 }, "{id}");
+    }
+    let verified = place.ludex(&["verify", "first"]);
+    assert!(verified.well().contains("complete: all "), "{}", verified.out);
+    assert!(fs::read_to_string(place.of_run("first", "run.json")).unwrap().contains("\"deals\": \"once\""));
+
+    // Another process makes the same plan.
+    fs::create_dir(place.path("again")).unwrap();
+    play("first", &["--data", "again"]);
+    let [one, other] = ["ludex-data", "again"]
+        .map(|data| timeless(&fs::read_to_string(place.path(data).join("runs/first/episodes.jsonl")).unwrap()));
+    assert_eq!(one, other);
+
+    // The same agents on the same deals are pairs; on other deals they are not.
+    play("second", &[]);
+    let same = place.ludex(&["compare", "first", "second", "--json"]).json();
+    assert_eq!((&same["unpaired"], &same["all"]["score"]["value"]), (&serde_json::json!([0, 0]), &0.0.into()));
+    play("paired", &["--deals", "paired"]);
+    assert!(records(&place, "paired").iter().all(|record| record["pair"].is_string()));
+    let refused = place.ludex(&["compare", "first", "paired"]);
+    let why = "the deals of first are once and those of paired are paired";
+    assert!(refused.fails().contains(why), "{}", refused.err);
+
+    // Deals are a setting of the run.
+    let line = ["evaluate", "--agent", "ismcts sims=10", "--suite", "dealt.toml", "--run"];
+    let other = place.ludex(&[&line[..], &["paired", "--deals", "once"]].concat());
+    assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
+    let bad = place.ludex(&[&line[..], &["x", "--deals", "twice"]].concat());
+    assert!(bad.fails().contains("write once or paired"), "{}", bad.err);
+    fs::write(place.path("bad.toml"), SUITE.replace("\"once\"", "\"twice\"")).unwrap();
+    let bad = place.ludex(&["evaluate", "--agent", "random", "--suite", "bad.toml", "--run", "x"]);
+    assert!(bad.fails().contains("line 5"), "{}", bad.err);
+}
+
+/// Runs of older versions do not say how they were dealt: their pairs share a seed.
+#[test]
+fn a_run_without_the_field_is_paired() {
+    let place = Place::new();
+    place.evaluate("random", "old", &[]).json();
+    let path = place.of_run("old", "run.json");
+    let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(settings.as_object_mut().unwrap().remove("deals"), Some("paired".into()));
+    fs::write(&path, settings.to_string()).unwrap();
+    assert!(place.ludex(&["verify", "old"]).well().contains("complete: all "));
+    assert_eq!(place.evaluate("random", "old", &[]).json()["played"], 0);
+    // Records on other seeds than the settings give are found.
+    fs::write(place.path("small.toml"), SUITE).unwrap();
+    let line = ["evaluate", "--agent", "random", "--suite", "small.toml", "--run", "new"];
+    place.ludex(&line).well();
+    let path = place.of_run("new", "run.json");
+    let paired = fs::read_to_string(&path).unwrap().replace("\"deals\": \"once\"", "\"deals\": \"paired\"");
+    fs::write(&path, paired).unwrap();
+    let refused = place.ludex(&["verify", "new"]);
+    let told = [refused.out.as_str(), refused.err.as_str()].concat();
+    assert!(!refused.ok && told.contains("but the run's seeds give") && told.contains("its pair is \"\""), "{told}");
+}
