@@ -11,6 +11,7 @@ use ludex_play::runs::folder::Look;
 use ludex_play::runs::play::{Budget, RunEnd, RunNews};
 use ludex_play::runs::tournament::{Contest as Cup, Ready, TournamentRequest};
 use ludex_protocol::record::Record;
+use ludex_referee::schedule::Deals;
 use ludex_referee::tournament::Format;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -85,7 +86,7 @@ impl Contest {
             scale: kept.request.scale,
             only: kept.request.only.clone(),
             secret,
-            deals: None,
+            deals: Some(Deals::Once),
             shard: None,
             jobs: Some(slots),
         })?;

@@ -59,7 +59,12 @@ impl Standing {
 
 impl Host {
     pub(super) fn new(kept: Enrolment) -> Self {
-        Host { kept: Mutex::new(kept), playing: AtomicBool::new(false), stumbles: AtomicU32::new(0), standing: Mutex::default() }
+        Host {
+            kept: Mutex::new(kept),
+            playing: AtomicBool::new(false),
+            stumbles: AtomicU32::new(0),
+            standing: Mutex::default(),
+        }
     }
 
     pub(super) fn run(&self) -> String {

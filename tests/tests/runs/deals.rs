@@ -51,7 +51,7 @@ fn no_deal_is_put_twice_and_seats_still_alternate() {
     let place = Place::new();
     fs::write(place.path("dealt.toml"), SUITE).unwrap();
     let play = |run: &str, more: &[&str]| {
-        let line = ["evaluate", "--agent", "ismcts sims=10", "--suite", "dealt.toml", "--jobs", "1", "--run", run];
+        let line = ["evaluate", "--agent", "mcts sims=10", "--suite", "dealt.toml", "--jobs", "1", "--run", run];
         place.ludex(&[&line, more].concat()).well().to_owned()
     };
     play("first", &[]);
@@ -59,7 +59,7 @@ fn no_deal_is_put_twice_and_seats_still_alternate() {
     let part = |record: &Value| text(&record["episode"]).split('.').nth(1).unwrap().to_owned();
     let mut seats: BTreeMap<(String, String), [i32; 2]> = BTreeMap::new();
     for record in &all {
-        let own = usize::from(record["seats"][1]["name"] == "ismcts sims=10");
+        let own = usize::from(record["seats"][1]["name"] == "mcts sims=10");
         let other = text(&record["seats"][1 - own]["name"]);
         seats.entry((part(record), other)).or_default()[own] += 1;
         assert_eq!(record["pair"].is_null(), part(record) != "ttt", "only matches on one seed are a pair: {record}");
@@ -92,7 +92,7 @@ fn no_deal_is_put_twice_and_seats_still_alternate() {
     assert!(refused.fails().contains(why), "{}", refused.err);
 
     // Deals are a setting of the run.
-    let line = ["evaluate", "--agent", "ismcts sims=10", "--suite", "dealt.toml", "--run"];
+    let line = ["evaluate", "--agent", "mcts sims=10", "--suite", "dealt.toml", "--run"];
     let other = place.ludex(&[&line[..], &["paired", "--deals", "once"]].concat());
     assert!(other.fails().contains("deals: was paired, is once"), "{}", other.err);
     let bad = place.ludex(&[&line[..], &["x", "--deals", "twice"]].concat());

@@ -262,7 +262,7 @@ fn what_cannot_be_played_is_said_before_anything_is() {
     let place = Place::new();
     for (agent, why) in [
         ("rndom", "did you mean random?"),
-        ("human", "a person does not play in runs"),
+        ("remote", "it enrols on a server"),
         ("tit_for_tat", "tit_for_tat in part nim"),
     ] {
         let ran = place.evaluate(agent, "never", &[]);

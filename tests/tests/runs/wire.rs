@@ -98,7 +98,7 @@ fn here(folder: &Path, run: &Path) -> (BTreeMap<String, String>, Value) {
     let name = about["run"].as_str().expect("a name").to_owned();
     let (suite, data_text) = (suite_file(folder), data.display().to_string());
     let words = ["evaluate", "--agent", "cand", "--suite", &suite, "--run", &name, "--data", &data_text];
-    let told = ludex(&[&words[..], &["--secret", &secret, "--json"]].concat());
+    let told = ludex(&[&words[..], &["--secret", &secret, "--deals", "once", "--json"]].concat());
     (records(&data, &name), verdict(&told["parts"]))
 }
 
