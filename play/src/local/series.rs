@@ -153,7 +153,7 @@ mod tests {
         let series = series("tic_tac_toe", &["random", "random"], 500);
         for jobs in [1, 3] {
             let mut seen = Vec::new();
-            let listen = |k, _| {
+            let listen = |k: usize, _: Played| {
                 seen.push(k);
                 Ok(if k < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
             };
