@@ -15,6 +15,7 @@ mod ladder;
 mod llm_stub;
 mod r#match;
 mod merge;
+mod plan;
 mod play;
 pub(crate) mod print;
 mod prompt;
@@ -59,6 +60,7 @@ fn commands() -> Vec<Command> {
             evaluate::run,
         ),
         command("merge", "Make one run of its shards, which several machines have played", merge::run),
+        command("plan", "Say how much must be played for a rating, or to tell two agents apart", plan::run),
         command("status", "Show the progress of a run and its results so far", status::run),
         command("llm-stub", "Stand in for the endpoint of a language model, for tests and rehearsals", llm_stub::run),
         command("join", "Play on a server, with an agent of this program or yourself", join::run),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -82,7 +83,7 @@ pub fn measure(game: &GameRef, settings: &Settings, mut progress: impl FnMut(u64
             kept.add(&ladder, due[done], std::mem::take(&mut unit))?;
             progress(done as u64 + 1, all);
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     let (rows, draws) = ladder.measure(&kept.by_pairing(&ladder, settings.units));
     let times = watches.iter().take(rows.len()).map(|w| w.micros()).collect();

@@ -20,6 +20,15 @@
 //! (Q. McNemar, Psychometrika 12, 1947; the exact form as in M. W. Fagerland, S. Lydersen and P. Laake, BMC Medical Research
 //! Methodology 13:91, 2013). It treats pairs as independent; if blocks are large, `p` is therefore a little too small.
 //!
+//! **Several games.** Each game has a `p`: McNemar's, or without winners that of the t test of the returns. The more games are
+//! looked at, the more likely one of them is small by chance. `holm` is corrected for that: the probability that any game's
+//! `holm` is at most 0.05 is at most 0.05 if the two are equal in all of them, however the games depend on each other. With
+//! the `m` values sorted, it is `max over j <= i of min(1, (m - j + 1) p_j)`, j from 1 (S. Holm, "A simple sequentially rejective
+//! multiple test procedure", Scandinavian Journal of Statistics 6, 1979).
+//!
+//! **Needed.** The blocks that would show a difference of [`power::REPORTED`] points with the power [`power::POWER`], if their
+//! differences vary as those that were played (see [`power`]); if no spread was seen, as those of independent matches.
+//!
 //! **Unpaired.** If there are no pairs: the difference of the two means with `se^2 = se_a^2 + se_b^2` and Welch's
 //! degrees of
 //! freedom, rounded down (B. L. Welch, Biometrika 34, 1947). Luck does not cancel out here: the interval is wider.
@@ -28,6 +37,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::distribution::{student_95, student_p};
+use crate::power;
 use crate::rating::table::Interval;
 
 /// A match of one agent, and how it did.
@@ -67,6 +78,8 @@ pub struct McNemar {
 pub struct ComparisonRow {
     /// Game string, or `all`.
     pub game: String,
+    /// The parts of the suite that the pairs belong to, in alphabetical order; empty for matches of no suite.
+    pub parts: Vec<String>,
     /// Pairs.
     pub pairs: usize,
     /// Blocks that they form, each on one seed.
@@ -79,6 +92,12 @@ pub struct ComparisonRow {
     pub payoff: Option<Difference>,
     /// Who won, over pairs with scores.
     pub mcnemar: Option<McNemar>,
+    /// How likely a difference like this is between equals: McNemar's `p`, or without scores that of the returns.
+    pub p: Option<f64>,
+    /// The same, corrected for the number of games; absent in the row of all games.
+    pub holm: Option<f64>,
+    /// Blocks that would show a difference of [`power::REPORTED`] points; absent without scores.
+    pub needed: Option<u64>,
 }
 
 /// A mean difference with its interval, if there is one.
@@ -90,6 +109,22 @@ pub struct Difference {
     pub low: Option<f64>,
     /// Upper end, 95 %.
     pub high: Option<f64>,
+    /// Two-sided probability of the t test that belongs to the interval.
+    pub p: Option<f64>,
+    /// Why there is no interval, if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<NoInterval>,
+}
+
+/// Why a difference has no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoInterval {
+    /// A spread between blocks needs two of them.
+    OneBlock,
+    /// All blocks agree: that no spread was seen does not prove that there is none.
+    NoSpread,
 }
 
 /// Two agents.
@@ -139,8 +174,11 @@ pub fn compare(first: &[Side], second: &[Side]) -> Comparison {
     let of =
         |game: &&str| row(game, &pairs.iter().copied().filter(|(a, _)| a.game == **game).collect::<Vec<_>>(), true);
     let one = games.len() == 1;
+    let mut games: Vec<ComparisonRow> = games.iter().map(of).collect();
+    let corrected = holm(&games.iter().filter_map(|row| row.p).collect::<Vec<_>>());
+    games.iter_mut().filter(|row| row.p.is_some()).zip(corrected).for_each(|(row, p)| row.holm = Some(p));
     Comparison {
-        games: games.iter().map(of).collect(),
+        games,
         all: row("all", &pairs, one),
         unpaired: [0, 1].map(|k| left_out.values().map(|n| n[k]).sum()),
         left_out,
@@ -167,25 +205,81 @@ fn label(side: &Side) -> String {
 fn row(game: &str, pairs: &[(&Side, &Side)], payoffs: bool) -> ComparisonRow {
     let block = |a: &Side| (a.part.clone(), a.game.clone(), a.seed);
     let blocks: BTreeSet<_> = pairs.iter().map(|(a, _)| block(a)).collect();
+    let parts: BTreeSet<&str> = pairs.iter().map(|(a, _)| a.part.as_str()).filter(|part| !part.is_empty()).collect();
     let scored: Vec<_> = pairs.iter().filter_map(|(a, b)| Some((*a, a.score?, b.score?))).collect();
     let mean = |which: fn(&(&Side, f64, f64)) -> f64| scored.iter().map(which).sum::<f64>() / scored.len() as f64;
     let payoff: Vec<_> = pairs.iter().map(|(a, b)| (block(a), a.payoff - b.payoff)).collect();
+    let score: Vec<_> = scored.iter().map(|(a, x, y)| (block(a), x - y)).collect();
+    let mcnemar = (!scored.is_empty()).then(|| mcnemar(scored.iter().map(|&(_, x, y)| (x == 1.0, y == 1.0))));
+    let payoff = difference(&payoff).filter(|_| payoffs);
     ComparisonRow {
         game: game.to_owned(),
+        parts: parts.into_iter().map(str::to_owned).collect(),
         pairs: pairs.len(),
         blocks: blocks.len(),
         scores: (!scored.is_empty()).then(|| [mean(|s| s.1), mean(|s| s.2)]),
-        score: difference(&scored.iter().map(|(a, x, y)| (block(a), x - y)).collect::<Vec<_>>()),
-        payoff: difference(&payoff).filter(|_| payoffs),
-        mcnemar: (!scored.is_empty()).then(|| mcnemar(scored.iter().map(|&(_, x, y)| (x == 1.0, y == 1.0)))),
+        score: difference(&score),
+        payoff,
+        mcnemar,
+        p: mcnemar.map_or_else(|| payoff.and_then(|d| d.p), |m| Some(m.p)),
+        holm: None,
+        needed: clustered(&score).and_then(|mean| needed(mean, score.len())),
     }
 }
 
 /// The mean of `values` with its interval for blocks; `None` without values.
 fn difference<B: Ord>(values: &[(B, f64)]) -> Option<Difference> {
     let mean = clustered(values)?;
-    let interval = mean.interval();
-    Some(Difference { value: mean.value, low: interval.map(|i| i.low), high: interval.map(|i| i.high) })
+    let Some(Interval { value, low, high }) = mean.interval() else {
+        let why = if mean.blocks < 2 { NoInterval::OneBlock } else { NoInterval::NoSpread };
+        return Some(Difference { value: mean.value, low: None, high: None, p: None, why: Some(why) });
+    };
+    let p = student_p(mean.value / mean.error, mean.blocks as u32 - 1);
+    Some(Difference { value, low: Some(low), high: Some(high), p: Some(p), why: None })
+}
+
+/// The blocks that would show a difference of [`power::REPORTED`] points between equals.
+fn needed(mean: Mean, pairs: usize) -> Option<u64> {
+    let blocks = mean.blocks as f64;
+    // Two scores of independent matches vary by 1/4 each, and a block is the mean of its pairs.
+    let unseen = (0.5 * blocks / pairs as f64).sqrt();
+    let deviation = if mean.error > 0.0 { mean.error * blocks.sqrt() } else { unseen };
+    power::blocks_for_difference(deviation, power::expected_score(power::REPORTED) - 0.5, power::POWER)
+}
+
+/// The probabilities of several tests, corrected for their number by Holm's method, in their order.
+pub fn holm(all: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| all[a].total_cmp(&all[b]));
+    let mut out = vec![0.0; all.len()];
+    let mut least = 0.0f64;
+    for (rank, &k) in order.iter().enumerate() {
+        least = least.max((all.len() - rank) as f64 * all[k]).min(1.0);
+        out[k] = least;
+    }
+    out
+}
+
+/// How alike two agents fare in the same blocks: Pearson's correlation of their mean scores, over the blocks that both played
+/// on equal terms. `None` with fewer than three blocks, or without spread.
+pub fn correlation(first: &[Side], second: &[Side]) -> Option<f64> {
+    let means = |sides: &[Side]| {
+        let mut blocks: BTreeMap<(String, String, u64), (f64, f64)> = BTreeMap::new();
+        for side in sides {
+            let Some(score) = side.score else { continue };
+            let sum = blocks.entry((side.part.clone(), side.game.clone(), side.seed)).or_default();
+            *sum = (sum.0 + score, sum.1 + 1.0);
+        }
+        blocks
+    };
+    let (a, b) = (means(first), means(second));
+    let both: Vec<(f64, f64)> =
+        a.iter().filter_map(|(block, x)| Some((x.0 / x.1, b.get(block).map(|y| y.0 / y.1)?))).collect();
+    let n = both.len() as f64;
+    let (x, y) = (both.iter().map(|p| p.0).sum::<f64>() / n, both.iter().map(|p| p.1).sum::<f64>() / n);
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| both.iter().map(of).sum::<f64>();
+    let varies = sum(&|p| (p.0 - x).powi(2)) * sum(&|p| (p.1 - y).powi(2));
+    (both.len() > 2 && varies > 1e-18).then(|| sum(&|p| (p.0 - x) * (p.1 - y)) / varies.sqrt())
 }
 
 /// A mean over blocks.
@@ -275,47 +369,14 @@ pub fn welch(a: Mean, b: Mean) -> Difference {
     let part = |m: Mean| m.error * m.error;
     let variance = part(a) + part(b);
     if variance <= 0.0 || a.blocks < 2 || b.blocks < 2 {
-        return Difference { value, low: None, high: None };
+        let why = if a.blocks.min(b.blocks) < 2 { NoInterval::OneBlock } else { NoInterval::NoSpread };
+        return Difference { value, low: None, high: None, p: None, why: Some(why) };
     }
     let freedom = |m: Mean| part(m) * part(m) / (m.blocks as f64 - 1.0);
     let freedom = (variance * variance / (freedom(a) + freedom(b))).floor().clamp(1.0, f64::from(u32::MAX)) as u32;
     let half = student_95(freedom) * variance.sqrt();
-    Difference { value, low: Some(value - half), high: Some(value + half) }
-}
-
-/// The 0.975 quantile of Student's distribution with `freedom` degrees of freedom, by bisection.
-///
-/// # Panics
-/// If `freedom` is 0.
-pub fn student_95(freedom: u32) -> f64 {
-    assert!(freedom > 0, "Student's distribution has a degree of freedom");
-    // Above this, the quantile equals that of the normal distribution to four decimals, and the series is long.
-    if freedom > 50_000 {
-        return crate::rating::table::Z95;
-    }
-    let (mut low, mut high) = (0.0, 20.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if within(middle, freedom) < 0.95 { low = middle } else { high = middle }
-    }
-    f64::midpoint(low, high)
-}
-
-/// The probability that Student's variable lies within `-t..t`: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-fn within(t: f64, freedom: u32) -> f64 {
-    let theta = (t / f64::from(freedom).sqrt()).atan();
-    let (sine, cosine) = theta.sin_cos();
-    let odd = freedom % 2 == 1;
-    // Terms of cosines with falling powers, times the ratio of even to odd numbers, or of odd to even ones.
-    let mut term = if odd { cosine } else { 1.0 };
-    let mut sum = if freedom == 1 { 0.0 } else { term };
-    let mut k = if odd { 2.0 } else { 1.0 };
-    while k + 2.0 < f64::from(freedom) {
-        term *= cosine * cosine * k / (k + 1.0);
-        sum += term;
-        k += 2.0;
-    }
-    if odd { (theta + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
+    let p = Some(student_p(value / variance.sqrt(), freedom));
+    Difference { value, low: Some(value - half), high: Some(value + half), p, why: None }
 }
 
 #[cfg(test)]

@@ -37,10 +37,12 @@
 pub mod answers;
 pub mod compare;
 pub mod digest;
+pub mod distribution;
 pub mod ladder;
 pub mod metric;
 pub mod moments;
 pub mod outcome;
+pub mod power;
 pub mod rating;
 pub mod read;
 pub mod report;

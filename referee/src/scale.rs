@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::answers::Answers;
 use crate::metric::{METRICS, Measure, Sample};
 use crate::outcome::is_fight;
+use crate::power;
 use crate::rating::PlayedGame;
 use crate::rating::anchored::{Anchored, RESAMPLES, anchored};
 use crate::rating::elo::{Elo, elo};
@@ -119,6 +120,13 @@ pub struct AgentRow {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
+    /// Blocks behind the rating; 0 for a constant, and without a rating.
+    pub blocks: usize,
+    /// How many blocks like these would give an interval of 30 points to either side ([`power::REPORTED`]).
+    pub blocks_for_30: Option<u64>,
+    /// [`Rating::error`](crate::rating::anchored::Rating::error), which decides when a run may stop.
+    #[serde(skip)]
+    pub error: Option<f64>,
     /// Whether the rating is a constant.
     pub fixed: bool,
     /// Whether games connect the agent with a constant; otherwise the rating is relative to the agents that it is
@@ -224,6 +232,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     let rows = agents.iter().zip(&samples).enumerate().map(|(k, (key, samples))| {
         let (rating, tally) = (ratings.players[k], total(&table[k]));
         let interval = rating.and_then(|r| r.interval);
+        let blocks = rating.map_or(0, |r| r.blocks);
         let met = tally.games() > 0;
         let mut answers = Answers::default();
         samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
@@ -235,6 +244,9 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             rating: rating.map(|r| r.rating),
             low: interval.map(|i| i.low),
             high: interval.map(|i| i.high),
+            blocks,
+            blocks_for_30: interval.and_then(|i| power::blocks_like((i.high - i.low) / 2.0, blocks, power::REPORTED)),
+            error: rating.and_then(|r| r.error),
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),
             elo: met.then(|| elos[k]),

@@ -229,6 +229,32 @@ fn matches_of_every_kind_of_game_verify() {
 }
 
 #[test]
+fn a_sequential_test_stops_when_it_is_decided() {
+    let at = folder();
+    let test = |first: &str, second: &str, sprt: &str, more: &[&str]| {
+        let args = ["match", "tic_tac_toe", "--seat", first, "--seat", second, "--sprt", sprt, "--out", "r.jsonl"];
+        ludex(at.path(), &[&args[..], more].concat())
+    };
+    let strong = test("alphabeta depth=3", "random", "elo0=0 elo1=100", &["--json", "--jobs", "1"]).json();
+    let pairs = strong["pairs"].as_u64().unwrap();
+    assert_eq!((&strong["sprt"]["accepted"], &strong["sprt"]["pairs"]), (&json!("elo1"), &strong["pairs"]));
+    assert!(pairs < 100 && strong["sprt"]["llr"].as_f64() >= strong["sprt"]["bounds"][1].as_f64(), "{strong}");
+    // What was played is what is counted and written, on any number of threads.
+    let written = std::fs::read_to_string(at.path().join("r.jsonl")).unwrap().lines().count() as u64;
+    assert_eq!(written, 2 * pairs);
+    assert_eq!(test("alphabeta depth=3", "random", "elo0=0 elo1=100", &["--json", "--jobs", "3"]).json(), strong);
+    let weak = test("random", "alphabeta depth=3", "elo0=0 elo1=100", &["--json"]).json();
+    assert_eq!(weak["sprt"]["accepted"], "elo0");
+    let text = test("random", "random", "elo0=0 elo1=1", &["--pairs", "5"]).well();
+    assert!(text.contains("5 pairs, 10 matches") && text.contains("not decided; more pairs are needed"), "{text}");
+    // Without a test, nothing is different.
+    let plain = ludex(at.path(), &["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--json"]).json();
+    assert_eq!((&plain["pairs"], plain.get("sprt")), (&json!(50), None));
+    let bad = test("random", "random", "elo0=30 elo1=0", &[]);
+    assert!(bad.code == 2 && bad.err.contains("elo0 must be below elo1"), "{}", bad.err);
+}
+
+#[test]
 fn bad_matches_say_what_to_do() {
     let at = folder();
     for (args, said) in [
@@ -241,6 +267,25 @@ fn bad_matches_say_what_to_do() {
         (&["match", "chess", "--seat", "random", "--seat", "tit_for_tat"], "tit_for_tat"),
         (&["match", "chess", "--seat", "random", "--seat", "human"], "ludex play"),
         (&["match", "tic_tac_toe", "--seat", "random", "--seat", "random", "--out", "no/x.jsonl"], "no/x.jsonl"),
+        (
+            &["match", "hanabi", "--seat", "random", "--seat", "random", "--sprt", "elo0=0 elo1=30"],
+            "is not a game of two who fight",
+        ),
+        (
+            &[
+                "match",
+                "kuhn_poker(players=3)",
+                "--seat",
+                "random",
+                "--seat",
+                "random",
+                "--seat",
+                "random",
+                "--sprt",
+                "elo0=0 elo1=30",
+            ],
+            "is not a game of two who fight",
+        ),
     ] {
         let err = ludex(at.path(), args).fails();
         assert!(err.contains(said), "{args:?}: {err}");

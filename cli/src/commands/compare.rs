@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ludex_protocol::record::Outcome;
 use ludex_referee::Verified;
-use ludex_referee::compare::{Comparison, ComparisonRow, Difference, Side, compare};
+use ludex_referee::compare::{Comparison, ComparisonRow, Difference, NoInterval, Side, compare};
 use ludex_referee::read::Lines;
 use serde_json::json;
 
@@ -114,7 +114,7 @@ fn names(runs: &[Archive], given: &[String]) -> anyhow::Result<[String; 2]> {
 
 /// An agent's matches that count. Matches only against itself, or against the agent that it is compared with, have no
 /// partner and are left out.
-fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
+pub(super) fn sides_of(run: &Archive, name: &str, other: Option<&str>, which: Option<&records::Which>) -> Vec<Side> {
     let lines = Lines { found: run.found.clone(), refused: run.refused.clone() };
     let (good, refused) = records::verified(lines, which);
     records::warn(&refused);
@@ -178,37 +178,30 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
             "only first",
             "only second",
             "p",
+            "p (Holm)",
+            "needed",
         ];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        let short = short(c.games.iter().map(|row| row.game.as_str()));
-        rows.extend(c.games.iter().zip(&short).map(|(row, name)| cells(name, row)));
-        if c.games.len() > 1 {
-            rows.push(cells(&c.all.game, &c.all));
-        }
+        let all = Some(&c.all).filter(|_| c.games.len() > 1);
+        let short = |row: &ComparisonRow| short(row, &c.games);
+        rows.extend(c.games.iter().chain(all).map(|row| cells(&short(row), row)));
         print::table(&mut out, &rows, |k| k > 0)?;
+        for row in c.games.iter().filter(|row| short(row) != row.game) {
+            writeln!(out, "{}: {}", short(row), row.game)?;
+        }
+        for row in c.games.iter().chain(all) {
+            notes(row).into_iter().try_for_each(|note| writeln!(out, "{}: {note}", short(row)))?;
+        }
         writeln!(
             out,
             "first, second, difference: mean scores of the pairs, a win 1 and a draw 1/2; return: difference of the mean returns"
         )?;
-        let tests = c.games.iter().filter(|row| row.mcnemar.is_some()).count();
-        let apart = if tests > 1 {
-            format!(", each for itself: of {tests} tests one may be small by luck")
-        } else {
-            String::new()
-        };
         writeln!(
             out,
-            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won{apart}"
+            "95 %: Student's interval, pairs on one seed taken together; p: McNemar's exact test of who alone won, without \
+             winners the t test of the returns; p (Holm): the same, corrected for the number of games"
         )?;
-        if c.games.iter().any(|row| row.score.is_some_and(|d| d.low.is_none())) {
-            writeln!(
-                out,
-                "no interval: all pairs are on one seed, or the seeds all agree, which does not prove that they always do"
-            )?;
-        }
-        if let Some(seeds) = wanted(&c.all) {
-            writeln!(out, "about {seeds} seeds would bring the interval over all games to {NARROW} to either side")?;
-        }
+        writeln!(out, "needed: seeds that would show a difference of 30 rating points with a power of 0.8")?;
     }
     if c.unpaired != [0, 0] {
         writeln!(out, "\nleft out without a partner: {} of the first, {} of the second", c.unpaired[0], c.unpaired[1])?;
@@ -231,21 +224,29 @@ fn show(names: &[String], c: &Comparison) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An interval that tells most agents apart, in points of the score to either side.
-const NARROW: f64 = 0.1;
-
-/// About how many seeds would make an interval narrow that is not: its width falls with the root of their number.
-fn wanted(row: &ComparisonRow) -> Option<u64> {
-    let Difference { low, high, .. } = row.score?;
-    let half = (high? - low?) / 2.0;
-    (half > NARROW).then(|| (row.blocks as f64 * (half / NARROW).powi(2)).ceil() as u64)
+/// The name of a row: the game's id, or where several rows have one id the part of the suite.
+fn short(row: &ComparisonRow, all: &[ComparisonRow]) -> String {
+    let id = |row: &ComparisonRow| row.game.split('(').next().unwrap_or_default().to_owned();
+    let alone = all.iter().filter(|other| id(other) == id(row)).count() < 2;
+    match &row.parts[..] {
+        _ if alone => id(row),
+        [part] => part.clone(),
+        _ => row.game.clone(),
+    }
 }
 
-/// The ids of games, with parameters only where several have one id.
-fn short<'a>(games: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
-    let id = |game: &'a str| game.split('(').next().unwrap_or(game);
-    let alone = |game: &'a str| games.clone().filter(|other| id(other) == id(game)).count() == 1;
-    games.clone().map(|game| if alone(game) { id(game) } else { game }).collect()
+/// Why a row has no interval.
+fn notes(row: &ComparisonRow) -> Vec<String> {
+    let why = |what: &str, d: Option<Difference>| {
+        let because = match d?.why? {
+            NoInterval::OneBlock => "there is only one seed, and an interval needs two at least".to_owned(),
+            _ => format!("all {} seeds gave the same difference, so nothing is known of its spread", row.blocks),
+        };
+        Some(format!("{what} has no interval: {because}"))
+    };
+    let more = row.needed.map_or_else(String::new, |n| format!("; about {n} seeds would show 30 points"));
+    let score = why("the difference", row.score).map(|text| text + &more);
+    score.into_iter().chain(why("the return", row.payoff).filter(|_| row.score.is_none())).collect()
 }
 
 fn cells(name: &str, row: &ComparisonRow) -> Vec<String> {
@@ -255,9 +256,11 @@ fn cells(name: &str, row: &ComparisonRow) -> Vec<String> {
     out.extend(difference(row.score));
     out.extend(difference(row.payoff));
     match row.mcnemar {
-        Some(m) => out.extend([m.first.to_string(), m.second.to_string(), number(m.p, 4)]),
-        None => out.extend([dash(), dash(), dash()]),
+        Some(m) => out.extend([m.first.to_string(), m.second.to_string()]),
+        None => out.extend([dash(), dash()]),
     }
+    out.extend([row.p, row.holm].map(|p| p.map_or_else(dash, |p| number(p, 4))));
+    out.push(row.needed.map_or_else(dash, |n| n.to_string()));
     out
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Stop between pairs when this is used up; may be repeated
     #[arg(long, value_name = "usd=X|games=N|tokens=N|hours=H")]
     budget: Vec<String>,
-    /// Stop a part as soon as the 95 % interval of its rating reaches at most this many points to either side
+    /// Stop a part as soon as its rating is known to this many points to either side (95 %; the first look is after 8 blocks)
     #[arg(long, value_name = "POINTS")]
     ci: Option<f64>,
     /// Play only this shard of the plan, such as 2/8, so that several machines share the work: see `ludex merge`
@@ -257,7 +257,8 @@ fn answers(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
 /// The table of a run.
 pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> {
     let several = rows.iter().any(|r| r.agent != rows[0].agent);
-    let mut head = vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "left out"];
+    let mut head =
+        vec!["part", "level", "progress", "score", "95 %", "w-d-l", "rating", "95 %", "blocks", "for +-30", "left out"];
     if several {
         head.insert(1, "agent");
     }
@@ -285,6 +286,8 @@ pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> 
             format!("{}-{}-{}", row.tally.wins, row.tally.draws, row.tally.losses),
             row.rating.map_or_else(dash, |r| number(r.value, 0)),
             row.rating.map_or_else(dash, |r| range(r.low, r.high, 0)),
+            row.rating.map_or_else(dash, |_| row.blocks.to_string()),
+            row.blocks_for_30.map_or_else(dash, |n| n.to_string()),
             lost,
         ];
         if several {
@@ -292,7 +295,11 @@ pub(super) fn show(out: &mut impl Write, rows: &[PartResult]) -> io::Result<()> 
         }
         table.push(cells);
     }
-    print::table(out, &table, |k| k > usize::from(several))
+    print::table(out, &table, |k| k > usize::from(several))?;
+    if rows.iter().any(|row| row.blocks_for_30.is_some()) {
+        writeln!(out, "for +-30: blocks like these that would give an interval of 30 points to either side")?;
+    }
+    Ok(())
 }
 
 /// Prints an estimate.

@@ -44,10 +44,13 @@ pub(super) fn show(out: &mut impl Write, scale: &Scale) -> io::Result<()> {
     writeln!(out, "{}", scale.name)?;
     let many = print::count(games, "episode", "episodes");
     writeln!(out, "{many} in {}", print::count(blocks, "block on one seed", "blocks, each on one seed"))?;
-    let head = ["agent", "rating", "95 %", "elo", "trueskill", "wins", "draws", "losses", "score", "95 %"];
+    let head = ["agent", "rating", "95 %", "for +-30", "elo", "trueskill", "wins", "draws", "losses", "score", "95 %"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(scale.agents.iter().map(row));
     print::table(out, &rows, |k| k > 0)?;
+    if scale.agents.iter().any(|a| a.blocks_for_30.is_some()) {
+        writeln!(out, "for +-30: blocks like these that would give an interval of 30 points to either side")?;
+    }
     let free = scale.agents.iter().any(|a| a.rating.is_some() && !a.anchored);
     if free {
         writeln!(out, "* relative: no games lead to an agent whose rating is a constant (--anchor NAME=RATING)")?;
@@ -69,6 +72,7 @@ fn row(a: &AgentRow) -> Vec<String> {
         a.name.clone(),
         rating,
         a.low.zip(a.high).map_or_else(dash, |(low, high)| range(low, high, 0)),
+        a.blocks_for_30.map_or_else(dash, |n| n.to_string()),
         a.elo.map_or_else(dash, |e| number(e, 0)),
         a.mu.zip(a.sigma).map_or_else(dash, |(mu, sigma)| format!("{} +- {}", number(mu, 1), number(sigma, 1))),
         a.tally.wins.to_string(),

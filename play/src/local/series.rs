@@ -1,6 +1,7 @@
 //! Series of matches on all cores.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::mpsc;
 
 use ludex_env::GameRef;
@@ -43,14 +44,23 @@ impl Series {
     }
 
     /// Plays the whole plan on `jobs` threads (0: one for each core). `done` gets every match with its place in the plan,
-    /// in the order of the plan, as soon as those before it are done.
+    /// in the order of the plan, as soon as those before it are done. Where it breaks, the rest of the plan is left out.
     ///
     /// # Errors
     /// The first error of `done`; matches that have not begun are not played then. When the system gives no threads.
-    pub fn run(&self, jobs: usize, mut done: impl FnMut(usize, Played) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    pub fn run(
+        &self,
+        jobs: usize,
+        mut done: impl FnMut(usize, Played) -> anyhow::Result<ControlFlow<()>>,
+    ) -> anyhow::Result<()> {
         if jobs == 1 {
             // One thread need not hand its matches to another.
-            return (0..self.plan.len()).try_for_each(|k| done(k, self.play(k)));
+            for k in 0..self.plan.len() {
+                if done(k, self.play(k))?.is_break() {
+                    break;
+                }
+            }
+            return Ok(());
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
         let (tx, rx) = mpsc::channel();
@@ -67,7 +77,10 @@ impl Series {
             for (k, played) in rx {
                 early.insert(k, played);
                 while let Some(played) = early.remove(&next) {
-                    done(next, played)?;
+                    // Nobody listens any more then, so no match is begun.
+                    if done(next, played)?.is_break() {
+                        return Ok(());
+                    }
                     next += 1;
                 }
             }
@@ -100,7 +113,7 @@ mod tests {
                 played.record.header.started.clear();
                 (played.record.footer.ended, played.record.footer.digest) = (None, None);
                 all.push(played.record);
-                Ok(())
+                Ok(ControlFlow::Continue(()))
             })
             .unwrap();
         all
@@ -130,8 +143,22 @@ mod tests {
         let end = series.run(1, |k, _| {
             seen += 1;
             anyhow::ensure!(k < 3, "enough");
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         });
         assert_eq!((end.unwrap_err().to_string(), seen), ("enough".to_owned(), 4));
+    }
+
+    #[test]
+    fn a_listener_that_has_enough_ends_the_series() {
+        let series = series("tic_tac_toe", &["random", "random"], 500);
+        for jobs in [1, 3] {
+            let mut seen = Vec::new();
+            let listen = |k: usize, _: Played| {
+                seen.push(k);
+                Ok(if k < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            };
+            series.run(jobs, listen).unwrap();
+            assert_eq!(seen, [0, 1, 2, 3]);
+        }
     }
 }

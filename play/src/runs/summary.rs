@@ -6,9 +6,10 @@ use ludex_protocol::record::{Parts, Reason, Record};
 use ludex_referee::answers::Answers;
 use ludex_referee::metric::{MEAN_RETURN, METRICS, Measure, Metric, Sample};
 use ludex_referee::outcome::is_fight;
+use ludex_referee::power::stopping_width;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
-use ludex_referee::scale::{RatingOptions, Scale, rate};
+use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
 use ludex_referee::suite::Part;
 use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results};
 use ludex_referee::suite::verdict::{Level, level};
@@ -41,6 +42,10 @@ pub struct PartResult {
     pub level: Option<Level>,
     /// Its rating with the anchors' as constants, by the matches of this part.
     pub rating: Option<Interval>,
+    /// Blocks behind the rating.
+    pub blocks: usize,
+    /// How many blocks like these would give an interval of 30 points to either side.
+    pub blocks_for_30: Option<u64>,
     /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<&'static str, Measure>,
@@ -115,6 +120,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
             let samples = samples(run, &walk, (at, a), &games);
+            let rated = scale_of(&scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();
             samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
             let lost = |s: &&Sample| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat);
@@ -126,7 +132,9 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
                 score: None,
                 against: Vec::new(),
                 level: level(part, a, done),
-                rating: scale_of(&scales, part).and_then(|s| rating(s, name)),
+                rating: rated.and_then(rating),
+                blocks: rated.map_or(0, |agent| agent.blocks),
+                blocks_for_30: rated.and_then(|agent| agent.blocks_for_30),
                 metrics: measured(&part.part, fight, &samples),
                 answers: Some(answers).filter(|answers| answers.total() > 0),
                 lost_by_answers: samples.iter().filter(lost).count() as u64,
@@ -218,29 +226,32 @@ pub struct GroupScore {
     pub score: f64,
 }
 
-fn rating(scale: &Scale, name: &str) -> Option<Interval> {
-    let agent = scale.agents.iter().find(|a| a.name == name)?;
-    if !agent.anchored || agent.fixed {
-        return None;
-    }
+/// The row of an agent whose rating is measured and not relative.
+fn rated<'s>(scale: &'s Scale, name: &str) -> Option<&'s AgentRow> {
+    scale.agents.iter().find(|a| a.name == name && a.anchored && !a.fixed)
+}
+
+fn rating(agent: &AgentRow) -> Option<Interval> {
     Some(Interval { value: agent.rating?, low: agent.low?, high: agent.high? })
 }
 
-/// Half the width of the rating's interval by part and candidate, if there is a rating.
+/// Half the width of a rating's interval by which a part may stop ([`stopping_width`]), by part and candidate; absent before
+/// the first look, and without a rating.
 ///
 /// # Errors
 /// As [`verified`].
 pub fn widths(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<HashMap<(usize, usize), f64>> {
     let (done, _) = results(run, plan, records);
-    // The order of the games plays no part in the rating and its interval.
-    let scales = rate(&verified(counting(run, &done, records))?, &RatingOptions::default());
+    // The order of the games plays no part in the rating and its error, and resamples are not needed.
+    let options = RatingOptions { resamples: 0, ..RatingOptions::default() };
+    let scales = rate(&verified(counting(run, &done, records))?, &options);
     let mut out = HashMap::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let Some(scale) = scale_of(&scales, part) else { continue };
         for &a in &part.candidates {
-            if let Some(Interval { low, high, .. }) = rating(scale, &plan.agents[a].name) {
-                out.insert((at, a), (high - low) / 2.0);
-            }
+            let agent = rated(scale, &plan.agents[a].name);
+            let width = agent.and_then(|agent| stopping_width(agent.error?, agent.blocks));
+            out.extend(width.map(|width| ((at, a), width)));
         }
     }
     Ok(out)

@@ -5,28 +5,6 @@ fn near(a: f64, b: f64, within: f64) {
 }
 
 #[test]
-fn quantiles_of_the_table() {
-    // Abramowitz and Stegun, table 26.10, and any other.
-    for (freedom, t) in [
-        (1, 12.706),
-        (2, 4.303),
-        (3, 3.182),
-        (4, 2.776),
-        (5, 2.571),
-        (9, 2.262),
-        (10, 2.228),
-        (29, 2.045),
-        (30, 2.042),
-        (60, 2.000),
-        (120, 1.980),
-        (50_000, 1.960),
-        (50_001, 1.960),
-    ] {
-        near(student_95(freedom), t, 6e-4);
-    }
-}
-
-#[test]
 fn students_own_example() {
     // Hours of sleep gained, second drug less first (Student 1908, after Cushny and Peebles): mean 1.58, and as R's
     // `t.test(paired = TRUE)` prints it, 0.7001142 to 2.4598858.
@@ -39,6 +17,8 @@ fn students_own_example() {
     let interval = mean.interval().unwrap();
     near(interval.low, 0.700_114_2, 1e-6);
     near(interval.high, 2.459_885_8, 1e-6);
+    // R: p-value = 0.002833.
+    near(difference(&values).unwrap().p.unwrap(), 0.002_833, 5e-7);
 }
 
 #[test]
@@ -99,7 +79,9 @@ fn equal_terms_are_paired_and_the_rest_is_named() {
     assert_eq!(left, [("p: g against x", [1, 1]), ("p: g against y", [1, 0])]);
     let g = &got.games[0];
     assert_eq!((g.game.as_str(), g.pairs, g.blocks, g.scores), ("g", 2, 1, Some([1.0, 0.5])));
-    assert_eq!(g.score, Some(Difference { value: 0.5, low: None, high: None }));
+    let why = Some(NoInterval::OneBlock);
+    assert_eq!(g.score, Some(Difference { value: 0.5, low: None, high: None, p: None, why }));
+    assert_eq!(g.parts, ["p"]);
     assert_eq!(g.payoff.unwrap().value, 1.0);
     let wins = g.mcnemar.unwrap();
     assert_eq!((wins.both, wins.first, wins.second), (1, 1, 0));
@@ -122,11 +104,60 @@ fn a_match_has_one_partner() {
 }
 
 #[test]
+fn several_games_are_corrected_by_holm() {
+    // R: p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm") is 0.03 0.06 0.06 0.02.
+    let got = holm(&[0.01, 0.04, 0.03, 0.005]);
+    for (got, want) in got.into_iter().zip([0.03, 0.06, 0.06, 0.02]) {
+        near(got, want, 1e-12);
+    }
+    assert_eq!(holm(&[0.4, 0.9]), [0.8, 0.9]);
+    assert_eq!(holm(&[]), Vec::<f64>::new());
+    // Six wins alone in the first game, the second undecided; both values are kept.
+    let of = |game: &str, score: f64| (0..6).map(move |seed| side(game, "x", 0, seed, score)).collect::<Vec<_>>();
+    let got = compare(&[of("g", 1.0), of("h", 1.0)].concat(), &[of("g", 0.0), of("h", 1.0)].concat());
+    let [g, h] = &got.games[..] else { panic!() };
+    near(g.p.unwrap(), 2.0 / 64.0, 1e-12);
+    near(g.holm.unwrap(), 4.0 / 64.0, 1e-12);
+    assert_eq!((h.p, h.holm, got.all.holm), (Some(1.0), Some(1.0), None));
+    assert_eq!(g.score.unwrap().why, Some(NoInterval::NoSpread));
+    // With one game there is nothing to correct.
+    let one = compare(&of("g", 1.0), &of("g", 0.0));
+    assert_eq!(one.games[0].p, one.games[0].holm);
+}
+
+#[test]
+fn the_blocks_that_are_needed_follow_the_spread() {
+    let sides = |score: fn(u64) -> f64| (0..40).map(|k| side("g", "x", 0, k, score(k))).collect::<Vec<_>>();
+    // Differences of 1, 0, 0 and -1 in turn: a variance of 20 / 39.
+    let got = compare(&sides(|k| f64::from(u8::from(k % 4 == 0))), &sides(|k| f64::from(u8::from(k % 4 == 3))));
+    let score = power::expected_score(30.0) - 0.5;
+    let by_hand = 7.848_88 * (20.0 / 39.0) / (score * score);
+    near(got.all.needed.unwrap() as f64, by_hand, 1.0);
+    // Without spread, as independent matches: a variance of 1/2 for one pair in each block.
+    let same = compare(&sides(|_| 1.0), &sides(|_| 1.0));
+    near(same.all.needed.unwrap() as f64, 7.848_88 * 0.5 / (score * score), 1.0);
+    assert_eq!(same.all.blocks, 40);
+}
+
+#[test]
+fn blocks_of_two_agents_correlate() {
+    let sides = |score: fn(u64) -> f64| (0..12).map(|k| side("g", "x", 0, k, score(k))).collect::<Vec<_>>();
+    let odd = sides(|k| (k % 2) as f64);
+    near(correlation(&odd, &odd).unwrap(), 1.0, 1e-12);
+    near(correlation(&odd, &sides(|k| ((k + 1) % 2) as f64)).unwrap(), -1.0, 1e-12);
+    near(correlation(&odd, &sides(|k| (k / 2 % 2) as f64)).unwrap(), 0.0, 1e-12);
+    assert_eq!((correlation(&odd, &sides(|_| 0.5)), correlation(&odd[..2], &odd)), (None, None));
+}
+
+#[test]
 fn games_without_winners_compare_by_returns() {
     let of = |seed, payoff| Side { score: None, payoff, ..side("g", "x", 0, seed, 0.0) };
     let got = compare(&[of(1, 3.0), of(2, 5.0)], &[of(1, 1.0), of(2, 4.0)]);
     assert_eq!((got.all.score, got.all.mcnemar, got.all.scores), (None, None, None));
     assert_eq!(got.all.payoff.unwrap().value, 1.5);
+    // Their p is that of the t test: 1.5 / 0.5 = 3 with one degree of freedom, 1 - 2 atan(3) / pi.
+    near(got.games[0].p.unwrap(), 1.0 - 2.0 * 3f64.atan() / std::f64::consts::PI, 1e-9);
+    assert_eq!((got.games[0].holm, got.all.needed), (got.games[0].p, None));
 }
 
 #[test]

@@ -31,6 +31,8 @@ use rayon::prelude::*;
 use super::PlayedGame;
 use super::table::Interval;
 
+mod error;
+
 /// How many times games are resampled unless somebody says otherwise: the ends of an interval move by about two points
 /// from seed to seed then.
 pub const RESAMPLES: usize = 10_000;
@@ -67,6 +69,11 @@ pub struct Rating {
     /// Whether a chain of games leads to a fixed player. Otherwise the rating is relative: the mean over all connected
     /// players is 0.
     pub anchored: bool,
+    /// Blocks that it played in; a game without a block is a block of its own. 0 for a constant.
+    pub blocks: usize,
+    /// The standard error that decides when enough is played, in Elo points: that of blocks, and that of one more block as
+    /// the model has it (`error.rs` says why). `None` for a constant, for a relative rating, and for fewer than two blocks.
+    pub error: Option<f64>,
 }
 
 /// Ratings of all players.
@@ -93,7 +100,7 @@ pub fn anchored(players: usize, games: &[PlayedGame], settings: &Anchored) -> Ra
     };
     let mut out = Ratings { players: vec![None; players], draws: nu / (2.0 + nu) };
     for (player, fixed) in whole.fixed.iter().enumerate() {
-        let given = |rating| Rating { rating, interval: None, fixed: true, anchored: true };
+        let given = |rating| Rating { rating, interval: None, fixed: true, anchored: true, blocks: 0, error: None };
         out.players[player] = fixed.map(given);
     }
     for part in whole.components(&units) {
@@ -152,6 +159,7 @@ impl Component {
         problem.load(&problem.count(&units), &|_| (0.5, 0.5));
         let scale = scale(nu);
         let theta = problem.solve(nu, problem.start(nu));
+        let errors = problem.errors(&problem.count(&units), nu, &theta, &players);
         let sample = |problem: &mut Problem, k: usize| {
             let mut rng = Stream::named(&format!("ludex.v1:bootstrap:{}:{k}", settings.seed));
             let mut times = vec![0; problem.kinds.len()];
@@ -174,7 +182,9 @@ impl Component {
                 Interval { value: rating, low: quantile(&all, 0.025), high: quantile(&all, 0.975) }
             });
             let anchored = problem.group[p].is_some_and(|group| problem.held[group]);
-            out[p] = Some(Rating { rating, interval, fixed: false, anchored });
+            let (blocks, error) = errors[at];
+            let error = error.filter(|_| anchored).map(|error| error * scale);
+            out[p] = Some(Rating { rating, interval, fixed: false, anchored, blocks, error });
         }
     }
 }
@@ -385,18 +395,23 @@ impl Problem {
         theta
     }
 
-    /// Solves `H step = gradient`, H the negative second derivative. In a group without a fixed player only differences
-    /// matter, so `H` is singular: a tiny ridge makes it regular. It does not change where the gradient is zero.
+    /// Solves `H step = gradient`, H the negative second derivative.
     fn newton_step(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> Vec<f64> {
+        let (g, mut h) = self.derivatives(nu, theta, place, n);
+        factor(&mut h);
+        substitute(&h, g)
+    }
+
+    /// The gradient of the logarithm of the likelihood, and H, its negative second derivative. In a group without a fixed
+    /// player only differences matter, so H is singular: a tiny ridge makes it regular. It does not change where the
+    /// gradient is zero.
+    fn derivatives(&self, nu: f64, theta: &[f64], place: &[Option<usize>], n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut g = vec![0.0; n];
         let mut h = vec![vec![0.0; n]; n];
         for e in &self.edges {
-            let d = theta[e.a] - theta[e.b];
-            let t = (-d.abs() / 2.0).exp();
-            let whole = 1.0 + t * t + nu * t;
             let games = e.wins + e.draws + e.losses;
-            let slope = 0.5 * (e.wins - e.losses) - games * 0.5 * d.signum() * (1.0 - t * t) / whole;
-            let bend = games * 0.25 * (4.0 * t * t + nu * t * (1.0 + t * t)) / (whole * whole);
+            let (lead, bend) = of_one(theta[e.a] - theta[e.b], nu);
+            let (slope, bend) = (0.5 * (e.wins - e.losses) - games * lead, games * bend);
             for (p, sign) in [(e.a, 1.0), (e.b, -1.0)] {
                 if let Some(i) = place[p] {
                     g[i] += sign * slope;
@@ -411,7 +426,7 @@ impl Problem {
         for (i, row) in h.iter_mut().enumerate() {
             row[i] += 1e-9 + 1e-9 * row[i];
         }
-        cholesky_solve(h, g)
+        (g, h)
     }
 
     fn centre(&self, theta: &mut [f64], free: &[usize]) {
@@ -471,15 +486,28 @@ fn groups(fixed: &[Option<f64>], edges: &[Edge]) -> (Vec<Option<usize>>, Vec<boo
     (group, held)
 }
 
-/// Solves `h x = g` for a symmetric positive definite `h`.
-fn cholesky_solve(mut h: Vec<Vec<f64>>, mut g: Vec<f64>) -> Vec<f64> {
-    let n = g.len();
-    for j in 0..n {
-        for i in j..n {
+/// One game between two whose strengths differ by `d`: half of the first's expected wins less losses, and what the game adds
+/// to H.
+fn of_one(d: f64, nu: f64) -> (f64, f64) {
+    let t = (-d.abs() / 2.0).exp();
+    let whole = 1.0 + t * t + nu * t;
+    let bend = 0.25 * (4.0 * t * t + nu * t * (1.0 + t * t)) / (whole * whole);
+    (0.5 * d.signum() * (1.0 - t * t) / whole, bend)
+}
+
+/// Cholesky's factor of a symmetric positive definite `h`, in its lower half.
+fn factor(h: &mut [Vec<f64>]) {
+    for j in 0..h.len() {
+        for i in j..h.len() {
             let dot: f64 = (0..j).map(|k| h[i][k] * h[j][k]).sum();
             h[i][j] = if i == j { (h[j][j] - dot).max(f64::MIN_POSITIVE).sqrt() } else { (h[i][j] - dot) / h[j][j] };
         }
     }
+}
+
+/// Solves `h x = g` for an `h` that [`factor`] has prepared.
+fn substitute(h: &[Vec<f64>], mut g: Vec<f64>) -> Vec<f64> {
+    let n = g.len();
     for i in 0..n {
         let dot: f64 = (0..i).map(|k| h[i][k] * g[k]).sum();
         g[i] = (g[i] - dot) / h[i][i];

@@ -25,7 +25,8 @@ pub(super) fn ratings(report: &Report) -> String {
     ];
     let of_metrics = METRICS.iter().flat_map(|m| ["", "_low", "_high", "_n"].map(|part| format!("{}{part}", m.id)));
     text(|out| {
-        out.write_record(head.into_iter().map(String::from).chain(of_metrics))?;
+        let last = ["blocks", "blocks_for_30"].map(String::from);
+        out.write_record(head.into_iter().map(String::from).chain(of_metrics).chain(last))?;
         for scale in &report.scales {
             for a in &scale.agents {
                 let kind =
@@ -40,6 +41,8 @@ pub(super) fn ratings(report: &Report) -> String {
                     row.extend([m.map(|m| m.value), m.and_then(|m| m.low), m.and_then(|m| m.high)].map(number));
                     row.push(m.map(|m| m.n.to_string()).unwrap_or_default());
                 }
+                row.push(a.blocks.to_string());
+                row.push(a.blocks_for_30.map(|n| n.to_string()).unwrap_or_default());
                 out.write_record(row)?;
             }
         }

@@ -58,6 +58,12 @@ fn the_page_is_whole_and_escaped() {
     );
 }
 
+/// Matches of an agent: in this sample, each is a block of its own.
+fn scale_blocks(scale: &crate::scale::Scale, name: &str) -> usize {
+    let at = scale.agents.iter().position(|a| a.name == name).unwrap();
+    scale.crosstable[at].iter().map(|tally| tally.games() as usize).sum()
+}
+
 #[test]
 fn the_three_forms_have_the_same_numbers() {
     let report = sample();
@@ -72,6 +78,14 @@ fn the_three_forms_have_the_same_numbers() {
             assert!(csv.contains(&format!("{rating:.4}")), "{rating}");
             let shown = format!("{:.0}", rating.abs());
             assert!(html.contains(&shown), "{shown}");
+            // The blocks of an interval that is as wide as asked for, by hand.
+            let Some((low, high)) = a.low.zip(a.high) else { continue };
+            let needed = (a.blocks as f64 * ((high - low) / 60.0).powi(2)).ceil().max(2.0) as u64;
+            assert_eq!((a.blocks, a.blocks_for_30), (scale_blocks(scale, &a.name), Some(needed)));
+            assert_eq!(json["scales"][s]["agents"][k]["blocks_for_30"], needed);
+            let line = csv.lines().find(|line| line.contains(&format!("{rating:.4}"))).unwrap();
+            assert!(line.ends_with(&format!(",{},{needed}", a.blocks)), "{line}");
+            assert!(html.contains(&format!("<td>{}</td><td>{needed}</td><td>{}</td>", a.blocks, a.games)), "{needed}");
         }
     }
     // Commas and quotes in names are kept apart from those of the format.

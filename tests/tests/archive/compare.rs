@@ -49,24 +49,49 @@ fn differences_are_those_of_the_records() {
     assert!(text.contains("  0 and 6: kuhn: kuhn_poker"), "{text}");
 }
 
+/// How many games have a p that is not below this one.
+fn p_at_least(p: f64, games: &[Value]) -> usize {
+    games.iter().filter(|game| game["p"].as_f64().is_some_and(|other| other >= p)).count()
+}
+
 #[test]
-fn a_comparison_says_what_its_figures_are_worth() {
+fn several_games_are_corrected_and_long_names_are_short() {
     let at = one();
     let data = at.path().join("ludex-data");
-    let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "random")];
-    Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 3 }.write(&data);
-    let text = ludex(at.path(), &["compare", "two", "one"]).well();
-    assert!(text.lines().any(|line| line.starts_with("kuhn_poker  ")), "without parameters: {text}");
-    assert!(text.contains("each for itself: of 2 tests one may be small by luck"), "{text}");
-    let got = ludex(at.path(), &["compare", "two", "one", "--json"]).json();
-    let [low, high] = ["low", "high"].map(|end| got["all"]["score"][end].as_f64().unwrap());
-    let seeds = (3.0 * ((high - low) / 0.2).powi(2)).ceil();
-    assert!(seeds > 3.0, "{got}");
-    assert!(text.contains(&format!("about {seeds} seeds would bring the interval")), "{text}");
-    let same = ludex(at.path(), &["compare", "one", "one"]).well();
-    assert!(same.contains("no interval: all pairs are on one seed") && !same.contains("seeds would bring"), "{same}");
-    let alone = ludex(at.path(), &["compare", "two", "one", "--game", "tic_tac_toe"]).well();
-    assert!(!alone.contains("each for itself"), "{alone}");
+    let long = "connect_four(columns=6,rows=5)";
+    let parts = &[("ttt", "tic_tac_toe", "random"), ("small", long, "random"), ("wide", "connect_four", "random")];
+    for (name, plays) in [("strong", "alphabeta depth=3"), ("weak", "random")] {
+        Run { name, models: &[("model", plays)], parts, seeds: 8 }.write(&data);
+    }
+    let got = ludex(at.path(), &["compare", "strong", "weak", "--json"]).json();
+    let games = got["games"].as_array().unwrap();
+    let p: Vec<f64> = games.iter().map(|g| g["p"].as_f64().unwrap()).collect();
+    for (game, own) in games.iter().zip(&p) {
+        // Each p counts as often as there are tests that are not smaller.
+        let smaller = p.iter().filter(|p| *p <= own);
+        let holm = smaller.map(|p| p * p_at_least(*p, games) as f64).fold(0.0, f64::max).min(1.0);
+        assert!((game["holm"].as_f64().unwrap() - holm).abs() < 1e-12, "{got}");
+        assert_eq!((&game["mcnemar"]["p"], game["needed"].as_u64().is_some()), (&json!(own), true));
+    }
+    assert_eq!(got["all"]["holm"], Value::Null);
+    let text = ludex(at.path(), &["compare", "strong", "weak"]).well();
+    let row = text.lines().find(|line| line.starts_with("small ")).expect("a row by the part's id");
+    assert!(row.len() < 150 && text.lines().any(|line| line.starts_with("small: connect_four(")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("tic_tac_toe  ")), "the only one of its kind: {text}");
+    assert!(text.contains("p (Holm)") && text.contains("needed: seeds that would show"), "{text}");
+}
+
+#[test]
+fn a_comparison_without_an_interval_says_why() {
+    let at = one();
+    let text = ludex(at.path(), &["compare", "one", "one", "--game", "tic_tac_toe"]).well();
+    let why = "tic_tac_toe: the difference has no interval: all 3 seeds gave the same difference";
+    assert!(text.contains(why) && text.contains("seeds would show 30 points"), "{text}");
+    let parts = &[("ttt", "tic_tac_toe", "random")];
+    Run { name: "few", models: &[("model", "alphabeta depth=2")], parts, seeds: 1 }
+        .write(&at.path().join("ludex-data"));
+    let few = ludex(at.path(), &["compare", "few", "one"]).well();
+    assert!(few.contains("tic_tac_toe: the difference has no interval: there is only one seed"), "{few}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod bundle;
 mod compare;
 mod export;
 mod forged;
+mod plan;
 mod transcript;
 
 use std::path::Path;

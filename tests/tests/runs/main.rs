@@ -237,6 +237,15 @@ fn an_interval_that_is_narrow_enough_ends_a_part() {
     let all = place.evaluate("mcts sims=5", "all", &[]).json()["matches"].as_u64().unwrap();
     let (wide, narrow) = (matches("2000", "wide"), matches("0.1", "narrow"));
     assert!(wide < all && narrow == all, "{wide} {narrow} {all}");
+    // However wide: the first look is after eight blocks of two matches in each of the two parts.
+    assert!(wide >= 2 * 8, "{wide}");
+    let part = &place.ludex(&["status", "all", "--json"]).json()["parts"][0];
+    let width = |end: &str| part["rating"][end].as_f64().unwrap();
+    let blocks = part["blocks"].as_f64().unwrap();
+    let needed = (blocks * ((width("high") - width("low")) / 60.0).powi(2)).ceil().max(2.0);
+    assert_eq!((blocks, part["blocks_for_30"].as_f64()), (24.0, Some(needed)));
+    let shown = place.ludex(&["status", "all"]);
+    assert!(shown.well().contains("for +-30") && shown.well().contains(&format!(" {needed} ")), "{}", shown.out);
 }
 
 #[test]

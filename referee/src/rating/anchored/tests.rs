@@ -197,3 +197,45 @@ fn a_rating_does_not_move_when_others_are_added() {
     assert_eq!((alone.draws, together.draws), (0.2, 0.2));
     assert!(together.players[3].unwrap().anchored && alone.players[3].is_none());
 }
+
+/// Games of one player against a constant, block by block.
+fn of_blocks(blocks: &[[f64; 2]]) -> Vec<PlayedGame> {
+    let game = |(k, scores): (usize, &[f64; 2])| {
+        scores.map(|score| PlayedGame { pair: Some(k), ..PlayedGame::two(1, 0, score) })
+    };
+    blocks.iter().enumerate().flat_map(game).collect()
+}
+
+#[test]
+fn errors_by_hand() {
+    let blocks = [vec![[1.0, 1.0]; 10], vec![[1.0, 0.0]; 20], vec![[0.0, 0.0]; 10]].concat();
+    let got = anchored(2, &of_blocks(&blocks), &Anchored { draws: Some(0.0), ..quick(&[(0, 0.0)]) });
+    let rating = got.players[1].unwrap();
+    // Even: every game adds 1/4 to H, the prior's game too. Twenty blocks are a point off, so their squares are 20.
+    let h: f64 = 81.0 / 4.0;
+    let variance = (20.0 * 40.0 / 39.0 + 0.25) / (h * h) + 1.0 / (40.0 * h);
+    near(rating.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
+    assert_eq!((rating.blocks, got.players[0].unwrap().blocks, got.players[0].unwrap().error), (40, 0, None));
+    // Where all blocks are alike, what is left are the prior and the block that is added.
+    let alike = anchored(2, &of_blocks(&[[1.0, 0.0]; 40]), &quick(&[(0, 0.0)])).players[1].unwrap();
+    let variance = 0.25 / (h * h) + 1.0 / (40.0 * h);
+    near(alike.error.unwrap(), 400.0 / std::f64::consts::LN_10 * variance.sqrt(), 1e-4);
+    // One block has no error, and a relative rating has none.
+    let one = |fixed: &[(usize, f64)]| anchored(2, &of_blocks(&[[1.0, 0.0]]), &quick(fixed)).players[1].unwrap();
+    assert_eq!((one(&[(0, 0.0)]).blocks, one(&[(0, 0.0)]).error, one(&[]).error), (1, None, None));
+}
+
+#[test]
+fn errors_are_those_of_the_bootstrap() {
+    let truth = [0.0, 150.0, 310.0, 200.0];
+    for (draws, seed) in [(0.0, 11), (0.4, 12)] {
+        let settings = Anchored { fixed: vec![(0, 0.0)], draws: Some(draws), resamples: 2000, seed };
+        let got = anchored(4, &simulate(&truth, draws, 100, seed), &settings);
+        for player in &got.players[1..] {
+            let (error, interval) = (player.unwrap().error.unwrap(), player.unwrap().interval.unwrap());
+            let half = (interval.high - interval.low) / 2.0;
+            assert!((1.96 * error / half - 1.0).abs() < 0.1, "{error} {interval:?}");
+            assert_eq!(player.unwrap().blocks, 300);
+        }
+    }
+}
