@@ -7,6 +7,7 @@ mod distance;
 mod divide;
 pub mod fans;
 mod hand;
+mod heights;
 pub mod ids;
 mod score;
 pub mod shanten;
@@ -17,6 +18,7 @@ mod text;
 pub mod tiles;
 mod told;
 mod view;
+mod waits;
 mod world;
 
 use schemars::JsonSchema;
