@@ -38,6 +38,21 @@ const fn suit_and_rank(set: Set) -> (u8, u8) {
 /// Numbers that a set can have, and more.
 const SETS: usize = 64;
 
+/// The same by number.
+static SHAPES: [(u8, u8); SETS] = {
+    let mut table = [(0, 0); SETS];
+    let mut set = 0;
+    while set < SETS {
+        table[set] = suit_and_rank(set as Set);
+        set += 1;
+    }
+    table
+};
+
+fn shape(set: Set) -> (u8, u8) {
+    SHAPES[usize::from(set) % SETS]
+}
+
 /// The place in [`TWOS`] of the fan that two sets make, and one more; else 0.
 static OF_TWO: [[u8; SETS]; SETS] = {
     let mut table = [[0; SETS]; SETS];
@@ -70,8 +85,8 @@ const fn of_two(a: Set, b: Set) -> u8 {
 
 /// The fan of four chows or four pungs.
 fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
-    let mut suits = sets.map(|s| suit_and_rank(s).0);
-    let mut ranks = sets.map(|s| suit_and_rank(s).1);
+    let mut suits = sets.map(|s| shape(s).0);
+    let mut ranks = sets.map(|s| shape(s).1);
     let one_suit = suits.iter().all(|&s| s == suits[0]) && suits[0] < 3;
     let ends = ranks.iter().all(|r| r % 6 == 0);
     if !one_suit && !ends {
@@ -85,7 +100,7 @@ fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
     }
     if ranks == [0, 0, 6, 6] && suited(pair) && rank(pair) == 4 {
         let both = |suit: u8| {
-            let of = |rank: u8| sets.iter().filter(|&&s| suit_and_rank(s) == (suit, rank)).count();
+            let of = |rank: u8| sets.iter().filter(|&&s| shape(s) == (suit, rank)).count();
             of(0) == 1 && of(6) == 1
         };
         let pair = family(pair) as u8;
@@ -106,7 +121,7 @@ fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
 
 /// The fan of three chows or three pungs.
 fn of_three(sets: [Set; 3]) -> Option<Fan> {
-    let [(a, x), (b, y), (c, z)] = sets.map(suit_and_rank);
+    let [(a, x), (b, y), (c, z)] = sets.map(shape);
     let one_suit = a == b && b == c;
     if a.max(b).max(c) > 2 || !one_suit && (a == b || b == c || a == c) {
         return None;
@@ -137,7 +152,8 @@ const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 
 /// Fans of two sets that join groups, those that come first in [`TWOS`] before others. `twos` are the fans of [`PAIRS`].
 fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
     let mut found = [0; TWOS.len()];
-    for (k, found) in found.iter_mut().enumerate() {
+    let there = twos.iter().fold(0, |all, two| all | 1u8 << two);
+    for (k, found) in found.iter_mut().enumerate().filter(|(k, _)| there >> (k + 1) & 1 == 1) {
         for (&(i, j), _) in PAIRS.iter().zip(twos).filter(|(_, two)| usize::from(*two) == k + 1) {
             let (old, new) = (group[j], group[i]);
             if old != new {

@@ -6,7 +6,7 @@
 use arrayvec::ArrayVec;
 
 use super::hand::{Meld, MeldKind};
-use super::heights::{GROUPS, Heights, total};
+use super::heights::{GROUPS, Heights, ONES, total};
 use super::tiles::{RANKS, SUITS, Tile};
 
 /// A set: a pung or kong is its kind and one more, a chow is its lowest kind and [`CHOWS`]; 0 is no set.
@@ -105,10 +105,16 @@ pub(super) fn complete(heights: Heights, group: usize) -> bool {
 /// The ranks that may be the pair, ascending. The ranks of a set add up to a multiple of three, so those of all tiles tell the
 /// pair's rank modulo three.
 fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
-    let third = |k: u32| total(heights >> (4 * k) & 0xf00_f00f);
+    const THIRD: Heights = 0x100_1001;
+    let third = |k: u32| total(heights >> (4 * k) & 15 * THIRD);
     let residue = 2 * (third(1) + 2 * third(2)) % 3;
-    let all = group == SUITS;
-    (0..RANKS as u32).filter(move |r| (all || r % 3 == residue) && heights >> (4 * r) & 15 >= 2)
+    let ranks = if group == SUITS { ONES } else { THIRD << (4 * residue) };
+    let mut pairs = (heights >> 1 | heights >> 2 | heights >> 3) & ranks;
+    std::iter::from_fn(move || {
+        let rank = (pairs != 0).then(|| pairs.trailing_zeros() / 4);
+        pairs &= pairs.wrapping_sub(1);
+        rank
+    })
 }
 
 /// All ways to divide tiles into sets.

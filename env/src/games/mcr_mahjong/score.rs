@@ -79,6 +79,17 @@ const MADE_OF: &[(Fan, Kinds)] = &[
     (NO_HONORS, ranks(0, 8)),
 ];
 
+/// The same with the fans as bits.
+static MADE: [(Fans, Kinds); MADE_OF.len()] = {
+    let mut all = [(0, Kinds(0)); MADE_OF.len()];
+    let mut k = 0;
+    while k < all.len() {
+        all[k] = (bit(MADE_OF[k].0), MADE_OF[k].1);
+        k += 1;
+    }
+    all
+};
+
 const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
 
 /// The kinds of some ranks in all suits.
@@ -139,8 +150,8 @@ fn each(fans: Fans) -> impl Iterator<Item = Fan> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     held: Fans,
-    /// How often the fans hold that can hold more than once, four bits each, from [`FIRST_COUNTED`] on.
-    counts: u64,
+    /// How often more than once the fans hold that can, four bits each, from [`FIRST_COUNTED`] on.
+    more: u64,
 }
 
 /// All fans that can hold more than once lie within [`COUNTED`] numbers from this one on.
@@ -148,46 +159,59 @@ const FIRST_COUNTED: Fan = DRAGON_PUNG;
 const COUNTED: usize = 16;
 
 impl Tally {
+    /// Adds a fan that was not added before.
     #[inline]
     fn add_times(&mut self, fan: Fan, times: u32) {
-        self.held |= if times > 0 { bit(fan) } else { 0 };
-        if (FIRST_COUNTED..FIRST_COUNTED + COUNTED).contains(&fan) {
-            self.counts += u64::from(times) << (4 * (fan - FIRST_COUNTED));
+        if times > 0 {
+            self.held |= bit(fan);
+            if (FIRST_COUNTED..FIRST_COUNTED + COUNTED).contains(&fan) {
+                self.more |= u64::from(times - 1) << (4 * (fan - FIRST_COUNTED));
+            }
         }
     }
 
     #[inline]
     fn add(&mut self, fan: Fan) {
-        self.add_times(fan, 1);
+        self.held |= bit(fan);
     }
 
     #[inline]
     fn add_if(&mut self, holds: bool, fan: Fan) {
-        self.add_times(fan, holds.into());
+        self.held |= if holds { bit(fan) } else { 0 };
     }
 
     /// How often a fan holds.
     fn count(&self, fan: Fan) -> u8 {
         match fan.checked_sub(FIRST_COUNTED).filter(|&at| at < COUNTED) {
             _ if self.held & bit(fan) == 0 => 0,
-            Some(at) => (self.counts >> (4 * at) & 15) as u8,
+            Some(at) => 1 + (self.more >> (4 * at) & 15) as u8,
             None => 1,
         }
     }
 
     /// Leaves out what is not added: a fan that counts leaves out others, one that is left out does not. Gives the points too.
     fn settle(mut self, excluded: &[Fans; ROWS]) -> (Tally, u32) {
-        let mut left = self.held;
+        let (mut left, mut points) = (self.held, 0);
         while left != 0 {
             let fan = left.trailing_zeros() as Fan;
             left &= left - 1;
             left &= !excluded[fan];
             self.held &= !excluded[fan];
+            points += u32::from(POINTS[fan]);
         }
         if self.held == 0 {
             self.add(CHICKEN_HAND);
+            points = u32::from(POINTS[CHICKEN_HAND]);
         }
-        let points = each(self.held).map(|fan| u32::from(POINTS[fan]) * u32::from(self.count(fan))).sum();
+        let mut more = self.more;
+        while more != 0 {
+            let at = more.trailing_zeros() as Fan / 4;
+            let fan = FIRST_COUNTED + at;
+            if self.held & bit(fan) != 0 {
+                points += u32::from(POINTS[fan]) * (more >> (4 * at) & 15) as u32;
+            }
+            more &= !(15 << (4 * at));
+        }
         (self, points)
     }
 }
@@ -281,7 +305,7 @@ impl Whole<'_> {
         let families = families.map(|f: u64| kinds.0 & f != 0);
         let suits = families[..SUITS].iter().filter(|held| **held).count();
         let honors = families[3] || families[4];
-        MADE_OF.iter().for_each(|&(fan, of)| tally.add_if(kinds.within(of), fan));
+        tally.held |= MADE.iter().fold(0, |held, &(fan, of)| held | if kinds.within(of) { fan } else { 0 });
         let both = kinds.0 & HONORS.0 != 0 && kinds.0 & TERMINALS.0 != 0;
         tally.add_if(both && kinds.within(ORPHANS), ALL_TERMINALS_AND_HONORS);
         tally.add_if(suits == 1 && !honors, FULL_FLUSH);
