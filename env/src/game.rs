@@ -344,6 +344,9 @@ pub trait Game: Sized + Send + Sync + 'static {
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random")];
     /// What agents of the ladder are compared by.
     const UNIT: Unit = Unit::Episode;
+    /// Whether [`marks`](Game::marks) tells the score of every hand of an episode as `hand_score`, so that blocks of many entrants
+    /// can be ranked hand by hand.
+    const HAND_SCORES: bool = false;
 
     /// The game with these parameters.
     ///

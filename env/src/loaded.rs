@@ -22,6 +22,10 @@ pub trait DynGame: Send + Sync {
     fn id(&self) -> &'static str;
     /// What two agents of the ladder are compared by.
     fn unit(&self) -> Unit;
+    /// Whether its marks tell the score of every hand.
+    fn hand_scores(&self) -> bool {
+        false
+    }
     /// The first position.
     fn start(&self) -> Box<dyn DynState>;
     /// A view from its serde form, as a remote agent receives it.
@@ -62,6 +66,10 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn unit(&self) -> Unit {
         G::UNIT
+    }
+
+    fn hand_scores(&self) -> bool {
+        G::HAND_SCORES
     }
 
     fn start(&self) -> Box<dyn DynState> {

@@ -1,8 +1,10 @@
 //! One random game written out: every field of every position, for people to read and for tests to compare.
 //!
 //! The texts under `tests/data/playthroughs/` are made by this; a change of a game's behaviour shows as a difference in
-//! them. Equal views of several viewers are written once.
+//! them. Equal views of several viewers are written once. Where the deal alone is longer than the text should be, the whole
+//! game is written, but only the first position of each phase is.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -12,7 +14,11 @@ use crate::erased::DynState;
 use crate::game::{Action, Mover, Outcomes, Seat, Seen, Turn, Viewer};
 use crate::loaded::DynGame;
 
-/// The game under `seed`, at most `most` moves and chance outcomes of it, as text.
+/// The longest game that is written whole, in moves and chance outcomes.
+const WHOLE: usize = 2_000;
+
+/// The game under `seed` as text: at most `most` moves and chance outcomes of it, or all of them and few positions if more than
+/// `most` outcomes come before the first move.
 ///
 /// Chance comes from the seed as in every episode 0; the moves are random, from a stream of their own.
 pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
@@ -20,9 +26,14 @@ pub fn playthrough(game: &dyn DynGame, seed: u64, most: usize) -> String {
     head(&mut out, game, seed);
     let (mut rng, mut draw) = begin(game, seed);
     let mut s = game.start();
+    let whole = opening(game, seed, most) > most;
+    let most = if whole { WHOLE } else { most };
+    let mut phases = BTreeSet::new();
     for k in 0..=most {
         let _ = writeln!(out, "\n# {k}");
-        position(&mut out, &*s);
+        if !whole || phases.insert(s.phase()) {
+            position(&mut out, &*s);
+        }
         if s.turn() == Turn::Over || k == most {
             break;
         }
@@ -55,6 +66,17 @@ pub fn example(game: &dyn DynGame, seed: u64, turns: usize) -> (Seat, Value) {
 /// Where the moves and the chance of the game under `seed` come from.
 fn begin(game: &dyn DynGame, seed: u64) -> (Stream, Draw) {
     (Stream::named(&format!("ludex.v1:playthrough:{}:{seed}", game.id())), Draw::new(game.id(), seed, 0))
+}
+
+/// How many outcomes of chance come before the first move, up to one more than `most`.
+fn opening(game: &dyn DynGame, seed: u64, most: usize) -> usize {
+    let (mut rng, mut draw) = begin(game, seed);
+    let (mut s, mut n) = (game.start(), 0);
+    while s.turn() == Turn::Chance && n <= most {
+        step(&mut *s, &mut draw, &mut rng);
+        n += 1;
+    }
+    n
 }
 
 fn head(out: &mut String, game: &dyn DynGame, seed: u64) {

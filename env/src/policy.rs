@@ -34,6 +34,8 @@ pub struct Past {
     pub action: Option<Action>,
     /// What the seat was told of it, in words.
     pub text: String,
+    /// What was shown to the seat after it and before the next one: tiles drawn, claims that won. Each text stands once in a match.
+    pub reveals: Vec<String>,
 }
 
 /// An answer to the open question that was refused.

@@ -58,6 +58,18 @@ fn differences_are_found() {
     assert!(difference("a", "a\nb").unwrap().contains("(nothing)"));
 }
 
+/// A deal of 137 outcomes does not hide the game: a whole hand is there, with claims that won.
+#[test]
+fn a_hand_of_mahjong_is_whole() {
+    let text = playthrough(&*ludex_env::load("mcr_mahjong").unwrap(), SEED, MOST);
+    for phase in ["deal", "turn", "claim", "discard", "over"] {
+        assert!(text.contains(&format!(", phase {phase}\n")), "{phase}");
+    }
+    for words in [" PENG ", " CHI ", "draw 1: east", "reveals for all: hand 1: "] {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
 /// The text holds every field: what is hidden from a viewer, and what is told to it, both show.
 #[test]
 fn hidden_cards_show_by_viewer() {

@@ -16,7 +16,7 @@ use ludex_protocol::message::{Event, MatchFrame, MatchStart, Resync};
 use ludex_protocol::record::AgentKind;
 use serde_json::Value;
 
-use crate::machine::past::past_of;
+use crate::machine::past::tell;
 
 /// Time that is kept back for the way of an act: a tenth of the budget, and no more than this.
 const WIRE: Duration = Duration::from_millis(200);
@@ -161,17 +161,17 @@ impl Handler for RemoteAgent {
     }
 
     fn event(&self, event: &Event) {
-        if let Some(past) = past_of(&event.kind) {
-            self.tables().past.entry(event.match_id.clone()).or_default().push(past);
-        }
+        tell(self.tables().past.entry(event.match_id.clone()).or_default(), &event.kind);
     }
 
     fn resync(&self, resync: &Resync) {
-        let kinds = resync.events.iter().filter_map(|frame| match frame {
-            MatchFrame::Event(event) => past_of(&event.kind),
-            _ => None,
-        });
-        self.tables().past.insert(resync.match_id.clone(), kinds.collect());
+        let mut past = Vec::new();
+        for frame in &resync.events {
+            if let MatchFrame::Event(event) = frame {
+                tell(&mut past, &event.kind);
+            }
+        }
+        self.tables().past.insert(resync.match_id.clone(), past);
     }
 
     fn ended(&self, played: &Played) {

@@ -14,6 +14,7 @@ mod mirror;
 mod returns;
 mod score;
 mod time;
+mod walls;
 
 pub use self::illegal::ILLEGAL_RATE;
 pub use self::length::LENGTH;
@@ -21,9 +22,11 @@ pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;
 pub use self::score::SCORE_RATE;
 pub use self::time::TIME_PER_MOVE;
+pub use self::walls::WALL_POINTS;
 
 /// All metrics, in the order in which reports show them.
-pub const METRICS: &[Metric] = &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
+pub const METRICS: &[Metric] =
+    &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
 /// A way to measure an agent.
 #[derive(Clone, Copy)]

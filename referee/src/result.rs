@@ -58,6 +58,8 @@ pub struct SeatResult {
     pub kind: AgentKind,
     /// Its return; absent where a match that does not count has none.
     pub payoff: Option<f64>,
+    /// Its score in each hand, in order, where the game tells it.
+    pub hand_scores: Vec<f64>,
     /// What became of its answers, if it is a language model.
     pub answers: Answers,
     /// Its refused attempts.
@@ -82,6 +84,7 @@ impl GameResult {
             spec: who.spec.clone(),
             kind: who.kind,
             payoff: footer.returns.get(seat).copied(),
+            hand_scores: Vec::new(),
             answers: Answers::default(),
             refused: 0,
             times: Moments::default(),

@@ -24,6 +24,9 @@ pub const SUITES: &[(&str, &str)] = &[
     ("reference", include_str!("../suites/reference.toml")),
 ];
 
+/// Most entrants of a block: letters of tables.
+const MOST_SIDES: usize = 8;
+
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
 
@@ -180,9 +183,13 @@ pub struct Part {
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
     /// Who sits where in the matches of a block: one text for each match, one letter for each seat, `a` the candidate (the
-    /// first of a pairing) and `b` the other. Without it each side takes each seat once.
+    /// first of a pairing) and `b` the other. With letters up to `h` as many entrants meet: the candidates, or with `against` the
+    /// candidate and that many opponents. Without it each side takes each seat once.
     #[serde(default)]
     pub tables: Vec<String>,
+    /// Whether the tables say who sits where, or as many entrants as there are seats take them in every order.
+    #[serde(default, skip_serializing_if = "Seats::is_default")]
+    pub seats: Seats,
     /// Whether all tables of a block are played on one seed before the next seed, or the first table is played on all
     /// seeds first.
     #[serde(default)]
@@ -239,6 +246,23 @@ pub enum Schedule {
     RoundRobin,
     /// A candidate takes all seats.
     SelfPlay,
+}
+
+/// Who sits where in the matches of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Seats {
+    /// As the tables say.
+    #[default]
+    Tables,
+    /// One entrant for each seat, in all orders: 24 matches on one seed for four.
+    Permutations,
+}
+
+impl Seats {
+    fn is_default(&self) -> bool {
+        *self == Seats::default()
+    }
 }
 
 /// In which order the matches of a pairing are played.
@@ -358,12 +382,13 @@ impl Part {
             policy.check()?;
         }
         for table in &self.tables {
-            if table.len() != seats || !table.chars().all(|c| matches!(c, 'a' | 'b')) || !table.contains('a') {
+            if table.len() != seats || !table.chars().all(|c| matches!(c, 'a'..='h')) || !table.contains('a') {
                 return Err(format!(
-                    "table {table:?} must have {seats} letters a and b, at least one a: one for each seat"
+                    "table {table:?} must have {seats} letters a to h, at least one a: one for each seat"
                 ));
             }
         }
+        self.check_sides(seats)?;
         for metric in &self.metrics {
             let known: Vec<&str> = METRICS.iter().map(|m| m.id).chain([LEVEL]).collect();
             if !known.contains(&metric.as_str()) {
@@ -385,16 +410,64 @@ impl Part {
         games.load(&self.game).map_err(|e| e.to_string())
     }
 
-    /// Who sits where in the matches of a block: `true` is the candidate.
-    pub fn seatings(&self, seats: usize) -> Vec<Vec<bool>> {
+    /// Checks that the schedule has as many sides as the tables.
+    fn check_sides(&self, seats: usize) -> Result<(), String> {
+        if self.seats == Seats::Permutations {
+            if !self.tables.is_empty() {
+                return Err("seats = \"permutations\" leaves no room for tables".into());
+            }
+            if !(2..=MOST_SIDES).contains(&seats) {
+                return Err(format!("seats = \"permutations\" is for 2 to {MOST_SIDES} seats, not {seats}"));
+            }
+        }
+        let sides = self.sides(&self.seatings(seats));
+        let letters = self.tables.iter().flat_map(|table| table.bytes()).collect::<BTreeSet<u8>>().len();
+        if sides > 2 && !self.tables.is_empty() && letters < sides {
+            return Err(format!(
+                "tables use {letters} letters up to the {sides}th: they must use all before the last one"
+            ));
+        }
+        match self.schedule {
+            _ if sides == 2 => Ok(()),
+            Schedule::RoundRobin => Ok(()),
+            Schedule::Against if self.opponents.len() % (sides - 1) == 0 => Ok(()),
+            Schedule::Against => {
+                Err(format!("opponents: {} named, but each block needs {}", self.opponents.len(), sides - 1))
+            }
+            _ => Err(format!("{sides} entrants meet: that needs schedule = \"round_robin\" or \"against\"")),
+        }
+    }
+
+    /// How many entrants meet: two, unless tables or seats ask for more.
+    pub(crate) fn sides(&self, seatings: &[Vec<usize>]) -> usize {
+        seatings.iter().flatten().max().map_or(2, |last| last + 1).max(2)
+    }
+
+    /// Who sits where in the matches of a block: 0 is the candidate, or the first of those who meet.
+    pub fn seatings(&self, seats: usize) -> Vec<Vec<usize>> {
         if self.schedule == Schedule::SelfPlay {
-            return vec![vec![true; seats]];
+            return vec![vec![0; seats]];
+        }
+        if self.seats == Seats::Permutations {
+            return orders(&(0..seats).collect::<Vec<_>>());
         }
         if self.tables.is_empty() {
-            return (0..seats).map(|at| (0..seats).map(|seat| seat == at).collect()).collect();
+            return (0..seats).map(|at| (0..seats).map(|seat| usize::from(seat != at)).collect()).collect();
         }
-        self.tables.iter().map(|table| table.chars().map(|c| c == 'a').collect()).collect()
+        self.tables.iter().map(|table| table.bytes().map(|c| usize::from(c.saturating_sub(b'a'))).collect()).collect()
     }
+}
+
+/// All orders of a list, the given one first.
+fn orders(of: &[usize]) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let first = |k: usize| {
+        let rest = [&of[..k], &of[k + 1..]].concat();
+        orders(&rest).into_iter().map(move |rest| [vec![of[k]], rest].concat())
+    };
+    (0..of.len()).flat_map(first).collect()
 }
 
 /// Whether a text can be part of an episode's name.

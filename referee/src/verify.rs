@@ -227,7 +227,10 @@ impl Verifier {
             }
             Some(_) => {}
         }
-        let result = GameResult::new(game, &record, reason, at_fault, ending.moves, ending.teams, digest);
+        let mut result = GameResult::new(game, &record, reason, at_fault, ending.moves, ending.teams, digest);
+        for (seat, scores) in result.seats.iter_mut().zip(ending.hand_scores) {
+            seat.hand_scores = scores;
+        }
         Ok(Verified { record, source, seed, result })
     }
 

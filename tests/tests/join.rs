@@ -3,6 +3,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use ludex_protocol::record::Parts;
+use ludex_referee::Verifier;
+use ludex_referee::read::Source;
 use ludex_tests::bot::first;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
@@ -60,13 +63,19 @@ async fn equal_seeds_play_equal_matches_far_and_near() {
 
 /// The action ids of a match. An unrated match may reach the store shortly after its end.
 async fn moves(server: &Server, played: &Value) -> Vec<u64> {
+    let record = whole(server, played).await;
+    let events = record["events"].as_array().expect("events").iter();
+    events.map(|event| event["action"].as_u64().expect("an id")).collect()
+}
+
+/// The record of a match, once it is whole.
+async fn whole(server: &Server, played: &Value) -> Value {
     let path = played["record"].as_str().expect("a path");
     loop {
         let (status, body) = server.get(path).await;
         let record = document(&body);
         if status == 200 && record.get("digest").is_some() {
-            let events = record["events"].as_array().expect("events").iter();
-            return events.map(|event| event["action"].as_u64().expect("an id")).collect();
+            return record;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -142,5 +151,27 @@ async fn what_cannot_be_is_said() {
         let (code, out, err) = join(&server, words, "").await;
         assert_eq!(code, Some(1), "{words:?}: {out}");
         assert!(err.contains(told), "{words:?}: {err}");
+    }
+}
+
+/// A program in Botzone's simplified interaction and one in its JSON, which keep running, and one that is started for every turn.
+#[tokio::test]
+async fn botzone_programs_play_mahjong_on_a_server() {
+    let server = Server::start(|_| {}).await;
+    let bot = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/botzone/mcr_mahjong.py");
+    for (words, io, count) in [("simple", "simple", "6"), ("", "json", "3"), ("once simple", "simple", "1")] {
+        let agent = format!("botzone cmd=\"python3 {bot} {words}\" io={io} sandbox=false");
+        let fixed = ["--game", "mcr_mahjong", "--against", "anchor level=1", "--seed", "1", "--json"];
+        let (code, out, err) = join(&server, &[&fixed[..], &["--count", count, "--agent", &agent]].concat(), "").await;
+        assert_eq!(code, Some(0), "{err}");
+        let played = document(&out);
+        let all = played["matches"].as_array().expect("matches");
+        assert_eq!(all.len().to_string(), count);
+        for one in all {
+            let record = whole(&server, one).await;
+            let parts = Parts::parse(&record.to_string()).expect("a record");
+            Verifier::new().verify(&parts, Source::default()).unwrap_or_else(|fault| panic!("{fault}: {record}"));
+            assert_eq!(record["reason"], "finished", "{one}");
+        }
     }
 }

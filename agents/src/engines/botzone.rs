@@ -13,6 +13,9 @@ mod go;
 mod grid;
 mod limits;
 mod log;
+#[cfg(test)]
+mod mahjong_tests;
+mod mcr_mahjong;
 mod memory;
 mod message;
 #[cfg(test)]
@@ -36,7 +39,7 @@ use crate::process::{Allowance, Fault, Limits, Process, Program};
 use crate::refusal::{bad_value, does_not_play};
 use crate::spec::{AgentClass, AgentEntry, AgentSpec, ArgDef, ArgKind};
 
-use codec::{Codec, Talk};
+use codec::{Codec, Talk, Turn};
 use games::codec;
 use limits::Times;
 use log::Log;
@@ -71,10 +74,12 @@ fn build(spec: &AgentSpec, game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> {
     let codec = codec(spec, game)?;
     let form = match spec.text("io").unwrap_or_default().as_str() {
         "json" => Form::Json,
-        "simple" if !codec.simple.is_empty() => Form::Simple(codec.simple),
         "simple" => {
-            let why = "Botzone has no simplified interaction for it";
-            return Err(does_not_play("botzone io=simple", &game.spec().string, why, "io=json does"));
+            let Some(fields) = codec.simple else {
+                let why = "Botzone has no simplified interaction for it";
+                return Err(does_not_play("botzone io=simple", &game.spec().string, why, "io=json does"));
+            };
+            Form::Simple(fields)
         }
         other => return Err(bad_value("io", other, "json or simple")),
     };
@@ -102,6 +107,11 @@ impl Agent for Botzone {
     fn act(&self, ask: &Ask<'_>, deadline: Option<Instant>) -> Result<Answer, AgentError> {
         let talk = (self.codec.talk)(ask)?;
         let course = Course::before(ask.seat, &talk);
+        // The response to this request may have been given already, with an earlier turn.
+        let known = talk.again.and_then(|_| self.memory.lock().answer(&course));
+        if let Some(action) = known.and_then(|response| (self.codec.read)(ask, &response)) {
+            return Ok(Answer::id(action));
+        }
         let answered = self.ask(&course, &talk, deadline);
         self.tell_owner(ask, &answered)?;
         let Answered { reply, program, .. } = match answered {
@@ -111,8 +121,11 @@ impl Agent for Botzone {
         let Some(action) = (self.codec.read)(ask, &reply.response) else {
             return self.refused(ask, &reply.response, course, &talk, program);
         };
-        let after = course.after(&talk, action);
+        let after = course.after(&talk, talk.again.unwrap_or(action));
         let mut memory = self.memory.lock();
+        if self.codec.idle.is_some() {
+            memory.keep_answer(course, reply.response);
+        }
         if let Some(data) = reply.data {
             memory.keep_data(after.clone(), data);
         }
@@ -158,6 +171,8 @@ enum Failure {
     Late,
     /// It answered in another form than it should.
     Form(String),
+    /// It did something where there was nothing to do.
+    Untimely(String),
 }
 
 impl Failure {
@@ -166,6 +181,9 @@ impl Failure {
         let fault = match self {
             Failure::Form(output) if output.is_empty() => return (Some("NJ"), "the program answered nothing".into()),
             Failure::Form(output) => return (Some("NJ"), format!("the program answered {}", short(output))),
+            Failure::Untimely(response) => {
+                return (None, format!("the program answered {} where nothing is to be decided", short(response)));
+            }
             Failure::Late => return (Some("TLE"), "the program gave no answer before the deadline".into()),
             Failure::Fault(fault) => fault,
         };
@@ -207,7 +225,10 @@ impl Botzone {
 
     /// The program's reply to the request of this turn.
     fn ask(&self, course: &Course, talk: &Talk, deadline: Option<Instant>) -> Result<Answered, Failed> {
-        let waiting = self.memory.lock().program(course);
+        let is_idle = |turn: &Turn| self.codec.idle.is_some_and(|idle| turn.response == idle);
+        // A program that kept running has not heard of turns in which nothing was to be decided.
+        let idle = talk.turns.iter().rev().take_while(|turn| is_idle(turn)).count();
+        let waiting = self.memory.lock().program(course, talk.turns.len() - idle);
         let time = |kept_running: bool| {
             let own = Allowance::cpu(self.times.of_turn(talk.turns.is_empty(), kept_running));
             Time { cpu: own.cpu, patience: Patience::new(own.wall, deadline) }
@@ -217,7 +238,15 @@ impl Botzone {
             let errors = self.log.as_ref().map(|_| program.errors()).unwrap_or_default();
             Answered { reply, program: keeps_running.then_some(program), errors }
         };
-        if let Some(mut program) = waiting {
+        if let Some((mut program, heard)) = waiting {
+            for turn in &talk.turns[heard..] {
+                program.send(&self.form.request(&turn.request));
+                match later_reply(self.form, &mut program, time(true)) {
+                    Ok(reply) if reply.response == turn.response => {}
+                    Ok(reply) => return Err(failed(Failure::Untimely(reply.response.to_string()), program)),
+                    Err(failure) => return Err(failed(failure, program)),
+                }
+            }
             program.send(&self.form.request(&talk.now));
             return match later_reply(self.form, &mut program, time(true)) {
                 Ok(reply) => Ok(answered(reply, program, true)),

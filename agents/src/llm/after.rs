@@ -84,7 +84,7 @@ fn played(game: &GameRef, moves: &[(i32, Value)], seat: Option<Seat>) -> Result<
                 (Mover::Chance, Heard::Said(_)) => Seen::default(),
             });
             let Seen { action, text } = seen.unwrap_or_default();
-            past.extend(text.map(|text| Past { by, action, text }));
+            past.extend(text.map(|text| Past { by, action, text, reveals: Vec::new() }));
         };
         match (*who, state.turn()) {
             (-1, Turn::Chance) => {

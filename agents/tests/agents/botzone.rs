@@ -36,7 +36,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
             Turn::Chance => {
                 state.chance(&mut outcomes);
                 state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-                past.push(Past { by: Mover::Chance, action: None, text: String::new() });
+                past.push(Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() });
             }
             Turn::Seat(seat) => {
                 let legal = state.legal_list(seat);
@@ -46,7 +46,7 @@ fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, V
                 answers.push(answer);
                 turns[seat] += 1;
                 moves.push(a);
-                past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
+                past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new(), reveals: Vec::new() });
                 state.play(seat, a).unwrap();
             }
             Turn::Together(_) => unreachable!(),
@@ -278,7 +278,12 @@ fn blank_lines_do_not_move_the_deadline() {
     let g = game("tic_tac_toe");
     let agent = build(&script(&folder, "blank.py", text, ""), &g).unwrap();
     let mut state = g.start();
-    let past = [(0, 4), (1, 0)].map(|(seat, a)| Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
+    let past = [(0, 4), (1, 0)].map(|(seat, a)| Past {
+        by: Mover::Seat(seat),
+        action: Some(a),
+        text: String::new(),
+        reveals: Vec::new(),
+    });
     let act = |state: &dyn ludex_env::DynState, turn: u32, past: &[Past], deadline| {
         let legal = state.legal_list(0);
         let ask = Ask::on_state(state, 0, turn, &legal, AgentKey::Own(&[0; 32])).with_past(past);

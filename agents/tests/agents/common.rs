@@ -50,11 +50,17 @@ pub fn far(agent: &dyn Agent, game: &GameRef, state: &dyn DynState, seat: Seat, 
 
 /// Plays an episode to its end; the agents' actions in order, and the returns.
 pub fn play(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Vec<f64>) {
+    let (moves, end) = play_to(game, agents, seed);
+    (moves, end.returns())
+}
+
+/// The same with the position at the end.
+pub fn play_to(game: &GameRef, agents: &[Arc<dyn Agent>], seed: u64) -> (Vec<Action>, Box<dyn DynState>) {
     let (mut state, mut draw) = (game.start(), Draw::new(game.id(), seed, 0));
     let (mut turns, mut moves, mut outcomes) = (vec![0; agents.len()], Vec::new(), Outcomes::new());
     loop {
         match state.turn() {
-            Turn::Over => return (moves, state.returns()),
+            Turn::Over => return (moves, state),
             Turn::Chance => {
                 state.chance(&mut outcomes);
                 let a = draw.pick(&outcomes).unwrap();

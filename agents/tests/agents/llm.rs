@@ -497,8 +497,8 @@ fn the_stand_in_is_told_the_view_and_nothing_else() {
     let endpoint = Endpoint::saying(&["Answer: Pass"]);
     let game = game("kuhn_poker");
     let past = [
-        Past { by: ludex_env::Mover::Chance, action: Some(0), text: String::new() },
-        Past { by: ludex_env::Mover::Chance, action: None, text: String::new() },
+        Past { by: ludex_env::Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
+        Past { by: ludex_env::Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
     ];
     // p0 holds 0; p1 holds 1 in one world and 2 in the other.
     for hidden in [1, 2] {

@@ -31,6 +31,7 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
                     by: Mover::Chance,
                     action: before.seen(Viewer::Seat(0), Mover::Chance, a).action,
                     text: String::new(),
+                    reveals: Vec::new(),
                 });
                 state.play_chance(a).unwrap();
             }
@@ -38,7 +39,12 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
             Turn::Seat(seat) => {
                 let a = state.random_action(seat, &mut rng);
                 let by = Mover::Seat(seat);
-                past.push(Past { by, action: before.seen(Viewer::Seat(0), by, a).action, text: String::new() });
+                past.push(Past {
+                    by,
+                    action: before.seen(Viewer::Seat(0), by, a).action,
+                    text: String::new(),
+                    reveals: Vec::new(),
+                });
                 state.play(seat, a).unwrap();
                 made += 1;
             }
@@ -47,7 +53,12 @@ fn walked(game: &GameRef, seed: u64, moves: usize) -> Option<(Box<dyn DynState>,
                 for seat in seats.iter() {
                     let a = state.random_action(seat, &mut rng);
                     joint[seat] = Some(a);
-                    past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
+                    past.push(Past {
+                        by: Mover::Seat(seat),
+                        action: Some(a),
+                        text: String::new(),
+                        reveals: Vec::new(),
+                    });
                 }
                 state.play_together(&joint).unwrap();
                 made += 1;
@@ -250,9 +261,9 @@ fn a_position_given_as_moves_is_asked_as_a_match_asks_it() {
     state.play(0, 1).unwrap();
     let legal = state.legal_list(1);
     let past = [
-        Past { by: Mover::Chance, action: None, text: String::new() },
-        Past { by: Mover::Chance, action: Some(0), text: String::new() },
-        Past { by: Mover::Seat(0), action: Some(1), text: String::new() },
+        Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() },
+        Past { by: Mover::Chance, action: Some(0), text: String::new(), reveals: Vec::new() },
+        Past { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() },
     ];
     let ask = Ask::on_state(&*state, 1, 0, &legal, AgentKey::Own(&[0; 32])).with_past(&past);
     assert_eq!(told.messages, render(&spec, &kuhn, &ask).unwrap());

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{far, game, near, play, seats};
+use crate::common::{far, game, near, play, play_to, seats};
 use ludex_agents::{Agent, build};
 use ludex_env::check::scaled;
-use ludex_env::games::mcr_mahjong::ids;
-use ludex_env::{Action, Draw, Outcomes, Turn};
+use ludex_env::games::mcr_mahjong::tiles::ALL_KINDS;
+use ludex_env::games::mcr_mahjong::{Kind, View, ids};
+use ludex_env::{Action, Draw, DynState, Outcomes, Turn, Viewer};
 
 const BOTS: [&str; 3] = ["lowest_shanten slips=0.2", "most_useful", "fan_plans"];
 
@@ -82,24 +83,55 @@ fn levels_are_ordered() {
     }
 }
 
-/// Matches of ladder players keep what random ones keep: 500 times LUDEX_TEST_SCALE hands.
+/// The tiles of all kinds that a position shows to its four seats together, and those left in the walls.
+fn tiles(end: &dyn DynState) -> ([u8; ALL_KINDS], u32) {
+    let views = [0, 1, 2, 3].map(|p| {
+        let view = end.view(Viewer::Seat(p));
+        view.as_any().downcast_ref::<View>().unwrap().clone()
+    });
+    let mut all = [0; ALL_KINDS];
+    let mut add = |tile: Kind| all[usize::from(tile.0)] += 1;
+    for (p, view) in views.iter().enumerate() {
+        view.hand.iter().copied().for_each(&mut add);
+        view.melds[p].iter().flat_map(|m| &m.tiles).copied().for_each(&mut add);
+        view.flowers[p].iter().copied().for_each(&mut add);
+    }
+    let lying = views[0].discards.iter().filter(|d| d.claimed_by.is_none());
+    lying.for_each(|d| add(d.tile));
+    (all, views[0].wall.iter().map(|&n| u32::from(n)).sum())
+}
+
+/// Matches of ladder players keep what random ones keep: 500 times LUDEX_TEST_SCALE hands, on two threads.
 #[test]
 fn ladder_players_keep_the_invariants() {
-    let mut won = 0;
-    for preset in ["botzone", "flowers"] {
-        let g = game(&format!("mcr_mahjong(preset={preset})"));
-        let names = ["most_useful", "fan_plans slips=0.2", "lowest_shanten", "random"];
-        for seed in 0..scaled(250) {
-            let at = seed as usize % 4;
-            let table: Vec<&str> = (0..4).map(|p| names[(p + at) % 4]).collect();
-            let (moves, returns) = play(&g, &seats(&g, &table), seed);
-            assert!(moves.len() as u32 <= 3 * g.spec().max_length && returns.iter().sum::<f64>() == 0.0, "{returns:?}");
-            let winner = returns.iter().filter(|r| **r > 0.0).count();
-            assert!(winner <= 1 && returns.iter().all(|r| *r == 0.0) == (winner == 0), "{returns:?}");
-            let paid = returns.iter().copied().fold(0.0, f64::max);
-            assert!(winner == 0 || paid >= 32.0, "8 points pay at least 32: {returns:?}");
-            won += winner;
-        }
-    }
+    let won: usize = std::thread::scope(|scope| {
+        let halves = ["botzone", "flowers"].map(|preset| scope.spawn(move || keeps_the_invariants(preset)));
+        halves.into_iter().map(|half| half.join().unwrap()).sum()
+    });
     assert!(won > 0);
+}
+
+fn keeps_the_invariants(preset: &str) -> usize {
+    let g = game(&format!("mcr_mahjong(preset={preset})"));
+    let (names, mut won) = (["most_useful", "fan_plans slips=0.2", "lowest_shanten", "random"], 0);
+    for seed in 0..scaled(250) {
+        let at = seed as usize % 4;
+        let table: Vec<&str> = (0..4).map(|p| names[(p + at) % 4]).collect();
+        let (moves, end) = play_to(&g, &seats(&g, &table), seed);
+        let returns = end.returns();
+        assert!(moves.len() as u32 <= 3 * g.spec().max_length && returns.iter().sum::<f64>() == 0.0, "{returns:?}");
+        let winner = returns.iter().filter(|r| **r > 0.0).count();
+        assert!(winner <= 1 && returns.iter().all(|r| *r == 0.0) == (winner == 0), "{returns:?}");
+        let paid = returns.iter().copied().fold(0.0, f64::max);
+        assert!(winner == 0 || paid >= 32.0, "8 points pay at least 32: {returns:?}");
+        let (tiles, walls) = tiles(&*end);
+        let shown: u32 = tiles.iter().map(|&n| u32::from(n)).sum();
+        assert_eq!(shown + walls, if preset == "flowers" { 144 } else { 136 }, "{preset} {seed}");
+        assert!(
+            tiles[..34].iter().all(|&n| n <= 4) && tiles[34..].iter().all(|&n| n <= 1),
+            "{preset} {seed}: {tiles:?}"
+        );
+        won += winner;
+    }
+    won
 }

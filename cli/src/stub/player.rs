@@ -61,7 +61,10 @@ impl Player {
         legal.sort_unstable();
         let past: Option<Vec<Past>> = about.past.as_ref().map(|steps| {
             let by = |by: Option<usize>| by.map_or(Mover::Chance, Mover::Seat);
-            steps.iter().map(|step| Past { by: by(step.by), action: step.action, text: String::new() }).collect()
+            steps
+                .iter()
+                .map(|step| Past { by: by(step.by), action: step.action, text: String::new(), reveals: Vec::new() })
+                .collect()
         });
         let key: Key = key(name);
         let mut ask = Ask::on_view(&*view, seat, about.turn, &legal, AgentKey::Own(&key));

@@ -7,7 +7,9 @@ mod distance;
 mod divide;
 pub mod fans;
 mod hand;
+mod heights;
 pub mod ids;
+mod marks;
 mod score;
 pub mod shanten;
 mod state;
@@ -17,6 +19,7 @@ mod text;
 pub mod tiles;
 mod told;
 mod view;
+mod waits;
 mod world;
 
 use schemars::JsonSchema;
@@ -27,7 +30,9 @@ use ludex_protocol::error::Issue;
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
 use crate::draw::Stream;
-use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer};
+use crate::game::{
+    Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
+};
 use crate::params::ParamError;
 
 pub use hand::{Edition, Flags, Hand, Meld, MeldKind};
@@ -234,6 +239,7 @@ impl Game for McrMahjong {
         (4, 1, "fan_plans"),
     ];
     const UNIT: Unit = Unit::Duplicate(4);
+    const HAND_SCORES: bool = true;
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(1..=16).contains(&params.hands) {
@@ -409,6 +415,10 @@ impl Game for McrMahjong {
 
     fn reveals(&self, now: &State, who: Viewer) -> Vec<(String, Value)> {
         self.laid_open(now, who)
+    }
+
+    fn marks(&self, before: &State, _joint: &[Option<Heard>], after: &State, out: &mut Vec<Mark>) {
+        marks::count(before, after, out);
     }
 
     fn analyze(&self, question: &Value) -> Result<Value, Issue> {

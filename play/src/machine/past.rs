@@ -1,8 +1,9 @@
 //! What an agent is told about how the episode came to its position.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use ludex_env::{DynGame, Mover, Past, Seat};
+use ludex_env::{DynGame, Mover, Past, Seat, Viewer};
 use ludex_protocol::message::EventKind;
 use ludex_protocol::record::RecordEvent;
 
@@ -14,11 +15,13 @@ use super::watcher::Watcher;
 pub(super) struct Memory {
     position: Follower,
     pub(super) past: Arc<Vec<Past>>,
+    /// What was revealed: games may repeat it.
+    revealed: HashSet<String>,
 }
 
 impl Memory {
     pub(super) fn new(game: &dyn DynGame) -> Self {
-        Memory { position: Follower::new(game), past: Arc::default() }
+        Memory { position: Follower::new(game), past: Arc::default(), revealed: HashSet::new() }
     }
 
     /// Adds what `seat` saw of the events that are new.
@@ -32,20 +35,34 @@ impl Memory {
                     RecordEvent::Chance(_) => Mover::Chance,
                     RecordEvent::Move(m) => Mover::Seat(m.seat as Seat),
                 };
-                past.extend(seen.text.map(|text| Past { by, action: seen.action, text }));
+                past.extend(seen.text.map(|text| Past { by, action: seen.action, text, reveals: Vec::new() }));
             }
             self.position.play(transition);
+            for (text, _) in self.position.state.reveals(Viewer::Seat(seat)) {
+                if self.revealed.insert(text.clone()) {
+                    show(past, text);
+                }
+            }
         }
     }
 }
 
-/// What an event tells an agent about the moves of the episode.
-pub(crate) fn past_of(event: &EventKind) -> Option<Past> {
-    match *event {
-        EventKind::Move { seat, action, ref text, .. } => {
-            Some(Past { by: Mover::Seat(seat as Seat), action, text: text.clone() })
-        }
-        EventKind::Chance { action, ref text } => Some(Past { by: Mover::Chance, action, text: text.clone() }),
-        _ => None,
+/// Adds a text to what was revealed after the last move; what comes before the first one is not kept.
+fn show(past: &mut [Past], text: String) {
+    if let Some(last) = past.last_mut() {
+        last.reveals.push(text);
+    }
+}
+
+/// Adds what an event tells an agent about the moves of the episode.
+pub(crate) fn tell(past: &mut Vec<Past>, event: &EventKind) {
+    let mut add = |by: Mover, action: Option<u32>, text: &String| {
+        past.push(Past { by, action, text: text.clone(), reveals: Vec::new() });
+    };
+    match event {
+        EventKind::Move { seat, action, text, .. } => add(Mover::Seat(*seat as Seat), *action, text),
+        EventKind::Chance { action, text } => add(Mover::Chance, *action, text),
+        EventKind::Reveal { text, .. } => show(past, text.clone()),
+        _ => {}
     }
 }

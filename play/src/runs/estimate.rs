@@ -190,8 +190,8 @@ fn tried(
     let cost = |(at, pairings): (usize, BTreeMap<Vec<usize>, Cost>)| {
         let mut sum = Cost::default();
         for (pairing, cost) in pairings {
-            // Agents have the same order in the small plan and in the whole one. A suite's pairings have two agents.
-            let planned = pairing.try_into().map_or(0, |pairing| plan.parts[at].planned(pairing));
+            // Agents have the same order in the small plan and in the whole one.
+            let planned = plan.parts[at].planned(&pairing);
             sum.add(&cost, planned as f64 / cost.matches.max(1.0));
         }
         sum

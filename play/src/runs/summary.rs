@@ -11,7 +11,7 @@ use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
 use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
 use ludex_referee::suite::Part;
-use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results};
+use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results, points};
 use ludex_referee::suite::verdict::{Level, level};
 use ludex_referee::{Verified, Verifier};
 use serde::Serialize;
@@ -143,20 +143,24 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
             };
             for (pairing, level) in part.pairings() {
                 let Some(place) = pairing.iter().position(|&who| who == a) else { continue };
-                let [discarded, invalid] = part.lost(pairing, done);
+                let [discarded, invalid] = part.lost(&pairing, done);
                 row.discarded += discarded;
                 row.invalid += invalid;
-                let mut tally = part.tally(pairing, done);
+                let mut tally = part.tally(&pairing, done);
+                if place > 1 || pairing.len() > 2 {
+                    tally = among_many(run, &walk, (at, a), &pairing, &games);
+                } else if place == 1 {
+                    std::mem::swap(&mut tally.wins, &mut tally.losses);
+                }
                 if tally.games() == 0 {
                     continue;
-                }
-                if place == 1 {
-                    std::mem::swap(&mut tally.wins, &mut tally.losses);
                 }
                 row.tally.wins += tally.wins;
                 row.tally.draws += tally.draws;
                 row.tally.losses += tally.losses;
-                let opponent = plan.agents[pairing[1 - place]].name.clone();
+                let others = pairing.iter().enumerate().filter(|(k, _)| *k != place);
+                let others: Vec<&str> = others.map(|(_, &who)| plan.agents[who].name.as_str()).collect();
+                let opponent = others.join(", ");
                 row.against.push(Against { opponent, level, tally });
             }
             let Tally { wins, draws, .. } = row.tally;
@@ -177,6 +181,22 @@ fn samples<'g>(run: &str, walk: &Walk, (part, agent): (usize, usize), games: &'g
         own.map(|(seat, _)| Sample { game: game.result(), seat })
     };
     games.iter().flat_map(of).collect()
+}
+
+/// The result of an agent in the blocks of a pairing of many: in each match its return against the mean of the others'.
+fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[usize], games: &[Verified]) -> Tally {
+    let mut tally = Tally::default();
+    for game in games {
+        let planned = walk.of_episode(run, &game.record().header.episode).filter(|planned| planned.part == part);
+        let Some(planned) = planned.filter(|planned| planned.seats.iter().all(|who| pairing.contains(who))) else {
+            continue;
+        };
+        let own: Vec<bool> = planned.seats.iter().map(|&who| who == agent).collect();
+        if own.contains(&true) {
+            tally.add(points(&own, game.record()));
+        }
+    }
+    tally
 }
 
 /// The metrics that a part asks for; of a game that is not a fight also the mean return, which is its result.

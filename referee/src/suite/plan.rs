@@ -18,7 +18,7 @@ use crate::schedule::{Deals, MatchSeeds, Seeds};
 pub struct Block {
     /// The part.
     pub part: usize,
-    /// Who meets, as indices of the run's agents: the two sides of a suite's part, the same twice where an agent plays
+    /// Who meets, as indices of the run's agents: the sides of a suite's part, the same twice where an agent plays
     /// itself; all entrants of a tournament's block.
     pub pairing: Vec<usize>,
     /// The block's number in the part, which seeds are made of.
@@ -84,10 +84,10 @@ pub enum Done {
 /// Matches that are done, by [`key`].
 pub type Results = HashMap<String, Done>;
 
-/// Two sides that meet in a part.
+/// The sides that meet in a part: two, or as many as there are letters in its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
-    pairing: [usize; 2],
+    pairing: Vec<usize>,
     /// With a ladder: the opponent's level.
     level: Option<u32>,
     /// Numbers of its blocks.
@@ -108,7 +108,7 @@ pub struct PlannedPart {
     /// The candidates (or their variants) by their index among the run's agents.
     pub candidates: Vec<usize>,
     cells: Vec<Cell>,
-    seatings: Vec<Vec<bool>>,
+    seatings: Vec<Vec<usize>>,
     invalid: Invalid,
     replay_factor: u32,
 }
@@ -183,20 +183,24 @@ impl Plan {
         }
         let mut cells = Vec::new();
         let all = scaled(part.blocks);
+        let seatings = part.seatings(game.spec().players as usize);
+        let sides = part.sides(&seatings);
         match part.schedule {
             Schedule::Against => {
-                for (meeting, spec) in (0..).zip(&part.opponents) {
-                    let b = self.opponent(spec);
-                    cells.extend(who.iter().map(|&a| Cell::new([a, b], None, 0..all, meeting)));
+                let others: Vec<usize> = part.opponents.iter().map(|spec| self.opponent(spec)).collect();
+                for (meeting, others) in (0..).zip(others.chunks(sides - 1)) {
+                    let pairing = |a: usize| [&[a][..], others].concat();
+                    cells.extend(who.iter().map(|&a| Cell::new(pairing(a), None, 0..all, meeting)));
                 }
             }
-            Schedule::SelfPlay => cells.extend(who.iter().map(|&a| Cell::new([a, a], None, 0..all, 0))),
+            Schedule::SelfPlay => cells.extend(who.iter().map(|&a| Cell::new(vec![a, a], None, 0..all, 0))),
             Schedule::RoundRobin => {
-                let others = |(k, &a): (usize, &usize)| who[k + 1..].iter().map(move |&b| [a, b]);
-                let pairings: Vec<[usize; 2]> = who.iter().enumerate().flat_map(others).collect();
+                let pairings = choices(&who, sides);
                 for cycle in 0..u64::from(part.cycles) {
                     let blocks = cycle * all..(cycle + 1) * all;
-                    let cell = |(meeting, &pairing): (u64, _)| Cell::new(pairing, None, blocks.clone(), meeting);
+                    let cell = |(meeting, pairing): (u64, &Vec<usize>)| {
+                        Cell::new(pairing.clone(), None, blocks.clone(), meeting)
+                    };
                     cells.extend((0..).zip(&pairings).map(cell));
                 }
             }
@@ -212,13 +216,12 @@ impl Plan {
                         let bot = if *bot == 1 { String::new() } else { format!(" bot={bot}") };
                         let b = self.opponent(&format!("anchor level={level}{bot}"));
                         let blocks = k * n / of..(k + 1) * n / of;
-                        let cell = |&a: &usize| Cell::new([a, b], Some(level), blocks.clone(), meeting);
+                        let cell = |&a: &usize| Cell::new(vec![a, b], Some(level), blocks.clone(), meeting);
                         cells.extend(who.iter().map(cell));
                     }
                 }
             }
         }
-        let seatings = part.seatings(game.spec().players as usize);
         let policy = self.suite.policy(&part);
         let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
         let mut planned = PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor };
@@ -257,10 +260,10 @@ impl Plan {
     }
 
     /// The part, pairing, number and turn of a match by its [`key`].
-    pub fn find(&self, key: &str) -> Option<(usize, [usize; 2], u64, usize)> {
+    pub fn find(&self, key: &str) -> Option<(usize, Vec<usize>, u64, usize)> {
         let Place { part, pairing, index, turn } = Place::parse(key)?;
         let part = self.parts.iter().position(|p| p.part.id == part)?;
-        Some((part, pairing.try_into().ok()?, index, turn))
+        Some((part, pairing, index, turn))
     }
 
     /// The result of a record's match, as the part counts it.
@@ -268,7 +271,11 @@ impl Plan {
         let part = &self.parts[part];
         match record.footer.reason {
             Some(Reason::Illegal) if part.invalid == Invalid::Replay => Done::Invalid,
-            Some(reason) if reason.counts() => Done::Points(points(&part.seatings[turn % part.seatings.len()], record)),
+            Some(reason) if reason.counts() => {
+                let first: Vec<bool> =
+                    part.seatings[turn % part.seatings.len()].iter().map(|&side| side == 0).collect();
+                Done::Points(points(&first, record))
+            }
             _ => Done::Discarded,
         }
     }
@@ -288,7 +295,7 @@ pub enum Climb {
 }
 
 impl Cell {
-    fn new(pairing: [usize; 2], level: Option<u32>, blocks: std::ops::Range<u64>, meeting: u64) -> Self {
+    fn new(pairing: Vec<usize>, level: Option<u32>, blocks: std::ops::Range<u64>, meeting: u64) -> Self {
         Cell { pairing, level, blocks, meeting, piece: 0 }
     }
 }
@@ -318,19 +325,19 @@ impl PlannedPart {
         cell.piece + if whole { 0 } else { index - index.min(cell.blocks.start) }
     }
 
-    /// Who sits where in the matches of a block: `true` is the first side.
-    pub fn seatings(&self) -> &[Vec<bool>] {
+    /// Who sits where in the matches of a block: the sides by their place in the pairing.
+    pub fn seatings(&self) -> &[Vec<usize>] {
         &self.seatings
     }
 
     /// The seeds of its matches, from those of its blocks.
     pub fn match_seeds(&self, seeds: Seeds, deals: Deals) -> MatchSeeds {
-        let meetings = self.cells.iter().map(|cell| (cell.pairing.to_vec(), cell.meeting)).collect();
+        let meetings = self.cells.iter().map(|cell| (cell.pairing.clone(), cell.meeting)).collect();
         MatchSeeds::new(seeds, deals, &self.game, meetings)
     }
 
     /// The matches of a pairing that are done, and what the first side got.
-    pub fn tally(&self, pairing: [usize; 2], done: &Results) -> Tally {
+    pub fn tally(&self, pairing: &[usize], done: &Results) -> Tally {
         let mut tally = Tally::default();
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
@@ -343,23 +350,24 @@ impl PlannedPart {
     }
 
     /// The pairings, in order, with the opponent's level where there is a ladder.
-    pub fn pairings(&self) -> Vec<([usize; 2], Option<u32>)> {
-        let mut out: Vec<([usize; 2], Option<u32>)> = Vec::new();
+    pub fn pairings(&self) -> Vec<(Vec<usize>, Option<u32>)> {
+        let mut out: Vec<(Vec<usize>, Option<u32>)> = Vec::new();
         for cell in &self.cells {
-            if !out.contains(&(cell.pairing, cell.level)) {
-                out.push((cell.pairing, cell.level));
+            let pairing = (cell.pairing.clone(), cell.level);
+            if !out.contains(&pairing) {
+                out.push(pairing);
             }
         }
         out
     }
 
     /// How many matches are planned for a pairing, if it is played.
-    pub fn planned(&self, pairing: [usize; 2]) -> u64 {
+    pub fn planned(&self, pairing: &[usize]) -> u64 {
         self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
     }
 
     /// How many matches of a pairing were discarded, and how many were invalid.
-    pub fn lost(&self, pairing: [usize; 2], done: &Results) -> [u64; 2] {
+    pub fn lost(&self, pairing: &[usize], done: &Results) -> [u64; 2] {
         let mut out = [0; 2];
         for cell in self.cells.iter().filter(|c| c.pairing == pairing) {
             for (index, turn) in self.known(cell) {
@@ -388,7 +396,7 @@ impl PlannedPart {
             if self.blocks(0, cell, done).next().is_some() {
                 return None;
             }
-            let part = self.tally(cell.pairing, done);
+            let part = self.tally(&cell.pairing, done);
             tally.wins += part.wins;
             tally.draws += part.draws;
             tally.losses += part.losses;
@@ -488,18 +496,13 @@ impl PlannedPart {
             wanted.truncate(invalid);
             again += 1;
         }
-        let seat = |first: bool| cell.pairing[usize::from(!first)];
+        let seat = |side: usize| cell.pairing[side];
         due.into_iter().map(move |(index, turns)| {
-            let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&first| seat(first)).collect() };
+            let due = |turn: usize| Due { turn, seats: self.seatings[turn].iter().map(|&side| seat(side)).collect() };
             let rank = index - index.min(cell.blocks.start);
             (
                 rank,
-                Block {
-                    part: at,
-                    pairing: cell.pairing.to_vec(),
-                    index,
-                    matches: turns.into_iter().map(due).collect(),
-                },
+                Block { part: at, pairing: cell.pairing.clone(), index, matches: turns.into_iter().map(due).collect() },
             )
         })
     }
@@ -518,6 +521,13 @@ impl PlannedPart {
             _ => self.cells.iter().map(of).sum(),
         }
     }
+}
+
+/// All ways to choose `n` of a list, in its order.
+fn choices(of: &[usize], n: usize) -> Vec<Vec<usize>> {
+    let Some(less) = n.checked_sub(1) else { return vec![Vec::new()] };
+    let from = |k: usize| choices(&of[k + 1..], less).into_iter().map(move |rest| [vec![of[k]], rest].concat());
+    (0..of.len()).flat_map(from).collect()
 }
 
 /// The points of the first side in a match: 1, 1/2 or 0, by the mean returns of the sides; a side that forfeited lost.

@@ -59,6 +59,12 @@ fn what_is_wrong_is_named() {
         ("rematches = 1 ", "rematches = 2 ", "rematches = 2: from 0 to 1"),
         ("\"random\", \"anchor level=2\"", "\"random\", \"random \"", "named twice"),
         ("schedule = \"climb\"", "schedule = \"clim\"", "clim"),
+        ("tables = [\"abab\", \"baba\"]", "tables = [\"abai\"]", "letters a to h"),
+        ("tables = [\"abab\", \"baba\"]", "tables = [\"abca\"]", "1 named, but each block needs 2"),
+        ("tables = [\"abab\", \"baba\"]", "tables = [\"abda\"]", "they must use all before the last one"),
+        ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "leaves no room for tables"),
+        (", \"anchor level=1\", \"anchor level=2\"]", "]", "1 named, but each block needs 3"),
+        ("seats = \"permutations\"", "seats = \"permutation\"", "unknown variant"),
     ] {
         assert!(text.contains(from), "{from}");
         let error = Suite::parse(&text.replacen(from, to, 1), &Games::builtin()).unwrap_err().to_string();

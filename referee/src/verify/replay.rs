@@ -1,6 +1,6 @@
 //! Checking the events of a record while they are played again.
 use ludex_env::history::{self, Step, Stop};
-use ludex_env::{Draw, DynState, GameRef, Heard, Outcomes, Seat, Stream, Turn};
+use ludex_env::{Draw, DynState, GameRef, Heard, MarkValue, Outcomes, Seat, Stream, Turn};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
 
@@ -14,6 +14,8 @@ pub(super) struct Ending {
     pub moves: u32,
     /// The team of each seat, where the game has teams.
     pub teams: Option<Vec<usize>>,
+    /// Of each seat the score of each hand, where the game's marks tell it.
+    pub hand_scores: Vec<Vec<f64>>,
     /// The seat whose last turn has refused attempts but no move.
     pub unanswered: Option<Seat>,
 }
@@ -34,6 +36,7 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
         turns: vec![0; game.spec().players as usize],
     };
     let (mut moves, mut unanswered) = (0, None);
+    let mut hand_scores = vec![Vec::new(); game.spec().players as usize];
     let mut steps = history::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
@@ -44,6 +47,13 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
                     replay.check(step.before, at, m)?;
                 }
                 moves += u32::from(step.played);
+            }
+        }
+        if game.hand_scores() {
+            for mark in step.marks() {
+                if let ("hand_score", MarkValue::Number(score)) = (mark.name, mark.value) {
+                    hand_scores[mark.seat].push(score);
+                }
             }
         }
         if !step.played {
@@ -63,7 +73,8 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
     if !wrong.is_empty() {
         return Err(Fault::new(FaultKind::Result, wrong));
     }
-    Ok(Ending { returns: steps.position().returns(), moves, teams: steps.position().teams(), unanswered })
+    let position = steps.position();
+    Ok(Ending { returns: position.returns(), moves, teams: position.teams(), hand_scores, unanswered })
 }
 
 fn fault(stop: Stop) -> Fault {

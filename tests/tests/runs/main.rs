@@ -4,6 +4,7 @@ mod deals;
 mod models;
 mod shards;
 mod skills;
+mod walls;
 mod wire;
 
 use std::fs;

@@ -13,7 +13,8 @@ const SIZE: i64 = 7;
 pub(super) const CODEC: Codec = Codec {
     game: "ataxx(preset=botzone)",
     free: &["max_plies", "repetition"],
-    simple: &FIELDS,
+    simple: Some(&FIELDS),
+    idle: None,
     fallback: None,
     talk,
     read,

@@ -14,7 +14,8 @@ const WHITE: usize = 1;
 pub(super) const CODEC: Codec = Codec {
     game: "chess(preset=botzone)",
     free: &["draw_after", "repetition", "insufficient_material", "max_plies"],
-    simple: &[],
+    simple: None,
+    idle: None,
     fallback: None,
     talk,
     read,

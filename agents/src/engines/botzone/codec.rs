@@ -12,8 +12,11 @@ pub(super) struct Codec {
     pub game: &'static str,
     /// Parameters that may have any value, because no message depends on them.
     pub free: &'static [&'static str],
-    /// The fields of a message in the order in which simplified interaction has them; empty where the game has no such form.
-    pub simple: &'static [&'static str],
+    /// The fields of a message in the order in which simplified interaction has them, none where messages are text; `None` where the
+    /// game has no such form.
+    pub simple: Option<&'static [&'static str]>,
+    /// The response where nothing is to be decided: Botzone asks all seats at every step of this game. `None` where it does not.
+    pub idle: Option<&'static str>,
     /// What Botzone plays for a program that fails; `None` where that loses the match.
     pub fallback: Option<Action>,
     /// All messages of the asked seat so far.
@@ -47,6 +50,8 @@ pub(super) struct Talk {
     pub turns: Vec<Turn>,
     /// The request of this turn.
     pub now: Value,
+    /// The action that the seat has taken in answer to this very request, if its response says what follows it too.
+    pub again: Option<Action>,
 }
 
 /// One turn that is over.
@@ -93,7 +98,7 @@ pub(super) fn in_turn(ask: &Ask<'_>, first: Seat, moves: &[Action], messages: &[
     let request = |ply: usize| ply.checked_sub(1).and_then(|k| messages.get(k)).unwrap_or(&start).clone();
     let own = (usize::from(ask.seat != first)..moves.len()).step_by(2);
     let turn = |ply: usize| Turn { request: request(ply), action: moves[ply], response: messages[ply].clone() };
-    Talk { turns: own.map(turn).collect(), now: request(moves.len()) }
+    Talk { turns: own.map(turn).collect(), now: request(moves.len()), again: None }
 }
 
 /// The whole numbers of a message's fields.

@@ -15,7 +15,8 @@ use crate::fit::view;
 pub(super) const PLAIN: Codec = Codec {
     game: "fight_the_landlord(preset=botzone)",
     free: &[],
-    simple: &[],
+    simple: None,
+    idle: None,
     fallback: None,
     talk: |ask| talk(ask, false),
     read,
@@ -39,7 +40,7 @@ fn talk(ask: &Ask<'_>, bidding: bool) -> Result<Talk, AgentError> {
     let mut turns = Vec::new();
     let bid = |made: &[u8]| json!({ "own": own, "bid": made });
     if view.phase == Phase::Bid {
-        return Ok(Talk { turns, now: bid(&view.bids) });
+        return Ok(Talk { turns, now: bid(&view.bids), again: None });
     }
     // Seats bid in their order, once each.
     if let Some(&own) = view.bids.get(ask.seat) {
@@ -65,7 +66,7 @@ fn talk(ask: &Ask<'_>, bidding: bool) -> Result<Talk, AgentError> {
     for (k, put) in view.plays.iter().enumerate().filter(|(_, p)| p.seat == me) {
         turns.push(Turn { request: play(k), action: put.action, response: json!(put.cards) });
     }
-    Ok(Talk { now: play(view.plays.len()), turns })
+    Ok(Talk { now: play(view.plays.len()), turns, again: None })
 }
 
 fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {

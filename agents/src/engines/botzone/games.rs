@@ -4,7 +4,7 @@ use ludex_env::GameRef;
 use ludex_protocol::Refusal;
 
 use super::codec::Codec;
-use super::{ataxx, chess, fight_the_landlord, go, grid, texas_holdem};
+use super::{ataxx, chess, fight_the_landlord, go, grid, mcr_mahjong, texas_holdem};
 use crate::refusal::does_not_play;
 use crate::spec::AgentSpec;
 
@@ -19,6 +19,7 @@ const CODECS: &[Codec] = &[
     texas_holdem::CODEC,
     fight_the_landlord::PLAIN,
     fight_the_landlord::BIDDING,
+    mcr_mahjong::CODEC,
 ];
 
 /// The codec for a game.

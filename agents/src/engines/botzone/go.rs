@@ -14,7 +14,8 @@ use crate::fit::view;
 pub(super) const CODEC: Codec = Codec {
     game: "go(preset=botzone)",
     free: &["board_size", "komi", "superko", "max_game_length"],
-    simple: &[],
+    simple: None,
+    idle: None,
     fallback: None,
     talk,
     read,

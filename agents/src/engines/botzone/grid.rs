@@ -14,7 +14,8 @@ pub(super) const FIELDS: [&str; 2] = ["x", "y"];
 pub(super) const TIC_TAC_TOE: Codec = Codec {
     game: "tic_tac_toe",
     free: &[],
-    simple: &FIELDS,
+    simple: Some(&FIELDS),
+    idle: None,
     fallback: None,
     talk: |ask| talk(ask, 3, None),
     read: |ask, response| read(ask, 3, None, response),
@@ -24,7 +25,8 @@ pub(super) const TIC_TAC_TOE: Codec = Codec {
 pub(super) const GOMOKU: Codec = Codec {
     game: "gomoku(preset=botzone)",
     free: &[],
-    simple: &[],
+    simple: None,
+    idle: None,
     fallback: None,
     talk: |ask| talk(ask, 15, None),
     read: |ask, response| read(ask, 15, None, response),
@@ -34,7 +36,8 @@ pub(super) const GOMOKU: Codec = Codec {
 pub(super) const REVERSI: Codec = Codec {
     game: "reversi",
     free: &["auto_pass"],
-    simple: &FIELDS,
+    simple: Some(&FIELDS),
+    idle: None,
     fallback: None,
     talk: |ask| talk(ask, 8, Some(PASS)),
     read: |ask, response| read(ask, 8, Some(PASS), response),

@@ -29,6 +29,11 @@ impl Course {
         Course(turns.fold(format!("{seat}\n"), |all, line| all + &line))
     }
 
+    /// How many turns it has.
+    fn turns(&self) -> usize {
+        self.0.lines().count().saturating_sub(1)
+    }
+
     /// After `action` in answer to the request of this turn.
     pub fn after(&self, talk: &Talk, action: u32) -> Self {
         Course(format!("{}{}", self.0, line(&talk.now, action)))
@@ -43,6 +48,8 @@ fn line(request: &Value, action: u32) -> String {
 pub(super) struct Memory {
     /// Oldest first.
     data: VecDeque<(Course, Value)>,
+    /// Responses that tell of a later turn too, by the course before them.
+    answers: VecDeque<(Course, Value)>,
     programs: VecDeque<(Course, Process)>,
     /// For all matches.
     pub globaldata: Option<Value>,
@@ -63,10 +70,27 @@ impl Memory {
         }
     }
 
-    /// The program that waits at this point of a match.
-    pub fn program(&mut self, course: &Course) -> Option<Process> {
-        let at = self.programs.iter().position(|(c, _)| c == course)?;
-        self.programs.remove(at).map(|(_, program)| program)
+    /// The response that was given at this point of a match.
+    pub fn answer(&self, course: &Course) -> Option<Value> {
+        self.answers.iter().rfind(|(c, _)| c == course).map(|(_, answer)| answer.clone())
+    }
+
+    pub fn keep_answer(&mut self, course: Course, answer: Value) {
+        self.answers.push_back((course, answer));
+        if self.answers.len() > 2 * MATCHES {
+            self.answers.pop_front();
+        }
+    }
+
+    /// The program that waits at this point of a match, or at an earlier one that has at least `least` turns behind it; and how
+    /// many it has.
+    pub fn program(&mut self, course: &Course, least: usize) -> Option<(Process, usize)> {
+        let on_the_way = |(at, (c, _)): (usize, &(Course, Process))| {
+            let turns = c.turns();
+            (course.0.starts_with(&c.0) && turns >= least).then_some((turns, at))
+        };
+        let (turns, at) = self.programs.iter().enumerate().filter_map(on_the_way).max()?;
+        self.programs.remove(at).map(|(_, program)| (program, turns))
     }
 
     /// All programs that wait.

@@ -16,7 +16,7 @@ const DATA: usize = 100 << 10;
 pub(super) enum Form {
     /// One line of JSON each way.
     Json,
-    /// Lines of plain text; a message is the values of these fields.
+    /// Lines of plain text; a message is the values of these fields, or a text that is sent as it is.
     Simple(&'static [&'static str]),
 }
 
@@ -115,6 +115,9 @@ impl Reply {
 }
 
 fn values(fields: &[&str], message: &Value) -> String {
+    if let Some(text) = message.as_str() {
+        return text.to_owned();
+    }
     fields.iter().map(|f| message[*f].to_string()).collect::<Vec<_>>().join(" ")
 }
 
@@ -128,7 +131,7 @@ mod tests {
     fn talk() -> Talk {
         let point = |x: i64, y: i64| json!({ "x": x, "y": y });
         let turn = Turn { request: point(-1, -1), action: 4, response: point(1, 1) };
-        Talk { turns: vec![turn], now: point(0, 2) }
+        Talk { turns: vec![turn], now: point(0, 2), again: None }
     }
 
     #[test]
@@ -184,6 +187,17 @@ mod tests {
             assert_eq!(POINT.reply(text).unwrap().response, json!(text));
         }
         assert_eq!(POINT.reply(" \n"), None);
+    }
+
+    #[test]
+    fn messages_that_are_text_are_lines_as_they_are() {
+        let text = Form::Simple(&[]);
+        let turn = Turn { request: "0 1 3".into(), action: 0, response: "PASS".into() };
+        let talk = Talk { turns: vec![turn], now: "2 W5".into(), again: None };
+        assert_eq!(text.history(&talk, None, None), "2\n0 1 3\nPASS\n2 W5\n\n\n");
+        assert_eq!(text.request(&talk.now), "2 W5\n");
+        assert_eq!(text.reply("PLAY W5\nwhy\n").unwrap().response, json!("PLAY W5"));
+        assert_eq!(Form::Json.request(&talk.now), "\"2 W5\"\n");
     }
 
     #[test]

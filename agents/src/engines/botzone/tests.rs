@@ -28,7 +28,7 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Ta
                 Turn::Chance => {
                     state.chance(&mut outcomes);
                     state.play_chance(draw.pick(&outcomes).unwrap()).unwrap();
-                    past.push(Past { by: Mover::Chance, action: None, text: String::new() });
+                    past.push(Past { by: Mover::Chance, action: None, text: String::new(), reveals: Vec::new() });
                 }
                 Turn::Seat(seat) => {
                     let legal = state.legal_list(seat);
@@ -40,7 +40,12 @@ fn ask_all(game: &str, episodes: u64, mut test: impl FnMut(&Ask<'_>, &Codec, &Ta
                     test(&ask, codec, &talk);
                     let a = some_move(&*state, seat, &legal, &mut rng);
                     turns[seat] += 1;
-                    past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
+                    past.push(Past {
+                        by: Mover::Seat(seat),
+                        action: Some(a),
+                        text: String::new(),
+                        reveals: Vec::new(),
+                    });
                     state.play(seat, a).unwrap();
                 }
                 Turn::Together(_) => unreachable!(),
@@ -270,7 +275,7 @@ fn chess_names_squares() {
         }
         let answer = json!({"source": uci[..2], "target": uci[2..], "promotion": "*"});
         let a = (white.read)(&ask, &answer).unwrap();
-        past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new() });
+        past.push(Past { by: Mover::Seat(seat), action: Some(a), text: String::new(), reveals: Vec::new() });
         state.play(seat, a).unwrap();
     }
     let legal = state.legal_list(0);
@@ -475,6 +480,6 @@ fn boards_need_the_moves() {
     let ask = Ask::on_state(&*state, 0, 0, &legal, AgentKey::Own(&[0; 32]));
     let error = (codec_of("gomoku").unwrap().talk)(&ask).unwrap_err();
     assert!(error.message.contains("not batches"), "{error}");
-    let past = [Past { by: Mover::Seat(0), action: Some(1), text: String::new() }];
+    let past = [Past { by: Mover::Seat(0), action: Some(1), text: String::new(), reveals: Vec::new() }];
     assert!((codec_of("gomoku").unwrap().talk)(&ask.with_past(&past)).is_err());
 }

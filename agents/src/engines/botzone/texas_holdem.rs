@@ -17,7 +17,8 @@ const STACK: u32 = 20_000;
 pub(super) const CODEC: Codec = Codec {
     game: "texas_holdem(preset=botzone)",
     free: &["hands", "randomSeats", "score"],
-    simple: &[],
+    simple: None,
+    idle: None,
     fallback: Some(FOLD),
     talk,
     read,
@@ -114,7 +115,7 @@ fn talk(ask: &Ask<'_>) -> Result<Talk, AgentError> {
         }
     }
     let now = request(&view, me, &score, &view.now, view.now.moves.len(), view.now.round);
-    Ok(Talk { turns, now })
+    Ok(Talk { turns, now, again: None })
 }
 
 fn read(ask: &Ask<'_>, response: &Value) -> Option<Action> {

@@ -5,146 +5,192 @@
 //! sets within a group makes nothing further. Four chows thus have at most three fans of two, and a fourth chow beside a fan of
 //! three has at most one.
 
-use arrayvec::ArrayVec;
-
-use super::divide::{Reading, Set};
+use super::divide::{CHOWS, Reading, Set};
 use super::fans::*;
-use super::hand::MELDS;
-use super::tiles::{Tile, family, rank};
+use super::tiles::{RANKS, SUITS, Tile, family, rank, suited};
 
-/// Fans made of sets: the one of three or four sets, and those of two.
-#[derive(Clone, Debug, Default)]
+/// Fans of two sets, in the order in which they are counted.
+pub(super) const TWOS: [Fan; 5] =
+    [DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS];
+
+/// Fans made of sets: the one of three or four sets, and how many of each fan of two.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combined {
     pub main: Option<Fan>,
-    pub pairs: ArrayVec<Fan, 3>,
+    pub twos: [u8; TWOS.len()],
 }
 
 impl Combined {
     fn points(&self) -> u32 {
-        self.main.iter().chain(&self.pairs).map(|&fan| FANS[fan].points).sum()
+        let main = self.main.map_or(0, |fan| FANS[fan].points);
+        main + TWOS.iter().zip(self.twos).map(|(&fan, n)| FANS[fan].points * u32::from(n)).sum::<u32>()
     }
 }
 
-/// Ranks or suits in ascending order.
-fn sorted<const N: usize>(mut all: [usize; N]) -> [usize; N] {
-    all.sort_unstable();
-    all
+/// Suit and rank of a set; of honors the suit is 3.
+const fn suit_and_rank(set: Set) -> (u8, u8) {
+    let kind = if set >= CHOWS { set - CHOWS } else { set.saturating_sub(1) };
+    let suit = kind / RANKS as u8;
+    let suit = if suit < SUITS as u8 { suit } else { SUITS as u8 };
+    (suit, kind - RANKS as u8 * suit)
 }
 
-/// Whether the numbers rise by `step` each.
-fn rises(all: &[usize], step: usize) -> bool {
-    all.windows(2).all(|two| two[0] + step == two[1])
+/// Numbers that a set can have, and more.
+const SETS: usize = 64;
+
+/// The same by number.
+static SHAPES: [(u8, u8); SETS] = {
+    let mut table = [(0, 0); SETS];
+    let mut set = 0;
+    while set < SETS {
+        table[set] = suit_and_rank(set as Set);
+        set += 1;
+    }
+    table
+};
+
+fn shape(set: Set) -> (u8, u8) {
+    SHAPES[usize::from(set) % SETS]
 }
 
-/// The fan of all four sets.
+/// The place in [`TWOS`] of the fan that two sets make, and one more; else 0.
+static OF_TWO: [[u8; SETS]; SETS] = {
+    let mut table = [[0; SETS]; SETS];
+    let mut a = 1;
+    while a < SETS {
+        let mut b = 1;
+        while b < SETS {
+            table[a][b] = of_two(a as Set, b as Set);
+            b += 1;
+        }
+        a += 1;
+    }
+    table
+};
+
+const fn of_two(a: Set, b: Set) -> u8 {
+    let ((suit, rank), (other, last)) = (suit_and_rank(a), suit_and_rank(b));
+    if (a >= CHOWS) != (b >= CHOWS) || suit > 2 || other > 2 {
+        return 0;
+    }
+    match (a >= CHOWS, suit == other, rank.abs_diff(last)) {
+        (false, false, 0) => 1,
+        (true, true, 0) => 2,
+        (true, false, 0) => 3,
+        (true, true, 3) => 4,
+        (true, true, 6) => 5,
+        _ => 0,
+    }
+}
+
+/// The fan of four chows or four pungs.
 fn of_four(sets: [Set; 4], pair: Tile) -> Option<Fan> {
-    let suits = sorted(sets.map(Set::suit));
-    let ranks = sorted(sets.map(Set::rank));
-    let one_suit = suits[0] == suits[3] && suits[0] < 3;
-    if sets.iter().all(|s| !s.chow) {
-        return (one_suit && rises(&ranks, 1)).then_some(FOUR_PURE_SHIFTED_PUNGS);
-    }
-    if !sets.iter().all(|s| s.chow) {
+    let mut suits = sets.map(|s| shape(s).0);
+    let mut ranks = sets.map(|s| shape(s).1);
+    let one_suit = suits.iter().all(|&s| s == suits[0]) && suits[0] < 3;
+    let ends = ranks.iter().all(|r| r % 6 == 0);
+    if !one_suit && !ends {
         return None;
     }
-    if ranks == [0, 0, 6, 6] && rank(pair) == 4 && family(pair) < 3 {
-        let both = |suit: usize| {
-            let of = |rank: usize| sets.iter().filter(|s| s.suit() == suit && s.rank() == rank).count();
+    suits.sort_unstable();
+    ranks.sort_unstable();
+    let rises = |step: u8| ranks.windows(2).all(|two| two[0] + step == two[1]);
+    if sets[0] < CHOWS {
+        return (one_suit && rises(1)).then_some(FOUR_PURE_SHIFTED_PUNGS);
+    }
+    if ranks == [0, 0, 6, 6] && suited(pair) && rank(pair) == 4 {
+        let both = |suit: u8| {
+            let of = |rank: u8| sets.iter().filter(|&&s| shape(s) == (suit, rank)).count();
             of(0) == 1 && of(6) == 1
         };
-        if one_suit && family(pair) == suits[0] {
+        let pair = family(pair) as u8;
+        if one_suit && pair == suits[0] {
             return Some(PURE_TERMINAL_CHOWS);
         }
-        if suits[0] != suits[3] && both(suits[0]) && both(suits[3]) && !suits.contains(&family(pair)) {
+        if suits[0] != suits[3] && both(suits[0]) && both(suits[3]) && !suits.contains(&pair) {
             return Some(THREE_SUITED_TERMINAL_CHOWS);
         }
     }
-    match ranks {
-        _ if !one_suit => None,
-        _ if rises(&ranks, 0) => Some(QUADRUPLE_CHOW),
-        _ if rises(&ranks, 1) || rises(&ranks, 2) => Some(FOUR_PURE_SHIFTED_CHOWS),
-        _ => None,
+    match () {
+        () if !one_suit => None,
+        () if rises(0) => Some(QUADRUPLE_CHOW),
+        () if rises(1) || rises(2) => Some(FOUR_PURE_SHIFTED_CHOWS),
+        () => None,
     }
 }
 
-/// The fan of three sets.
+/// The fan of three chows or three pungs.
 fn of_three(sets: [Set; 3]) -> Option<Fan> {
-    let suits = sorted(sets.map(Set::suit));
-    let ranks = sorted(sets.map(Set::rank));
-    let all = |chow: bool| sets.iter().all(|s| s.chow == chow);
-    if suits[2] > 2 {
+    let [(a, x), (b, y), (c, z)] = sets.map(shape);
+    let one_suit = a == b && b == c;
+    if a.max(b).max(c) > 2 || !one_suit && (a == b || b == c || a == c) {
         return None;
     }
-    let one_suit = suits[0] == suits[2];
-    if !one_suit && suits != [0, 1, 2] {
+    let (least, most) = (x.min(y).min(z), x.max(y).max(z));
+    let middle = x + y + z - least - most;
+    let step = middle - least;
+    if most - middle != step {
         return None;
     }
-    match (all(true), one_suit) {
-        (true, true) if rises(&ranks, 0) => Some(PURE_TRIPLE_CHOW),
-        (true, true) if rises(&ranks, 3) && ranks[0] == 0 => Some(PURE_STRAIGHT),
-        (true, true) if rises(&ranks, 1) || rises(&ranks, 2) => Some(PURE_SHIFTED_CHOWS),
-        (true, false) if rises(&ranks, 0) => Some(MIXED_TRIPLE_CHOW),
-        (true, false) if ranks == [0, 3, 6] => Some(MIXED_STRAIGHT),
-        (true, false) if rises(&ranks, 1) => Some(MIXED_SHIFTED_CHOWS),
-        (false, true) if all(false) && rises(&ranks, 1) => Some(PURE_SHIFTED_PUNGS),
-        (false, false) if all(false) && rises(&ranks, 0) => Some(TRIPLE_PUNG),
-        (false, false) if all(false) && rises(&ranks, 1) => Some(MIXED_SHIFTED_PUNGS),
+    match (sets[0] >= CHOWS, one_suit, step) {
+        (true, true, 0) => Some(PURE_TRIPLE_CHOW),
+        (true, true, 3) => Some(PURE_STRAIGHT),
+        (true, true, 1 | 2) => Some(PURE_SHIFTED_CHOWS),
+        (true, false, 0) => Some(MIXED_TRIPLE_CHOW),
+        (true, false, 3) => Some(MIXED_STRAIGHT),
+        (true, false, 1) => Some(MIXED_SHIFTED_CHOWS),
+        (false, true, 1) => Some(PURE_SHIFTED_PUNGS),
+        (false, false, 0) => Some(TRIPLE_PUNG),
+        (false, false, 1) => Some(MIXED_SHIFTED_PUNGS),
         _ => None,
     }
 }
 
-/// The fan of two sets.
-fn of_two(a: Set, b: Set) -> Option<Fan> {
-    let (one_suit, apart) = (a.suit() == b.suit(), a.rank().abs_diff(b.rank()));
-    if a.chow != b.chow || a.suit() > 2 || b.suit() > 2 {
-        return None;
-    }
-    match (a.chow, one_suit, apart) {
-        (true, true, 0) => Some(PURE_DOUBLE_CHOW),
-        (true, false, 0) => Some(MIXED_DOUBLE_CHOW),
-        (true, true, 3) => Some(SHORT_STRAIGHT),
-        (true, true, 6) => Some(TWO_TERMINAL_CHOWS),
-        (false, false, 0) => Some(DOUBLE_PUNG),
-        _ => None,
-    }
-}
+/// All pairs of four sets.
+const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)];
 
-/// Fans of two sets that join groups, those that come first in the table before others.
-fn pairs(sets: &[Set], mut group: [usize; MELDS]) -> ArrayVec<Fan, 3> {
-    let mut found = ArrayVec::new();
-    for wanted in [DOUBLE_PUNG, PURE_DOUBLE_CHOW, MIXED_DOUBLE_CHOW, SHORT_STRAIGHT, TWO_TERMINAL_CHOWS] {
-        for (j, &b) in sets.iter().enumerate() {
-            for (i, &a) in sets[..j].iter().enumerate() {
-                if group[i] != group[j] && of_two(a, b) == Some(wanted) {
-                    let (old, new) = (group[j], group[i]);
-                    group.iter_mut().filter(|g| **g == old).for_each(|g| *g = new);
-                    found.push(wanted);
-                }
+/// Fans of two sets that join groups, those that come first in [`TWOS`] before others. `twos` are the fans of [`PAIRS`].
+fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
+    let mut found = [0; TWOS.len()];
+    let there = twos.iter().fold(0, |all, two| all | 1u8 << two);
+    for (k, found) in found.iter_mut().enumerate().filter(|(k, _)| there >> (k + 1) & 1 == 1) {
+        for (&(i, j), _) in PAIRS.iter().zip(twos).filter(|(_, two)| usize::from(*two) == k + 1) {
+            let (old, new) = (group[j], group[i]);
+            if old != new {
+                group = group.map(|g| if g == old { new } else { g });
+                *found += 1;
             }
         }
     }
     found
 }
 
-/// The best that the sets of a reading make together.
-pub(super) fn combine(reading: &Reading) -> Combined {
-    let sets = &reading.sets[..];
-    if let &[a, b, c, d] = sets
-        && let Some(fan) = of_four([a, b, c, d], reading.pair)
+/// The best that the sets of a reading make together; `pungs` of its four sets are pungs.
+pub(super) fn combine(reading: Reading, pungs: usize) -> Combined {
+    let sets = reading.sets();
+    if pungs % 4 == 0
+        && let Some(fan) = of_four(sets, reading.pair)
     {
-        return Combined { main: Some(fan), pairs: ArrayVec::new() };
+        return Combined { main: Some(fan), ..Combined::default() };
     }
-    let mut best = Combined { main: None, pairs: pairs(sets, [0, 1, 2, 3]) };
-    for c in 2..sets.len() {
-        for b in 1..c {
-            for a in 0..b {
-                if let Some(fan) = of_three([sets[a], sets[b], sets[c]]) {
-                    let group = std::array::from_fn(|k| if [a, b, c].contains(&k) { a } else { k });
-                    let other = Combined { main: Some(fan), pairs: pairs(sets, group) };
-                    if other.points() > best.points() {
-                        best = other;
-                    }
-                }
+    let twos = PAIRS.map(|(i, j)| OF_TWO[usize::from(sets[i]) % SETS][usize::from(sets[j]) % SETS]);
+    let joined = |group| if twos == [0; 6] { Default::default() } else { joined(twos, group) };
+    let mut best = Combined { main: None, twos: joined([0, 1, 2, 3]) };
+    if pungs == 2 {
+        return best;
+    }
+    let chows = pungs < 2;
+    for (a, b, c) in [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)] {
+        let three = [sets[a], sets[b], sets[c]];
+        if three.iter().any(|&s| (s >= CHOWS) != chows) {
+            continue;
+        }
+        if let Some(fan) = of_three(three) {
+            let mut group = [0, 1, 2, 3];
+            (group[b], group[c]) = (a as u8, a as u8);
+            let other = Combined { main: Some(fan), twos: joined(group) };
+            if other.points() > best.points() {
+                best = other;
             }
         }
     }

@@ -1,89 +1,159 @@
 //! The ways in which tiles make sets and a pair.
+//!
+//! Each suit, and the honors, are divided by themselves: all but one hold sets alone, three tiles each, and that one
+//! the pair too. The readings of a hand are the combinations of the ways of its groups.
 
 use arrayvec::ArrayVec;
 
-use super::hand::{MELDS, Meld, MeldKind};
-use super::tiles::{Counts, KINDS, Tile, family, rank, suited};
+use super::hand::{Meld, MeldKind};
+use super::heights::{GROUPS, Heights, ONES, total};
+use super::tiles::{RANKS, SUITS, Tile};
 
-/// A chow or pung; a kong is a pung here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Set {
-    pub chow: bool,
-    /// The kind, of a chow the lowest one.
-    pub tile: Tile,
-}
+/// A set: a pung or kong is its kind and one more, a chow is its lowest kind and [`CHOWS`]; 0 is no set.
+pub(super) type Set = u8;
 
-impl Set {
-    pub fn suit(self) -> usize {
-        family(self.tile)
-    }
+/// What is added to the lowest kind of a chow.
+pub(super) const CHOWS: u8 = 35;
 
-    pub fn rank(self) -> usize {
-        rank(self.tile)
-    }
+/// Sets side by side, eight bits each, the first lowest.
+type Sets = u64;
 
-    pub fn has(self, tile: Tile) -> bool {
-        let most = if self.chow { 2 } else { 0 };
-        (self.tile..=self.tile + most).contains(&tile)
-    }
-}
-
-impl From<Meld> for Set {
-    fn from(meld: Meld) -> Set {
-        match meld.kind {
-            MeldKind::Chi => Set { chow: true, tile: meld.tile.saturating_sub(1) },
-            _ => Set { chow: false, tile: meld.tile },
-        }
-    }
-}
+/// Ways to divide a group. Twelve tiles have at most three.
+type Ways = ArrayVec<Sets, 4>;
 
 /// Sets and a pair: those laid down first, then the standing ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
-    pub sets: ArrayVec<Set, MELDS>,
+    sets: Sets,
+    number: u8,
     pub pair: Tile,
 }
 
-/// Gives every way to make `sets` sets and a pair of `tiles` to `found`; melds come first.
-pub(super) fn readings(tiles: &Counts, melds: &[Set], sets: usize, mut found: impl FnMut(&Reading)) {
-    let mut left = *tiles;
-    for pair in 0..KINDS {
-        if left[pair] >= 2 {
-            left[pair] -= 2;
-            let mut reading = Reading { sets: melds.iter().copied().collect(), pair: pair as Tile };
-            divide(&mut left, 0, sets, &mut reading, &mut found);
-            left[pair] += 2;
+impl Reading {
+    /// The sets; of less than four the rest is 0.
+    pub fn sets(self) -> [Set; 4] {
+        let [a, b, c, d, ..] = self.sets.to_le_bytes();
+        [a, b, c, d]
+    }
+
+    /// How many sets there are.
+    pub fn number(self) -> usize {
+        self.number.into()
+    }
+}
+
+/// The set of a meld.
+pub(super) fn set(meld: Meld) -> Set {
+    match meld.kind {
+        MeldKind::Chi => CHOWS + meld.tile.saturating_sub(1),
+        _ => 1 + meld.tile,
+    }
+}
+
+/// Gives every way to make sets and a pair of the tiles to `found`, by the kind of the pair, pungs before chows.
+pub(super) fn readings(groups: &[Heights; GROUPS], melds: &[Meld], mut found: impl FnMut(Reading)) {
+    let totals = groups.map(total);
+    let standing = totals.iter().sum::<u32>() / 3;
+    let laid = melds.len() as u32;
+    let mut pairs = (0..GROUPS).filter(|&g| totals[g] % 3 == 2);
+    let (Some(paired), None) = (pairs.next(), pairs.next()) else { return };
+    if totals.iter().any(|n| n % 3 == 1) || laid + standing > 4 {
+        return;
+    }
+    let mut ways: [Ways; GROUPS] = Default::default();
+    for g in (0..GROUPS).filter(|&g| g != paired) {
+        divide(groups[g], g, &mut ways[g]);
+        if ways[g].is_empty() {
+            return;
+        }
+    }
+    let first = melds.iter().rev().fold(0, |all, &m| all << 8 | Sets::from(set(m)));
+    for rank in pair_ranks(groups[paired], paired) {
+        ways[paired].clear();
+        divide(groups[paired] - (2 << (4 * rank)), paired, &mut ways[paired]);
+        if ways[paired].is_empty() {
+            continue;
+        }
+        let pair = (RANKS * paired) as Tile + rank as Tile;
+        let [a, b, c, d] = &ways;
+        let starts = [laid, laid + totals[0] / 3, laid + (totals[0] / 3) + totals[1] / 3];
+        let last = starts[2] + totals[2] / 3;
+        for a in a {
+            for b in b {
+                for c in c {
+                    for d in d {
+                        let sets = first | a << (8 * starts[0]) | b << (8 * starts[1]) | c << (8 * starts[2]);
+                        found(Reading { sets: sets | d << (8 * last), number: (laid + standing) as u8, pair });
+                    }
+                }
+            }
         }
     }
 }
 
-/// Whether a chow can begin with the kind.
-fn begins_chow(tiles: &Counts, k: usize) -> bool {
-    suited(k as Tile) && rank(k as Tile) < 7 && tiles[k + 1] > 0 && tiles[k + 2] > 0
+/// Whether the tiles of a group make sets, or sets and a pair.
+pub(super) fn complete(heights: Heights, group: usize) -> bool {
+    let mut ways = Ways::new();
+    match total(heights) % 3 {
+        0 => divide(heights, group, &mut ways),
+        2 => pair_ranks(heights, group).for_each(|rank| divide(heights - (2 << (4 * rank)), group, &mut ways)),
+        _ => {}
+    }
+    !ways.is_empty()
 }
 
-fn divide(left: &mut Counts, from: usize, sets: usize, reading: &mut Reading, found: &mut impl FnMut(&Reading)) {
-    let Some(k) = (from..KINDS).find(|&k| left[k] > 0) else {
-        if sets == 0 {
-            found(reading);
+/// The ranks that may be the pair, ascending. The ranks of a set add up to a multiple of three, so those of all tiles tell the
+/// pair's rank modulo three.
+fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
+    const THIRD: Heights = 0x100_1001;
+    let third = |k: u32| total(heights >> (4 * k) & 15 * THIRD);
+    let residue = 2 * (third(1) + 2 * third(2)) % 3;
+    let ranks = if group == SUITS { ONES } else { THIRD << (4 * residue) };
+    let mut pairs = (heights >> 1 | heights >> 2 | heights >> 3) & ranks;
+    std::iter::from_fn(move || {
+        let rank = (pairs != 0).then(|| pairs.trailing_zeros() / 4);
+        pairs &= pairs.wrapping_sub(1);
+        rank
+    })
+}
+
+/// All ways to divide tiles into sets.
+fn divide(heights: Heights, group: usize, ways: &mut Ways) {
+    let first = (RANKS * group) as Tile;
+    if group == SUITS { honors(heights, first, ways) } else { suit(heights, first, 0, 0, ways) }
+}
+
+/// Honors make pungs only.
+fn honors(mut left: Heights, first: Tile, ways: &mut Ways) {
+    let (mut sets, mut at) = (0, 0);
+    while left != 0 {
+        let low = left.trailing_zeros() / 4 * 4;
+        if left >> low & 15 != 3 {
+            return;
         }
+        sets |= Sets::from(1 + first + (low / 4) as Tile) << at;
+        left -= 3 << low;
+        at += 8;
+    }
+    let _ = ways.try_push(sets);
+}
+
+/// Divides what is left from its lowest rank on: there three tiles may be a pung, and all others begin chows.
+fn suit(left: Heights, first: Tile, sets: Sets, at: u32, ways: &mut Ways) {
+    if left == 0 {
+        let _ = ways.try_push(sets);
         return;
+    }
+    let low = left.trailing_zeros() / 4 * 4;
+    let (held, kind) = (left >> low & 15, first + (low / 4) as Tile);
+    let mut chows = |left: Heights, n: u64, sets: Sets, at: u32| {
+        if n <= 4 && left >> (low + 4) & 15 >= n && left >> (low + 8) & 15 >= n {
+            let each = Sets::from(CHOWS + kind) * (0x0101_0101 & ((1 << (8 * n)) - 1));
+            suit(left - (n * 0x111 << low), first, sets | each << at, at + 8 * n as u32, ways);
+        }
     };
-    if sets == 0 || reading.sets.is_full() {
-        return;
+    if held >= 3 {
+        chows(left - (3 << low), held - 3, sets | Sets::from(1 + kind) << at, at + 8);
     }
-    if left[k] >= 3 {
-        left[k] -= 3;
-        reading.sets.push(Set { chow: false, tile: k as Tile });
-        divide(left, k, sets - 1, reading, found);
-        reading.sets.pop();
-        left[k] += 3;
-    }
-    if begins_chow(left, k) {
-        (k..k + 3).for_each(|k| left[k] -= 1);
-        reading.sets.push(Set { chow: true, tile: k as Tile });
-        divide(left, k, sets - 1, reading, found);
-        reading.sets.pop();
-        (k..k + 3).for_each(|k| left[k] += 1);
-    }
+    chows(left, held, sets, at);
 }

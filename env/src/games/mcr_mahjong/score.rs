@@ -1,14 +1,14 @@
 //! What a hand is worth: the best of its readings.
 
-use super::combine::combine;
-use super::divide::{Reading, Set, readings};
+use std::cell::OnceCell;
+
+use super::combine::{TWOS, combine};
+use super::divide::{CHOWS, Reading, Set, readings};
 use super::fans::*;
 use super::hand::{Edition, Flags, Hand, MeldKind};
-use super::shanten::{FORMS, Form};
-use super::tiles::{
-    COPIES, Counts, DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, family, kinds, knitted, rank,
-    suited,
-};
+use super::heights::{self, GROUPS, Heights, ONES, heights, place};
+use super::tiles::{DRAGONS, HONORS, KINDS, Kinds, RANKS, SUITS, TERMINALS, Tile, WINDS, knitted, suited};
+use super::waits::waits;
 
 /// Fans, one bit each.
 type Fans = u128;
@@ -79,6 +79,17 @@ const MADE_OF: &[(Fan, Kinds)] = &[
     (NO_HONORS, ranks(0, 8)),
 ];
 
+/// The same with the fans as bits.
+static MADE: [(Fans, Kinds); MADE_OF.len()] = {
+    let mut all = [(0, Kinds(0)); MADE_OF.len()];
+    let mut k = 0;
+    while k < all.len() {
+        all[k] = (bit(MADE_OF[k].0), MADE_OF[k].1);
+        k += 1;
+    }
+    all
+};
+
 const ORPHANS: Kinds = Kinds(HONORS.0 | TERMINALS.0);
 
 /// The kinds of some ranks in all suits.
@@ -90,8 +101,7 @@ const fn ranks(low: usize, high: usize) -> Kinds {
 /// The fans of a winning hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Score {
-    counts: [u8; ROWS],
-    held: Fans,
+    tally: Tally,
     /// Points without flowers.
     pub points: u32,
     /// Flowers, a point each.
@@ -106,15 +116,19 @@ impl Score {
 
     /// How often a fan counts.
     pub fn count(&self, fan: Fan) -> u8 {
-        self.counts.get(fan).copied().unwrap_or(0)
+        match fan {
+            FLOWER_TILES => self.flowers,
+            _ if fan < ROWS => self.tally.count(fan),
+            _ => 0,
+        }
     }
 
     /// Numbers of the fans with how often they count: by points, then by number; flowers last.
     pub(super) fn numbers(&self) -> impl Iterator<Item = (Fan, u8)> {
-        let mut all: Vec<Fan> = each(self.held).collect();
-        all.sort_by_key(|&fan| (fan == FLOWER_TILES, std::cmp::Reverse(FANS[fan].points), fan));
-        let counts = self.counts;
-        all.into_iter().map(move |fan| (fan, counts[fan]))
+        let mut all: Vec<Fan> = each(self.tally.held).collect();
+        all.sort_by_key(|&fan| (std::cmp::Reverse(FANS[fan].points), fan));
+        all.extend((self.flowers > 0).then_some(FLOWER_TILES));
+        all.into_iter().map(|fan| (fan, self.count(fan)))
     }
 
     /// Points of one, how often it counts, name: by points, then by number; flowers last.
@@ -132,96 +146,173 @@ fn each(fans: Fans) -> impl Iterator<Item = Fan> {
     })
 }
 
-/// Fans that hold, before any is left out.
-#[derive(Clone)]
+/// Fans that hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
-    counts: [u8; ROWS],
     held: Fans,
+    /// How often more than once the fans hold that can, four bits each, from [`FIRST_COUNTED`] on.
+    more: u64,
 }
 
-impl Tally {
-    const NONE: Tally = Tally { counts: [0; ROWS], held: 0 };
+/// All fans that can hold more than once lie within [`COUNTED`] numbers from this one on.
+const FIRST_COUNTED: Fan = DRAGON_PUNG;
+const COUNTED: usize = 16;
 
+impl Tally {
+    /// Adds a fan that was not added before.
+    #[inline]
+    fn add_times(&mut self, fan: Fan, times: u32) {
+        if times > 0 {
+            self.held |= bit(fan);
+            if (FIRST_COUNTED..FIRST_COUNTED + COUNTED).contains(&fan) {
+                self.more |= u64::from(times - 1) << (4 * (fan - FIRST_COUNTED));
+            }
+        }
+    }
+
+    #[inline]
     fn add(&mut self, fan: Fan) {
-        self.counts[fan] += 1;
         self.held |= bit(fan);
     }
 
+    #[inline]
     fn add_if(&mut self, holds: bool, fan: Fan) {
-        if holds {
-            self.add(fan);
+        self.held |= if holds { bit(fan) } else { 0 };
+    }
+
+    /// How often a fan holds.
+    fn count(&self, fan: Fan) -> u8 {
+        match fan.checked_sub(FIRST_COUNTED).filter(|&at| at < COUNTED) {
+            _ if self.held & bit(fan) == 0 => 0,
+            Some(at) => 1 + (self.more >> (4 * at) & 15) as u8,
+            None => 1,
         }
     }
 
-    fn remove_one(&mut self, fan: Fan) {
-        self.counts[fan] = self.counts[fan].saturating_sub(1);
-        if self.counts[fan] == 0 {
-            self.held &= !bit(fan);
-        }
-    }
-
-    /// Leaves out what is not added: a fan that counts leaves out others, one that is left out does not.
-    fn score(mut self, excluded: &[Fans; ROWS], flowers: u8) -> Score {
-        let mut left = self.held;
+    /// Leaves out what is not added: a fan that counts leaves out others, one that is left out does not. Gives the points too.
+    fn settle(mut self, excluded: &[Fans; ROWS]) -> (Tally, u32) {
+        let (mut left, mut points) = (self.held, 0);
         while left != 0 {
             let fan = left.trailing_zeros() as Fan;
             left &= left - 1;
             left &= !excluded[fan];
             self.held &= !excluded[fan];
+            points += u32::from(POINTS[fan]);
         }
         if self.held == 0 {
             self.add(CHICKEN_HAND);
+            points = u32::from(POINTS[CHICKEN_HAND]);
         }
-        let points = each(self.held).map(|fan| FANS[fan].points * u32::from(self.counts[fan])).sum();
-        if flowers > 0 {
-            self.counts[FLOWER_TILES] = flowers;
-            self.held |= bit(FLOWER_TILES);
+        let mut more = self.more;
+        while more != 0 {
+            let at = more.trailing_zeros() as Fan / 4;
+            let fan = FIRST_COUNTED + at;
+            if self.held & bit(fan) != 0 {
+                points += u32::from(POINTS[fan]) * (more >> (4 * at) & 15) as u32;
+            }
+            more &= !(15 << (4 * at));
         }
-        Score { counts: self.counts, held: self.held, points, flowers }
+        (self, points)
     }
+}
+
+/// The points of the fans, close together.
+static POINTS: [u8; ROWS] = {
+    let mut all = [0; ROWS];
+    let mut fan = 0;
+    while fan < ROWS {
+        all[fan] = FANS[fan].points as u8;
+        fan += 1;
+    }
+    all
+};
+
+/// What is counted of sets: four bits each, so that the sets of a hand can be added.
+mod about {
+    pub const PUNGS: u32 = 0;
+    pub const WINDS: u32 = 4;
+    pub const DRAGONS: u32 = 8;
+    /// Pungs of terminals.
+    pub const ENDS: u32 = 12;
+    /// Pungs of even ranks.
+    pub const EVEN: u32 = 16;
+    /// Sets with a terminal or honor.
+    pub const OUTSIDE: u32 = 20;
+    /// Sets with a five.
+    pub const FIVES: u32 = 24;
+}
+
+/// What is counted of each set; a pair counts as a pung of its kind.
+static ABOUT: [u32; 64] = {
+    let mut all = [0; 64];
+    let mut kind = 0;
+    while kind < KINDS {
+        let rank = kind % RANKS;
+        let suited = kind < WINDS;
+        let end = suited && rank % 8 == 0;
+        all[kind + 1] = 1
+            | ((!suited && kind < DRAGONS) as u32) << about::WINDS
+            | ((kind >= DRAGONS) as u32) << about::DRAGONS
+            | (end as u32) << about::ENDS
+            | ((suited && rank % 2 == 1) as u32) << about::EVEN
+            | ((end || !suited) as u32) << about::OUTSIDE
+            | ((suited && rank == 4) as u32) << about::FIVES;
+        if suited && rank < RANKS - 2 {
+            let (outside, five) = (rank == 0 || rank == 6, rank >= 2 && rank <= 4);
+            all[kind + CHOWS as usize] = (outside as u32) << about::OUTSIDE | (five as u32) << about::FIVES;
+        }
+        kind += 1;
+    }
+    all
+};
+
+fn about(set: Set) -> u32 {
+    ABOUT[usize::from(set) % ABOUT.len()]
 }
 
 /// All about a hand that no reading changes.
 struct Whole<'a> {
     hand: &'a Hand,
     flags: Flags,
-    /// Standing tiles with the winning one.
-    tiles: Counts,
+    /// Standing tiles, without the winning one.
+    standing: [Heights; GROUPS],
+    /// Kinds of all tiles.
     kinds: Kinds,
     /// Concealed kongs.
     concealed: u8,
     tally: Tally,
     /// Whether only one kind completes the hand; found when it is asked for.
-    one_wait: std::cell::OnceCell<bool>,
+    one_wait: OnceCell<bool>,
 }
 
 impl Whole<'_> {
-    fn of(hand: &Hand) -> Whole<'_> {
+    fn of(hand: &Hand, edition: Edition) -> Whole<'_> {
         let flags = hand.flags;
-        let tiles = hand.complete();
-        let mut all = tiles;
-        let mut tally = Tally::NONE;
-        let (mut claimed, mut kongs, mut concealed, mut in_kongs) = (0, 0, 0, 0u64);
+        let standing = heights(&hand.standing);
+        let mut all = with(&standing, hand.win);
+        let mut tally = Tally::default();
+        let (mut claimed, mut kongs, mut concealed) = (0, 0, 0);
         for meld in &hand.melds {
+            let (group, at) = place(meld.tile);
             claimed += u8::from(meld.kind != MeldKind::Angang);
             concealed += u8::from(meld.kind == MeldKind::Angang);
             kongs += u8::from(meld.kong());
-            in_kongs |= u64::from(meld.kong()) << meld.tile;
-            meld.tiles().into_iter().for_each(|t| all[usize::from(t)] += 1);
+            // The fourth tile of a kong is not counted, so a kong is not a Tile Hog.
+            all[group] += if meld.kind == MeldKind::Chi { 0x111 << at >> 4 } else { 3 << at };
         }
-        let kinds = kinds(&all);
-        let families = (0..5).filter(|&f| kinds.iter().any(|t| family(t) == f)).fold(0, |all, f| all | 1 << f);
-        let suits = (families & 7u8).count_ones();
-        MADE_OF.iter().for_each(|&(fan, of)| tally.add_if(kinds.within(of), fan));
+        let kinds = heights::kinds(&all);
+        let families = [0x1ff, 0x1ff << RANKS, 0x1ff << (2 * RANKS), 0xf << WINDS, 0x7 << DRAGONS];
+        let families = families.map(|f: u64| kinds.0 & f != 0);
+        let suits = families[..SUITS].iter().filter(|held| **held).count();
+        let honors = families[3] || families[4];
+        tally.held |= MADE.iter().fold(0, |held, &(fan, of)| held | if kinds.within(of) { fan } else { 0 });
         let both = kinds.0 & HONORS.0 != 0 && kinds.0 & TERMINALS.0 != 0;
         tally.add_if(both && kinds.within(ORPHANS), ALL_TERMINALS_AND_HONORS);
-        tally.add_if(suits == 1 && families < 8, FULL_FLUSH);
-        tally.add_if(suits == 1 && families >= 8, HALF_FLUSH);
+        tally.add_if(suits == 1 && !honors, FULL_FLUSH);
+        tally.add_if(suits == 1 && honors, HALF_FLUSH);
         tally.add_if(suits == 2, ONE_VOIDED_SUIT);
-        tally.add_if(families == 31, ALL_TYPES);
-        for (k, &n) in all.iter().enumerate() {
-            tally.add_if(n == COPIES && in_kongs >> k & 1 == 0, TILE_HOG);
-        }
+        tally.add_if(families == [true; 5], ALL_TYPES);
+        tally.add_times(TILE_HOG, all.iter().map(|h| (h >> 2 & !(h >> 1) & !h & ONES).count_ones()).sum());
         let melded = kongs - concealed;
         match (melded, concealed) {
             (0, 0) => {}
@@ -229,96 +320,111 @@ impl Whole<'_> {
             _ if kongs == 3 => tally.add(THREE_KONGS),
             (2, 0) => tally.add(TWO_MELDED_KONGS),
             (0, 2) => tally.add(TWO_CONCEALED_KONGS),
+            (1, 1) if edition == Edition::Strict98 => {
+                tally.add(CONCEALED_KONG);
+                tally.add(MELDED_KONG);
+            }
             (1, 1) => tally.add(MIXED_KONGS),
             (1, _) => tally.add(MELDED_KONG),
             _ => tally.add(CONCEALED_KONG),
         }
         let drawn = flags.self_drawn;
         tally.add_if(drawn, SELF_DRAWN);
-        tally.add_if(claimed == 0, if drawn { FULLY_CONCEALED_HAND } else { CONCEALED_HAND });
+        tally.add_if(claimed == 0 && drawn, FULLY_CONCEALED_HAND);
+        tally.add_if(claimed == 0 && !drawn, CONCEALED_HAND);
         tally.add_if(claimed == 4 && !drawn, MELDED_HAND);
-        tally.add_if(flags.wall_last, if drawn { LAST_TILE_DRAW } else { LAST_TILE_CLAIM });
-        tally.add_if(flags.about_kong, if drawn { OUT_WITH_REPLACEMENT_TILE } else { ROBBING_THE_KONG });
+        tally.add_if(flags.wall_last && drawn, LAST_TILE_DRAW);
+        tally.add_if(flags.wall_last && !drawn, LAST_TILE_CLAIM);
+        tally.add_if(flags.about_kong && drawn, OUT_WITH_REPLACEMENT_TILE);
+        tally.add_if(flags.about_kong && !drawn, ROBBING_THE_KONG);
         tally.add_if(flags.fourth_tile, LAST_TILE);
-        tally.add_if(hand.melds.is_empty() && nine_gates(&hand.standing), NINE_GATES);
-        Whole { hand, flags, tiles, kinds, concealed, tally, one_wait: std::cell::OnceCell::new() }
+        tally.add_if(hand.melds.is_empty() && standing[..SUITS].contains(&GATES), NINE_GATES);
+        Whole { hand, flags, standing, kinds, concealed, tally, one_wait: OnceCell::new() }
     }
 
+    /// Whether only one kind completes the four sets, or the seven pairs, of the hand.
     fn one_wait(&self) -> bool {
         *self.one_wait.get_or_init(|| {
-            let melds = self.hand.melds.len();
-            let ready = FORMS.iter().filter_map(|form| form.of(&self.hand.standing, melds)).filter(|s| s.number == 0);
-            ready.fold(0, |all, s| all | s.useful.0).count_ones() == 1
+            let mut all = waits(&self.standing, self.hand.win);
+            if self.hand.melds.is_empty() {
+                let odd = self.standing.map(|h| h & ONES);
+                // Six pairs and a single tile.
+                if odd.iter().map(|o| o.count_ones()).sum::<u32>() == 1 {
+                    all |= heights::kinds(&odd).0;
+                }
+            }
+            all.count_ones() == 1
         })
     }
 
-    /// The fans of sets and a pair; `standing` are the sets that were not laid down, `straight` tells that nine knitted tiles
-    /// stand beside them.
-    fn read(&self, reading: &Reading, straight: bool) -> Tally {
-        let mut tally = self.tally.clone();
-        let (sets, pair) = (&reading.sets[..], reading.pair);
-        let standing = &sets[self.hand.melds.len()..];
-        let pungs = sets.iter().filter(|s| !s.chow).count();
-        let is_wind = |t: Tile| family(t) == 3;
-        let is_dragon = |t: Tile| family(t) == 4;
-        let own = |t: Tile, wind: u8| usize::from(t) == WINDS + usize::from(wind);
-        let winds = sets.iter().filter(|s| is_wind(s.tile)).count();
-        let dragons = sets.iter().filter(|s| is_dragon(s.tile)).count();
-        for set in sets.iter().filter(|s| !s.chow) {
-            let t = set.tile;
-            let (prevalent, seat) = (own(t, self.flags.prevalent_wind), own(t, self.flags.seat_wind));
-            tally.add_if(prevalent, PREVALENT_WIND);
-            tally.add_if(seat, SEAT_WIND);
-            tally.add_if(is_dragon(t), DRAGON_PUNG);
-            let counted = prevalent || seat || is_dragon(t) || (is_wind(t) && winds >= 3);
-            tally.add_if(ORPHANS.has(t) && !counted, PUNG_OF_TERMINALS_OR_HONORS);
+    /// Whether only one kind completes a knitted straight: a tile that it lacks, or one that completes what stands beside it.
+    fn one_wait_of_straight(&self, straight: Kinds) -> bool {
+        let mut rest = self.standing;
+        for tile in straight.iter() {
+            let (group, at) = place(tile);
+            if rest[group] >> at & 15 == 0 {
+                return true;
+            }
+            rest[group] -= 1 << at;
         }
+        waits(&rest, self.hand.win).count_ones() == 1
+    }
+
+    /// The fans of sets and a pair; `straight` are the nine knitted tiles that stand beside them.
+    fn read(&self, reading: Reading, straight: Option<Kinds>) -> Tally {
+        let mut tally = self.tally;
+        let (sets, number, pair, win) = (reading.sets(), reading.number(), reading.pair, self.hand.win);
+        let standing = &sets[self.hand.melds.len().min(number)..number];
+        let all: u32 = sets.iter().map(|&s| about(s)).sum();
+        let of_pair = about(1 + pair);
+        let (n, with_pair) = (|field: u32| all >> field & 15, |field: u32| (all + of_pair) >> field & 15);
+        let (pungs, winds, dragons) = (n(about::PUNGS), n(about::WINDS), n(about::DRAGONS));
+        let own = |wind: u8| (1 + WINDS as u8).saturating_add(wind);
+        let (prevalent, seat) = (own(self.flags.prevalent_wind), own(self.flags.seat_wind));
+        let (prevalent_pung, seat_pung) = (sets.contains(&prevalent), sets.contains(&seat));
+        tally.add_if(prevalent_pung, PREVALENT_WIND);
+        tally.add_if(seat_pung, SEAT_WIND);
+        tally.add_times(DRAGON_PUNG, dragons);
+        let own_winds = u32::from(prevalent_pung) + u32::from(seat_pung && seat != prevalent);
+        let others = n(about::ENDS) + if winds >= 3 { 0 } else { winds.saturating_sub(own_winds) };
+        let gates = u32::from(tally.held & bit(NINE_GATES) != 0);
+        tally.add_times(PUNG_OF_TERMINALS_OR_HONORS, others.saturating_sub(gates));
         tally.add_if(winds == 4, BIG_FOUR_WINDS);
-        tally.add_if(winds == 3 && is_wind(pair), LITTLE_FOUR_WINDS);
+        tally.add_if(winds == 3 && with_pair(about::WINDS) == 4, LITTLE_FOUR_WINDS);
         tally.add_if(winds >= 3, BIG_THREE_WINDS);
         tally.add_if(dragons == 3, BIG_THREE_DRAGONS);
-        tally.add_if(dragons == 2 && is_dragon(pair), LITTLE_THREE_DRAGONS);
+        tally.add_if(dragons == 2 && with_pair(about::DRAGONS) == 3, LITTLE_THREE_DRAGONS);
         tally.add_if(dragons >= 2, TWO_DRAGON_PUNGS);
-        if tally.held & bit(NINE_GATES) != 0 {
-            tally.remove_one(PUNG_OF_TERMINALS_OR_HONORS);
-        }
-        if !straight {
-            let every = |holds: fn(Tile) -> bool| {
-                let in_set = |s: &Set| if s.chow { (s.tile..s.tile + 3).any(holds) } else { holds(s.tile) };
-                holds(pair) && sets.iter().all(in_set)
-            };
+        if straight.is_none() {
             tally.add_if(pungs == 4, ALL_PUNGS);
-            tally.add_if(pungs == 4 && every(|t| suited(t) && rank(t) % 2 == 1), ALL_EVEN_PUNGS);
-            tally.add_if(every(|t| ORPHANS.has(t)), OUTSIDE_HAND);
-            tally.add_if(every(|t| suited(t) && rank(t) == 4), ALL_FIVES);
+            tally.add_if(with_pair(about::EVEN) == 5, ALL_EVEN_PUNGS);
+            tally.add_if(with_pair(about::OUTSIDE) == 5, OUTSIDE_HAND);
+            tally.add_if(with_pair(about::FIVES) == 5 && suited(pair), ALL_FIVES);
+        } else {
+            tally.add(KNITTED_STRAIGHT);
         }
         tally.add_if(pungs == 0 && suited(pair), ALL_CHOWS);
         // The winning tile belongs to the pair or a chow where it can, so that its pung stays concealed.
-        let win = self.hand.win;
-        let elsewhere =
-            pair == win || standing.iter().any(|s| s.chow && s.has(win)) || (straight && self.in_straight());
-        let claimed = !self.flags.self_drawn && !elsewhere;
-        let concealed = standing.iter().filter(|s| !(s.chow || claimed && s.tile == win)).count();
+        let in_chow = |s: &Set| *s >= CHOWS && win.wrapping_sub(*s - CHOWS) <= 2;
+        let elsewhere = pair == win || standing.iter().any(in_chow) || straight.is_some() && self.in_straight();
+        let claimed = !self.flags.self_drawn && !elsewhere && standing.contains(&(1 + win));
+        let concealed = standing.iter().filter(|s| **s < CHOWS).count() - usize::from(claimed);
         match concealed + usize::from(self.concealed) {
             4 => tally.add(FOUR_CONCEALED_PUNGS),
             3 => tally.add(THREE_CONCEALED_PUNGS),
             2 => tally.add(TWO_CONCEALED_PUNGS),
             _ => {}
         }
-        let combined = combine(reading);
-        combined.main.into_iter().chain(combined.pairs).for_each(|fan| tally.add(fan));
-        let wait = || {
-            let edge = |s: &&Set| s.chow && (s.rank() == 0 && win == s.tile + 2 || s.rank() == 6 && win == s.tile);
-            let closed = |s: &&Set| s.chow && win == s.tile + 1;
-            if standing.iter().any(|s| edge(&s)) {
-                Some(EDGE_WAIT)
-            } else if standing.iter().any(|s| closed(&s)) {
-                Some(CLOSED_WAIT)
-            } else {
-                (pair == win).then_some(SINGLE_WAIT)
+        if number == 4 {
+            let combined = combine(reading, pungs as usize);
+            if let Some(fan) = combined.main {
+                tally.add(fan);
             }
-        };
-        if let Some(fan) = wait().filter(|_| self.one_wait()) {
+            TWOS.iter().zip(combined.twos).for_each(|(&fan, times)| tally.add_times(fan, times.into()));
+        }
+        if let Some(fan) = wait(standing, pair, win)
+            && straight.map_or_else(|| self.one_wait(), |nine| self.one_wait_of_straight(nine))
+        {
             tally.add(fan);
         }
         tally
@@ -330,19 +436,18 @@ impl Whole<'_> {
         (0..6).any(|p| knitted(p).has(win) && knitted(p).within(self.kinds))
     }
 
-    /// The fans of a hand that is not divided into sets.
-    fn special(&self) -> Option<Tally> {
-        let mut tally = self.tally.clone();
-        if Form::ThirteenOrphans.distance(&self.tiles, 0) == 0 {
+    /// The fans of a hand that is not divided into sets; the hand has no melds.
+    fn special(&self, tiles: &[Heights; GROUPS]) -> Option<Tally> {
+        let mut tally = self.tally;
+        let kinds = self.kinds;
+        if kinds == ORPHANS {
             tally.add(THIRTEEN_ORPHANS);
-        } else if Form::HonorsKnitted.distance(&self.tiles, 0) == 0 {
-            let all_honors = HONORS.within(self.kinds);
+        } else if kinds.0.count_ones() == 14 && (0..6).any(|p| kinds.within(Kinds(knitted(p).0 | HONORS.0))) {
+            let all_honors = HONORS.within(kinds);
             tally.add(if all_honors { GREATER_HONORS_AND_KNITTED_TILES } else { LESSER_HONORS_AND_KNITTED_TILES });
-            tally.add_if((0..6).any(|p| knitted(p).within(self.kinds)), KNITTED_STRAIGHT);
-        } else if Form::SevenPairs.distance(&self.tiles, 0) == 0 {
-            let first = (0..KINDS).find(|&k| self.tiles[k] > 0).unwrap_or(0);
-            let shifted = family(first as Tile) < SUITS && rank(first as Tile) <= 2;
-            let shifted = shifted && self.tiles[first..first + 7].iter().all(|&n| n == 2);
+            tally.add_if((0..6).any(|p| knitted(p).within(kinds)), KNITTED_STRAIGHT);
+        } else if tiles.iter().all(|h| h & ONES == 0) {
+            let shifted = tiles[..SUITS].iter().any(|&h| h != 0 && h >> (h.trailing_zeros() / 4 * 4) == 0x222_2222);
             tally.add(if shifted { SEVEN_SHIFTED_PAIRS } else { SEVEN_PAIRS });
         } else {
             return None;
@@ -351,9 +456,27 @@ impl Whole<'_> {
     }
 }
 
-/// Whether the tiles are 1112345678999 of a suit.
-fn nine_gates(standing: &Counts) -> bool {
-    standing[..DRAGONS.min(WINDS)].chunks_exact(RANKS).any(|suit| *suit == [3, 1, 1, 1, 1, 1, 1, 1, 3])
+/// The fan of the wait that the winning tile ends in this reading.
+fn wait(standing: &[Set], pair: Tile, win: Tile) -> Option<Fan> {
+    let chows = || standing.iter().filter_map(|s| s.checked_sub(CHOWS)).map(|low| (low % RANKS as u8, low));
+    if chows().any(|(rank, low)| rank == 0 && win == low + 2 || rank == 6 && win == low) {
+        Some(EDGE_WAIT)
+    } else if chows().any(|(_, low)| win == low + 1) {
+        Some(CLOSED_WAIT)
+    } else {
+        (pair == win).then_some(SINGLE_WAIT)
+    }
+}
+
+/// 1112345678999 of a suit.
+const GATES: Heights = 0x3_1111_1113;
+
+/// The tiles with one more.
+fn with(tiles: &[Heights; GROUPS], tile: Tile) -> [Heights; GROUPS] {
+    let mut all = *tiles;
+    let (group, at) = place(tile);
+    all[group] += 1 << at;
+    all
 }
 
 impl Hand {
@@ -365,40 +488,33 @@ impl Hand {
 
     /// The best reading, with what each fan leaves out.
     fn best(&self, edition: Edition, excluded: &[Fans; ROWS]) -> Option<Score> {
-        let melds: arrayvec::ArrayVec<Set, 4> = self.melds.iter().map(|&m| m.into()).collect();
-        let standing: u8 = self.standing.iter().sum();
-        if usize::from(standing) + 3 * melds.len() != 13 || usize::from(self.win) >= KINDS {
+        let melds = self.melds.len();
+        let standing: u32 = self.standing.iter().map(|&n| u32::from(n)).sum();
+        if standing as usize + 3 * melds != 13 || usize::from(self.win) >= KINDS {
             return None;
         }
-        let whole = Whole::of(self);
-        let mut best: Option<Score> = None;
-        let mut offer = |mut tally: Tally| {
-            if edition == Edition::Strict98 && tally.held & bit(MIXED_KONGS) != 0 {
-                tally.remove_one(MIXED_KONGS);
-                tally.add(CONCEALED_KONG);
-                tally.add(MELDED_KONG);
-            }
-            let score = tally.score(excluded, self.flags.flowers);
-            if best.as_ref().is_none_or(|b| score.points >= b.points) {
-                best = Some(score);
+        let whole = Whole::of(self, edition);
+        let tiles = with(&whole.standing, self.win);
+        let mut best: Option<(Tally, u32)> = None;
+        let mut offer = |tally: Tally| {
+            let settled = tally.settle(excluded);
+            if best.is_none_or(|b| settled.1 >= b.1) {
+                best = Some(settled);
             }
         };
-        if melds.is_empty() {
-            whole.special().into_iter().for_each(&mut offer);
+        if melds == 0 {
+            whole.special(&tiles).into_iter().for_each(&mut offer);
         }
-        if melds.len() <= 1 {
-            for pattern in (0..6).filter(|&p| knitted(p).within(kinds(&whole.tiles))) {
-                let mut rest = whole.tiles;
-                knitted(pattern).iter().for_each(|t| rest[usize::from(t)] -= 1);
-                readings(&rest, &melds, 1 - melds.len(), |reading| {
-                    let mut tally = whole.read(reading, true);
-                    tally.add(KNITTED_STRAIGHT);
-                    offer(tally);
-                });
+        if melds <= 1 {
+            let kinds = heights::kinds(&tiles);
+            for nine in (0..6).map(knitted).filter(|nine| nine.within(kinds)) {
+                let mut rest = tiles;
+                nine.iter().map(place).for_each(|(group, at)| rest[group] -= 1 << at);
+                readings(&rest, &self.melds, |reading| offer(whole.read(reading, Some(nine))));
             }
         }
-        readings(&whole.tiles, &melds, 4 - melds.len(), |reading| offer(whole.read(reading, false)));
-        best
+        readings(&tiles, &self.melds, |reading| offer(whole.read(reading, None)));
+        best.map(|(tally, points)| Score { tally, points, flowers: self.flags.flowers })
     }
 }
 

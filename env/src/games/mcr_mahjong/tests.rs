@@ -1,6 +1,7 @@
 //! Walls, turns, claims, settlement, and what is told.
 
 mod hands;
+mod marks;
 mod play;
 
 use super::state::NONE;

@@ -19,13 +19,10 @@ fn play(plan: &Plan, rule: impl Fn(usize, Option<u32>, u64, usize) -> Done) -> (
         }
         for block in due {
             let part = &plan.parts[block.part];
-            let level = part.pairings().into_iter().find(|p| p.0[..] == block.pairing).and_then(|p| p.1);
+            let level = part.pairings().into_iter().find(|p| p.0 == block.pairing).and_then(|p| p.1);
             for due in block.matches {
                 let key = key(&part.part.id, &block.pairing, block.index, due.turn);
-                assert_eq!(
-                    plan.find(&key),
-                    Some((block.part, [block.pairing[0], block.pairing[1]], block.index, due.turn))
-                );
+                assert_eq!(plan.find(&key), Some((block.part, block.pairing.clone(), block.index, due.turn)));
                 assert_eq!(
                     done.insert(key.clone(), rule(block.part, level, block.index, due.turn)),
                     None,
@@ -130,10 +127,54 @@ fn what_does_not_count_is_replayed_up_to_the_limit() {
     assert_eq!(play(&plan, |_, _, _, _| Done::Points(1.0)).1.len(), 20);
     // Three of the planned matches break the rules: three more are played.
     let (done, order) = play(&plan, |_, _, index, _| if index < 3 { Done::Invalid } else { Done::Points(1.0) });
-    assert_eq!((order.len(), plan.parts[0].tally([0, 1], &done).games()), (23, 20));
-    assert_eq!(plan.parts[0].lost([0, 1], &done), [0, 3]);
+    assert_eq!((order.len(), plan.parts[0].tally(&[0, 1], &done).games()), (23, 20));
+    assert_eq!(plan.parts[0].lost(&[0, 1], &done), [0, 3]);
     // All of them: as many again, and no more.
     assert_eq!(play(&plan, |_, _, _, _| Done::Invalid).1.len(), 40);
+}
+
+/// The matches of blocks on one seed that candidates play among themselves, or against the opponents of a part.
+fn blocks_of(candidates: usize, part: &str) -> Vec<Block> {
+    let text =
+        format!("name = \"t\"\nversion = 1\ntitle = \"T\"\n[[part]]\nid = \"p\"\ngame = \"mcr_mahjong\"\n{part}");
+    let games = Games::builtin();
+    let agents: Vec<_> = (0..candidates).map(|k| (format!("c{k}"), "random".to_owned())).collect();
+    let plan = Plan::new(Suite::parse(&text, &games).unwrap(), &agents, 1.0, &games).unwrap();
+    let due = plan.next(&Results::new());
+    assert_eq!(due.iter().map(|b| b.matches.len() as u64).sum::<u64>(), plan.matches_at_most());
+    due
+}
+
+#[test]
+fn four_entrants_sit_in_every_order() {
+    let due = blocks_of(5, "schedule = \"round_robin\"\nseats = \"permutations\"\nblocks = 2\n");
+    // Five ways to choose four of five, on two seeds each.
+    assert_eq!(due.len(), 10);
+    for block in &due {
+        let mut seatings: Vec<&Vec<usize>> = block.matches.iter().map(|m| &m.seats).collect();
+        seatings.sort_unstable();
+        seatings.dedup();
+        assert_eq!((seatings.len(), block.matches.len(), block.pairing.len()), (24, 24, 4));
+        for (seat, who) in (0..4).flat_map(|seat| block.pairing.iter().map(move |who| (seat, who))) {
+            assert_eq!(block.matches.iter().filter(|m| m.seats[seat] == *who).count(), 6);
+        }
+    }
+    assert_eq!(due[0].matches[0].seats, [0, 1, 2, 3]);
+    assert_eq!(blocks_of(3, "schedule = \"round_robin\"\nseats = \"permutations\"\nblocks = 2\n"), []);
+}
+
+#[test]
+fn tables_seat_as_many_entrants_as_they_have_letters() {
+    let against =
+        "schedule = \"against\"\nblocks = 1\nopponents = [\"random\", \"anchor level=1\", \"anchor level=2\"]\n";
+    let due = blocks_of(1, &format!("{against}tables = [\"abcd\", \"dcba\"]\n"));
+    let seats: Vec<&[usize]> = due.iter().flat_map(|b| &b.matches).map(|m| &m.seats[..]).collect();
+    assert_eq!(seats, [[0, 1, 2, 3], [3, 2, 1, 0]]);
+    // Two and two: each opponent has a block of its own.
+    let due = blocks_of(1, &format!("{against}tables = [\"abab\", \"baba\"]\n"));
+    let seats: Vec<&[usize]> = due.iter().flat_map(|b| &b.matches).map(|m| &m.seats[..]).collect();
+    assert_eq!(seats[..2], [[0, 1, 0, 1], [1, 0, 1, 0]]);
+    assert_eq!((due.len(), seats[4]), (3, &[0, 3, 0, 3][..]));
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! The tiles of a suit, or of the honors, as one number.
+
+use super::tiles::{Counts, KINDS, Kinds, RANKS, SUITS, Tile, WINDS};
+
+/// How many tiles there are of each rank: four bits a rank, the lowest first.
+pub(super) type Heights = u64;
+
+/// The three suits and the honors.
+pub(super) const GROUPS: usize = SUITS + 1;
+
+/// One tile of each of nine ranks.
+pub(super) const ONES: Heights = 0x1_1111_1111;
+
+/// The group of a kind, and where its heights are.
+pub(super) const fn place(tile: Tile) -> (usize, u32) {
+    let group = tile as usize / RANKS;
+    let group = if group < SUITS { group } else { SUITS };
+    (group, 4 * (tile as usize - RANKS * group) as u32)
+}
+
+/// The heights of all groups; of each kind at most 15 tiles count.
+pub(super) fn heights(counts: &Counts) -> [Heights; GROUPS] {
+    let of = |tiles: &[u8]| tiles.iter().rev().fold(0, |all, &n| all << 4 | Heights::from(n & 15));
+    let (suits, honors) = counts.split_at(WINDS);
+    let (low, high) = suits.split_at(2 * RANKS);
+    let (first, second) = low.split_at(RANKS);
+    [of(first), of(second), of(high), of(honors)]
+}
+
+/// How many tiles these are, up to 15.
+pub(super) const fn total(heights: Heights) -> u32 {
+    (heights.wrapping_mul(ONES) >> 32 & 15) as u32
+}
+
+/// A bit for each rank of which there is a tile.
+const fn ranks(heights: Heights) -> u64 {
+    let each = (heights | heights >> 1 | heights >> 2 | heights >> 3) & ONES;
+    let each = (each | each >> 3) & 0x3_0303_0303;
+    let each = (each | each >> 6) & 0x1_000f_000f;
+    let each = (each | each >> 12) & 0x1_0000_00ff;
+    (each | each >> 24) & 0x1ff
+}
+
+/// The kinds of which there are tiles.
+pub(super) fn kinds(groups: &[Heights; GROUPS]) -> Kinds {
+    let bits = groups.iter().enumerate().fold(0, |all, (g, &h)| all | ranks(h) << (RANKS * g));
+    Kinds(bits & ((1 << KINDS) - 1))
+}

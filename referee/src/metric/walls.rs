@@ -1,0 +1,84 @@
+//! Points for places, wall by wall, of as many entrants as the game has seats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Measure, Metric, Sample};
+
+/// The sum of an entrant's points over all walls.
+///
+/// A wall is one hand of the matches on one seed. Each entrant's scores in it are summed over these matches, in which the
+/// entrants change seats. Of n entrants the one with the highest sum gets n points, the next n - 1, and so on to 1; equal sums share
+/// the mean of their places. Blocks in which an agent had two seats, not all matches had the same entrants, or a match ended
+/// before its last hand are left out, and so are games whose marks do not tell the scores of hands.
+pub const WALL_POINTS: Metric = Metric {
+    id: "wall_points",
+    title: "Points for walls",
+    unit: "points",
+    digits: 1,
+    formula: "sum over walls of n + 1 - place, by the entrants' scores in that hand summed over the matches of the block; equal \
+              sums share the mean of their places",
+    source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
+    of: wall_points,
+};
+
+/// The sums of scores of a block: by hand and entrant.
+#[derive(Default)]
+struct Block<'a> {
+    own: Option<&'a str>,
+    entrants: BTreeSet<&'a str>,
+    hands: Vec<BTreeMap<&'a str, f64>>,
+    uneven: bool,
+}
+
+fn wall_points(samples: &[Sample]) -> Option<Measure> {
+    let mut blocks: BTreeMap<(Option<&str>, &str), Block> = BTreeMap::new();
+    for sample in samples {
+        let (game, own) = (sample.game, sample.own());
+        let Some(pair) = game.pair.as_deref().filter(|_| game.game.hand_scores()) else { continue };
+        let entrants: BTreeSet<&str> = game.seats.iter().map(|seat| seat.name.as_str()).collect();
+        let block = blocks.entry((game.part.as_deref(), pair)).or_default();
+        let (first, hands) = (block.own.is_none(), own.hand_scores.len());
+        block.uneven |= entrants.len() < game.seats.len() || hands == 0;
+        block.uneven |= !first && (block.entrants != entrants || block.hands.len() != hands);
+        (block.own, block.entrants) = (Some(own.name.as_str()), entrants);
+        for seat in &game.seats {
+            for (hand, score) in seat.hand_scores.iter().enumerate() {
+                block.hands.resize_with(block.hands.len().max(hand + 1), BTreeMap::new);
+                *block.hands[hand].entry(seat.name.as_str()).or_default() += score;
+            }
+        }
+    }
+    let (mut sum, mut walls) = (0.0, 0);
+    for block in blocks.values().filter(|block| !block.uneven) {
+        for hand in &block.hands {
+            let Some(own) = block.own.and_then(|own| hand.get(own)) else { continue };
+            sum += place_points(*own, hand.values().copied());
+            walls += 1;
+        }
+    }
+    (walls > 0).then_some(Measure { value: sum, low: None, high: None, n: walls })
+}
+
+/// One point for the own place, one for each entrant behind it, and half a point for each that shares it.
+fn place_points(own: f64, all: impl Iterator<Item = f64>) -> f64 {
+    let (mut behind, mut level) = (0.0, 0.0);
+    for other in all {
+        behind += f64::from(u8::from(other < own));
+        level += f64::from(u8::from(other == own));
+    }
+    1.0 + behind + (level - 1.0) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_points;
+
+    #[test]
+    fn equal_sums_share_the_mean_of_their_places() {
+        let points = |scores: [f64; 4]| scores.map(|own| place_points(own, scores.into_iter()));
+        assert_eq!(points([30.0, -8.0, 2.0, -24.0]), [4.0, 2.0, 3.0, 1.0]);
+        assert_eq!(points([0.0; 4]), [2.5; 4]);
+        assert_eq!(points([5.0, 5.0, -5.0, -5.0]), [3.5, 3.5, 1.5, 1.5]);
+        assert_eq!(points([9.0, 1.0, 1.0, 1.0]), [4.0, 2.0, 2.0, 2.0]);
+    }
+}
