@@ -53,8 +53,8 @@ fn differences_are_those_of_the_records() {
 fn a_comparison_says_what_its_figures_are_worth() {
     let at = one();
     let data = at.path().join("ludex-data");
-    let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "random")];
-    Run { name: "two", models: &[("model-b", "alphabeta depth=9")], parts, seeds: 3 }.write(&data);
+    let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
+    Run { name: "two", models: &[("model-b", "mcts sims=100")], parts, seeds: 3 }.write(&data);
     let text = ludex(at.path(), &["compare", "two", "one"]).well();
     assert!(text.lines().any(|line| line.starts_with("kuhn_poker  ")), "without parameters: {text}");
     assert!(text.contains("each for itself: of 2 tests one may be small by luck"), "{text}");
