@@ -78,9 +78,9 @@ fn a_board_is_seen_from_the_side_of_the_person() {
     };
     first("black", "chess", "  h g f e d c b a").unwrap();
     first("white", "chess", "  a b c d e f g h").unwrap();
-    first("b", "breakthrough", " hgfedcba").unwrap();
-    first("w", "breakthrough", " abcdefgh").unwrap();
-    // Spectators and two people at one terminal: each sees it from their own side when asked.
+    first("black", "breakthrough", " hgfedcba").unwrap();
+    first("white", "breakthrough", " abcdefgh").unwrap();
+    // Of two people at one terminal each sees it from their own side when asked.
     let shown = play(&["chess", "--seat", "human", "--seat", "human", "--seed", "1"], "e4\nquit\n");
     let white = shown.find("  a b c d e f g h").expect("White is asked first");
     assert!(shown.find("  h g f e d c b a").is_some_and(|black| black > white), "{shown}");

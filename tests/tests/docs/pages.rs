@@ -7,7 +7,7 @@ use ludex_env::Entry;
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
-/// The random game from which the examples of views are taken, and how many turns of it are played.
+/// The random game from which the examples of views are taken, and after how many turns at most.
 const SEED: u64 = 7;
 const TURNS: usize = 2;
 
@@ -131,7 +131,7 @@ fn example(e: &Entry, s: &Spec) -> String {
         .map(|fields| fields.iter().map(|(name, value)| format!("  \"{name}\": {value}")).collect())
         .unwrap_or_default();
     format!(
-        "\nAn example of the structured view (`struct`): what `{}` sees when it is to move, after two random turns.\n\n\
+        "\nAn example of the structured view (`struct`): what `{}` sees when it is to move, early in a random game.\n\n\
          ```json\n{{\n{}\n}}\n```\n",
         s.seats[seat],
         fields.join(",\n")
