@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import sys
 import threading
 import types
@@ -14,6 +15,7 @@ from fake_runs import RunServer
 
 import ludex
 from ludex import aio
+from ludex.choosers import Awaiting
 
 
 def first(turn: ludex.Turn) -> int:
@@ -132,6 +134,32 @@ def test_what_is_thought_about_is_not_asked_again() -> None:
             ludex.evaluate(server.url, "quick", slow, patience=20)
             assert server.faults == []
         assert len(asked) == len(set(asked)), forget
+
+
+def test_answers_that_have_come_are_sent_before_an_error_is_raised() -> None:
+    def turn_of(match: str) -> ludex.Turn:
+        return ludex.Turn(match, "race", 0, 0, 0, [0], None, {}, None, [], None, {})
+
+    async def agent(turn: ludex.Turn) -> int:
+        if turn.match == "bad":
+            while not chooser._ready:
+                await asyncio.sleep(0.001)
+            raise KeyError("mine")
+        return 7
+
+    chooser = Awaiting(agent)
+    bell = chooser.bell
+    assert bell is not None
+    good, bad = turn_of("good"), turn_of("bad")
+    answers = chooser.choose([good, bad])
+    while not answers and len(chooser._ready) < 2:
+        select.select([bell], [], [])
+    assert (answers or chooser.choose([])) == [(good, 7)]
+    select.select([bell], [], [])
+    with pytest.raises(KeyError, match="mine"):
+        chooser.choose([])
+    chooser.close()
+    chooser.close()
 
 
 def fails_once(error: BaseException, awaited: bool) -> Any:

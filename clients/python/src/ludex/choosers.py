@@ -120,6 +120,10 @@ class Awaiting(Chooser):
                 pass
         while self._ready:
             task = self._ready.popleft()
+            if answers and (task.cancelled() or task.exception() is not None):
+                # Answers that have come are sent first; the next call raises the error.
+                self._came(task)
+                break
             self._tasks.discard(task)
             answers += task.result()
         return answers
