@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from proxy import Proxy
 
 import ludex
 from ludex import aio
@@ -140,6 +141,21 @@ def test_ten_kills_of_the_server(program: str, data: Path, verdict: dict[str, An
 
         assert evaluate(server.url, agent, patience=30).verdict == verdict
         assert server.kills == KILLS
+
+
+def test_ten_lost_connections(program: str, data: Path, verdict: dict[str, Any]) -> None:
+    turns = 0
+    with Restarted(program, data) as server, Proxy(server.url) as proxy:
+
+        async def agent(turn: ludex.Turn) -> int:
+            nonlocal turns
+            turns += 1
+            if turns % 12 == 0 and proxy.cuts < KILLS:
+                proxy.cut()
+            return turn.legal[0]
+
+        assert evaluate(proxy.url, agent, patience=30).verdict == verdict
+        assert proxy.cuts == KILLS
 
 
 KILLED = """

@@ -7,6 +7,7 @@ import select
 import sys
 import threading
 import types
+from concurrent.futures import Future
 from itertools import count
 from typing import Any
 
@@ -137,25 +138,17 @@ def test_what_is_thought_about_is_not_asked_again() -> None:
 
 
 def test_answers_that_have_come_are_sent_before_an_error_is_raised() -> None:
-    def turn_of(match: str) -> ludex.Turn:
-        return ludex.Turn(match, "race", 0, 0, 0, [0], None, {}, None, [], None, {})
-
-    async def agent(turn: ludex.Turn) -> int:
-        if turn.match == "bad":
-            while not chooser._ready:
-                await asyncio.sleep(0.001)
-            raise KeyError("mine")
-        return 7
-
-    chooser = Awaiting(agent)
-    bell = chooser.bell
-    assert bell is not None
-    good, bad = turn_of("good"), turn_of("bad")
-    answers = chooser.choose([good, bad])
-    while not answers and len(chooser._ready) < 2:
-        select.select([bell], [], [])
-    assert (answers or chooser.choose([])) == [(good, 7)]
-    select.select([bell], [], [])
+    turn = ludex.Turn("m", "race", 0, 0, 0, [0], None, {}, None, [], None, {})
+    chooser = Awaiting(first_awaited)
+    good: Future[list[Any]] = Future()
+    good.set_result([(turn, 7)])
+    bad: Future[list[Any]] = Future()
+    bad.set_exception(KeyError("mine"))
+    chooser._came(good)
+    chooser._came(bad)
+    assert chooser.choose([]) == [(turn, 7)]
+    assert chooser.bell is not None
+    assert select.select([chooser.bell], [], [], 20)[0]
     with pytest.raises(KeyError, match="mine"):
         chooser.choose([])
     chooser.close()
@@ -334,6 +327,15 @@ def test_how_a_result_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "&lt;dilemma&gt;" in page
     assert "<dilemma>" not in page
     assert repr(ludex.RunResult({**END, "verdict": {"parts": []}})).startswith("run mine (done)")
+
+    ann = {"rank": 1, "name": "ann", "points": 1.5, "wins": 1, "draws": 1, "losses": 0}
+    cup = ludex.RunResult({**END, "run": "cup", "verdict": {"entrants": [{**ann, "games": 2}]}})
+    assert cup.rows() == [{**ann, "games": 2}]
+    assert repr(cup).splitlines() == [
+        "run cup (done)",
+        "  rank  name  points  wins  draws  losses",
+        "     1  ann      1.5     1      1       0",
+    ]
 
     frames: list[Any] = []
     pandas = types.ModuleType("pandas")

@@ -12,7 +12,7 @@ SCAFFOLD = Path(__file__).parent.parent / "examples" / "scaffold.py"
 
 
 class Stub:
-    """``ludex llm-stub``, which ends after so many questions if it is told to."""
+    """``ludex llm-stub``, which ends after a number of questions if it is told to."""
 
     def __init__(self, program: str, *args: str) -> None:
         pipe = subprocess.PIPE
@@ -69,7 +69,7 @@ def test_a_scaffold_keeps_its_memory_and_reports_what_it_spent(
         assert notes["calls"] >= 1
         cost = (notes["tokens"]["in"] + 2 * notes["tokens"]["out"]) / 1e6
         assert abs(notes["cost"] - cost) < 1e-12
-    # The conversation of a match that was interrupted went on where it was.
+    # The conversation of a match that was interrupted continued where it was.
     for match, before in under_way.items():
         mine = [e for e in records[match]["events"] if e["kind"] == "move" and e.get("notes")]
         answers = [said["content"] for said in before if said["role"] == "assistant"]

@@ -96,7 +96,7 @@ class Session:
         self._local: deque[Message] = deque()
         self._connection: Connection | None = None
         self._resumable = False
-        # Whoever waits for messages looks first what the new connection changes.
+        # A wait for messages ends at a new connection, which may change what is due.
         self._welcomed_again = False
         self._rest = 0.0
         self._guard = Guard()

@@ -13,7 +13,8 @@ from .extras import wanted
 FETCH_SECONDS = 60.0
 
 _COLUMNS = ("part", "agent", "wins", "draws", "losses", "score", "level", "rating")
-_NUMBERS = _COLUMNS[2:]
+_STANDINGS = ("rank", "name", "points", "wins", "draws", "losses")
+_WORDS = ("part", "agent", "name")
 
 
 class RatingEntry(TypedDict, total=False):
@@ -36,7 +37,7 @@ class RunResult:
         run: its name.
         reason: ``"done"``, ``"withdrawn"`` or ``"deadline"``.
         verdict: the results by part and group, ``{"parts": [...], "groups": [...]}``, as ``ludex
-            evaluate --json`` prints them.
+            evaluate --json`` prints them; of a tournament ``{"game", "format", "entrants"}``.
         ratings: the ratings among them.
         report_url: the report: a page of the server; a ``file:`` URL if the server was started for
             this run; ``None`` if its folder was a temporary one.
@@ -76,7 +77,12 @@ class RunResult:
         intervals beside them: ``score_low``, ``score_high`` and so on. ``level`` is the first level
         of the ladder that the agent did not pass, and ``progress`` how far it came there in per
         cent, in parts that look for one.
+
+        A tournament has a row for each entrant, best first: ``rank``, ``name``, ``points``,
+        ``wins``, ``draws``, ``losses``.
         """
+        if "entrants" in self.verdict:
+            return [dict(entrant) for entrant in self.verdict["entrants"]]
         return [_row(part) for part in self.verdict.get("parts") or []]
 
     def to_pandas(self) -> Any:
@@ -94,7 +100,7 @@ class RunResult:
         lines = [self._title()]
         for row in table:
             cells = [
-                cell.rjust(width) if name in _NUMBERS else cell.ljust(width)
+                cell.ljust(width) if name in _WORDS else cell.rjust(width)
                 for name, cell, width in zip(table[0], row, widths, strict=True)
             ]
             lines.append("  " + "  ".join(cells).rstrip())
@@ -143,13 +149,16 @@ def _interval(name: str, measure: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return the head and the rows of the table that people see."""
-    several = len({row["agent"] for row in rows}) > 1
-    shown = [name for name in _COLUMNS if several or name != "agent"]
+    if rows and "rank" in rows[0]:
+        shown = list(_STANDINGS)
+    else:
+        several = len({row["agent"] for row in rows}) > 1
+        shown = [name for name in _COLUMNS if several or name != "agent"]
     return [shown] + [[_cell(name, row) for name in shown] for row in rows]
 
 
 def _cell(name: str, row: Mapping[str, Any]) -> str:
-    value = row[name]
+    value = row.get(name)
     if value is None:
         return "-"
     if name not in ("score", "rating"):
