@@ -68,6 +68,7 @@ class Match:
         self.name, self.join, self.seat = name, join, seat
         self.game = Race()
         self.log: list[Frame] = []
+        self.told = 0  # events that a resync has told
         self.turn, self.attempt = -1, 0
         self.waiting: Frame | None = None
         self.answers: dict[tuple[int, int], tuple[Any, Frame]] = {}
@@ -109,6 +110,8 @@ class FakeServer:
         self.executed: list[str] = []
         self._numbers = itertools.count(1)
         self._sessions: dict[str, Session] = {}
+        # Events of no match, which follow the reply that is sent next.
+        self.later: list[Frame] = []
         self._random = random.Random(1)
         self._live: list[Line] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -204,8 +207,11 @@ class FakeServer:
             session.replies[frame["id"]] = reply
             self._send(ws, reply)
             for name, match in session.matches.items():
-                for event in match.log[before.get(name, 0) :]:
+                for event in match.log[max(before.get(name, 0), match.told) :]:
                     self._send(ws, event)
+            later, self.later = self.later, []
+            for event in later:
+                self._send(ws, event)
 
     def _hello(self, ws: Line, frame: Frame, mine: list[Session]) -> Session:
         if frame["type"] != "hello" or frame["protocol"] != [1]:

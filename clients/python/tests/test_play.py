@@ -8,6 +8,7 @@ import pytest
 from fake import FakeServer
 
 import ludex
+from ludex.player import ids_of
 
 
 def first(turn: ludex.Turn) -> int:
@@ -124,8 +125,8 @@ def test_results_so_far_are_not_lost_with_the_server() -> None:
 
 
 def test_ranges_are_written_out() -> None:
-    assert ludex.match._ids([[0, 2], [7, 7]]) == [0, 1, 2, 7]
-    assert ludex.match._ids([]) == []
+    assert ids_of([[0, 2], [7, 7]]) == [0, 1, 2, 7]
+    assert ids_of([]) == []
 
 
 def test_a_game_or_a_ticket_is_needed() -> None:

@@ -1,7 +1,8 @@
 """Ludex: games as environments, over one WebSocket.
 
 :meth:`Client.open` opens one environment, :meth:`Client.open_vec` thousands that are stepped by
-one message. :func:`play` plays matches against other agents, with a callback.
+one message. :func:`play` plays matches against other agents, with a callback, and
+:func:`evaluate` a whole suite, with a verdict.
 
 :mod:`ludex.aio` has the same for asyncio. :func:`prompt` writes what a language model is asked.
 
@@ -20,15 +21,20 @@ from .client import Client
 from .columns import Ragged
 from .env import CHANCE, OVER, SIMULTANEOUS, Env, State
 from .errors import LudexError
-from .match import Refusal, Turn, play
+from .evaluation import evaluate
+from .match import play
 from .process import Server, serve
+from .progress import Progress
 from .prompting import Prompt, prompt, prompts
 from .rating import AnchorScore, Rating, as_agent, rate
 from .registration import register
 from .result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
+from .suites import SuiteEntry, SuitePart
+from .turn import Move, Refusal, Turn
 from .vec import Batch, Chance, Final, Skipped, VecEnv
+from .verdict import RatingEntry, RunResult
 
 __all__ = [
     "CHANCE",
@@ -43,19 +49,26 @@ __all__ = [
     "GameEntry",
     "LudexError",
     "MatchResult",
+    "Move",
+    "Progress",
     "Prompt",
     "Ragged",
     "Rating",
+    "RatingEntry",
     "Refusal",
+    "RunResult",
     "Server",
     "ShardedVecEnv",
     "Skipped",
     "Spec",
     "State",
+    "SuiteEntry",
+    "SuitePart",
     "Turn",
     "VecEnv",
     "__version__",
     "as_agent",
+    "evaluate",
     "play",
     "prompt",
     "prompts",

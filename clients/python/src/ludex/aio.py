@@ -18,19 +18,23 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from . import client as sync
-from . import match
+from . import evaluation, match
+from .choosers import Awaiting
 from .env import Env as SyncEnv
 from .guard import Changes
 from .result import MatchResult
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
+from .turn import Turn
 from .vec import VecEnv as SyncVecEnv
+from .verdict import RunResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -153,6 +157,8 @@ class Client(Awaited[sync.Client]):
     """A connection; made by :func:`connect`. The methods are those of :class:`ludex.Client`."""
 
     describe = _awaited(sync.Client.describe)
+    suites = _awaited(sync.Client.suites)
+    withdraw = _awaited(sync.Client.withdraw)
 
     async def games(self, **filters: Any) -> list[GameEntry]:
         """List the catalogue, like :meth:`ludex.Client.games`."""
@@ -205,7 +211,7 @@ async def connect(
 async def play(
     url: str | Sequence[str],
     *,
-    agent: Callable[[match.Turn], Awaitable[Any]],
+    agent: Callable[[Turn], Awaitable[Any]],
     **options: Any,
 ) -> list[MatchResult]:
     """Play matches with an agent that is awaited; for the other arguments see :func:`ludex.play`.
@@ -216,10 +222,10 @@ async def play(
     loop, thread = asyncio.get_running_loop(), Thread()
     asked: list[concurrent.futures.Future[Any]] = []
 
-    async def choose(turn: match.Turn) -> Any:
+    async def choose(turn: Turn) -> Any:
         return await agent(turn)
 
-    def ask(turn: match.Turn) -> Any:
+    def ask(turn: Turn) -> Any:
         asked[:] = [asyncio.run_coroutine_threadsafe(choose(turn), loop)]
         return asked[0].result()
 
@@ -231,4 +237,37 @@ async def play(
             answer.cancel()
         raise
     finally:
+        thread.end()
+
+
+async def evaluate(
+    url: str | None,
+    suite: str | os.PathLike[str] | None,
+    agent: Callable[[Any], Awaitable[Any]],
+    run: str = "mine",
+    *,
+    batch: bool = False,
+    **options: Any,
+) -> RunResult:
+    """Play a suite with an agent that is awaited, turns of several matches at the same time.
+
+    For the other arguments see :func:`ludex.evaluate`; ``on_progress`` and ``on_event`` are called
+    in another thread.
+
+    Raises:
+        LudexError: as :func:`ludex.evaluate`.
+    """
+    thread = Thread()
+    chooser = Awaiting(agent, batch=batch, loop=asyncio.get_running_loop())
+    playing = asyncio.ensure_future(
+        thread.run(evaluation.evaluate, url, suite, chooser, run, **options)
+    )
+    try:
+        return await asyncio.shield(playing)
+    except asyncio.CancelledError:
+        chooser.cancel()
+        await asyncio.gather(playing, return_exceptions=True)
+        raise
+    finally:
+        chooser.close()
         thread.end()

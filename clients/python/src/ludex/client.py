@@ -13,6 +13,7 @@ from .errors import LudexError
 from .session import Session
 from .sharded import ShardedVecEnv
 from .spec import GameEntry, Spec
+from .suites import SuiteEntry, default_name
 from .vec import VecEnv
 
 Autoreset = Literal["next_step", "same_step", "disabled"]
@@ -48,6 +49,7 @@ class Client:
             LudexError: ``connection_lost`` if no server answers, ``unauthorized``, or another
                 error of the server.
         """
+        self._token = token
         self._sessions = _sessions([url] if isinstance(url, str) else list(url), token, patience)
         self._session = self._sessions[0]
 
@@ -95,6 +97,35 @@ class Client:
             rules_text=rules_text or None,
         )
         return Spec.from_wire(reply["spec"])
+
+    def suites(self) -> list[SuiteEntry]:
+        """List the suites for which an agent can be evaluated here, with :func:`ludex.evaluate`.
+
+        Raises:
+            LudexError: ``unknown_type`` from a server that has no suites.
+        """
+        reply = self._session.call("suites", bound=False)
+        suites: list[SuiteEntry] = reply["suites"]
+        return suites
+
+    def withdraw(self, run: str, *, name: str | None = None) -> None:
+        """End a run for good. The matches of this agent that are under way are lost.
+
+        A call of :func:`ludex.evaluate` that plays it elsewhere returns, with what was played.
+
+        Args:
+            run: name of the run.
+            name: the name under which the agent plays; by default the name of the run.
+
+        Raises:
+            LudexError: ``unknown_run`` if it is over, or this agent is not in it.
+        """
+        agent = {"name": name or default_name(run), "kind": "bot"}
+        session = Session(self._session.urls, token=self._token, agent=agent)
+        try:
+            session.call("withdraw", run=run)
+        finally:
+            session.close()
 
     def open(
         self,

@@ -1,4 +1,4 @@
-"""Optional libraries, which only the adapters need."""
+"""Optional libraries, which only the adapters and a few functions need."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import importlib
 from typing import Any
 
 
-def wanted(module: str, extra: str) -> Any:
-    """Import the library of an adapter.
+def wanted(module: str, extra: str, *, user: str | None = None) -> Any:
+    """Import a library for ``ludex.<extra>``, or for the function of this package named ``user``.
 
     Raises:
         ModuleNotFoundError: it is not installed; the message says how to install it.
@@ -18,5 +18,6 @@ def wanted(module: str, extra: str) -> Any:
         if error.name != module.partition(".")[0]:
             raise
         raise ModuleNotFoundError(
-            f"ludex.{extra} needs {error.name}: pip install 'ludex[{extra}]'", name=error.name
+            f"ludex.{user or extra} needs {error.name}: pip install 'ludex[{extra}]'",
+            name=error.name,
         ) from error

@@ -12,10 +12,11 @@ import numpy as np
 from .arena import Policy
 from .client import Client
 from .likelihood import Estimate, estimate
-from .match import Agent, Turn, play
+from .match import play
 from .result import MatchResult
 from .shared import shared_url
 from .spec import Spec
+from .turn import Agent, Turn
 
 # A match that ended for one of these reasons says nothing about strength.
 NOT_RATED = {"no_show", "infra_error", "aborted", "unknown_match"}

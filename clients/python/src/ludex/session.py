@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -95,6 +96,8 @@ class Session:
         self._local: deque[Message] = deque()
         self._connection: Connection | None = None
         self._resumable = False
+        # A wait for messages ends at a new connection, which may change what is due.
+        self._welcomed_again = False
         self._rest = 0.0
         self._guard = Guard()
         self._connect(FIRST_SECONDS if patience is None else patience)
@@ -206,26 +209,39 @@ class Session:
 
     # Messages.
 
-    def receive(self, timeout: float | None = None) -> Message | None:
+    def receive(
+        self, timeout: float | None = None, bell: socket.socket | None = None
+    ) -> Message | None:
         """Return the next reply or event, or ``None`` after ``timeout`` seconds without one.
 
         Second replies to the same request are dropped. A lost connection is resumed here.
+
+        Args:
+            timeout: how many seconds to wait; ``None``: until there is one.
+            bell: when it can be read, the wait ends early, with ``None``. It also ends early when
+                the connection was lost and is there again.
 
         Raises:
             LudexError: the connection is lost for good, or the server reported an error that
                 does not belong to a request.
         """
-        return self._alone(self._receive, timeout)
+        return self._alone(self._receive, timeout, bell)
 
-    def _receive(self, timeout: float | None) -> Message | None:
+    def _receive(self, timeout: float | None, bell: socket.socket | None = None) -> Message | None:
         while True:
             if self._local:
                 return self._local.popleft()
-            if self._connection is None:
-                self._connect(self.patience)
-                continue
+            if self._welcomed_again:
+                self._welcomed_again = False
+                return None
             try:
-                data = self._connection.receive(timeout)
+                if bell is not None and timeout != 0.0:
+                    data = self._line().receive(0.0)
+                    if data is None:
+                        self._line().idle(bell, timeout)
+                        return None
+                else:
+                    data = self._line().receive(timeout)
             except ConnectionLost as lost:
                 self._resume(lost)
                 continue
@@ -421,8 +437,10 @@ class Session:
         self._resumable = True
         if not message.get("resumed"):
             self._begin_anew()
-        if not first and self._on_welcome is not None:
-            self._on_welcome(message)
+        if not first:
+            self._welcomed_again = True
+            if self._on_welcome is not None:
+                self._on_welcome(message)
 
     def _begin_anew(self) -> None:
         """Fail the requests that are bound to the old session; the others are sent again."""

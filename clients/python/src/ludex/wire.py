@@ -168,6 +168,13 @@ class Connection:
                 return None
         return self._in.popleft()
 
+    def idle(self, bell: socket.socket, timeout: float | None) -> None:
+        """Wait until bytes arrive or ``bell`` can be read, at most ``timeout`` seconds."""
+        with DefaultSelector() as selector:
+            selector.register(self._sock, EVENT_READ)
+            selector.register(bell, EVENT_READ)
+            selector.select(timeout)
+
     def close(self, code: int = 1000, reason: str = "") -> None:
         """Send a close frame, wait shortly for the answer, and free the socket. Never raises."""
         with contextlib.suppress(OSError, ConnectionLost):

@@ -1,0 +1,191 @@
+"""How an agent is asked: one turn after the other, many at once, or with ``await``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import socket
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import CancelledError, Future
+from typing import Any
+
+from .turn import Agent, Move, Turn
+
+Answered = tuple[Turn, Any]
+
+Policy = Callable[[list[Turn]], "Sequence[Move]"]
+"""A policy over batches: takes turns of several matches, returns a move for each."""
+
+AsyncAgent = Callable[[Turn], "Awaitable[Move]"]
+AsyncPolicy = Callable[[list[Turn]], "Awaitable[Sequence[Move]]"]
+
+
+class Chooser:
+    """Answers turns.
+
+    Attributes:
+        most: how many turns it takes at a time; ``None``: all.
+        bell: can be read when answers have come that :meth:`choose` will return; ``None`` if
+            :meth:`choose` itself returns all answers.
+    """
+
+    most: int | None = None
+    bell: socket.socket | None = None
+
+    def choose(self, turns: list[Turn]) -> list[Answered]:
+        """Take turns, and return the answers that are there, perhaps to earlier turns.
+
+        An exception of the agent comes through.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End what still runs. May be called twice."""
+
+
+class OneByOne(Chooser):
+    """Calls the agent in the player's own thread, the turn that has waited longest first."""
+
+    most = 1
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def choose(self, turns: list[Turn]) -> list[Answered]:
+        """Return the agent's answer to each turn."""
+        return [(turn, self._agent(turn)) for turn in turns]
+
+
+class Together(Chooser):
+    """Calls a policy with all turns that wait."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def choose(self, turns: list[Turn]) -> list[Answered]:
+        """Return the policy's answers.
+
+        Raises:
+            ValueError: they are more or fewer than the turns.
+        """
+        return pairs(turns, self._policy(turns)) if turns else []
+
+
+class Awaiting(Chooser):
+    """Awaits an agent or a policy in an event loop; turns of several matches at the same time."""
+
+    def __init__(
+        self,
+        agent: AsyncAgent | AsyncPolicy,
+        *,
+        batch: bool = False,
+        loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            agent: the agent, or with ``batch`` the policy.
+            batch: whether it takes a list of turns.
+            loop: a loop that runs in another thread; by default a new one, with a thread.
+        """
+        self._agent: Callable[[Any], Awaitable[Any]] = agent
+        self._batch = batch
+        self._tasks: set[Future[list[Answered]]] = set()
+        self._ready: deque[Future[list[Answered]]] = deque()
+        self.bell, self._ringer = socket.socketpair()
+        self.bell.setblocking(False)
+        self._ringer.setblocking(False)
+        self._thread: threading.Thread | None = None
+        self._loop = loop or self._own_loop()
+
+    def _own_loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=loop.run_forever, name="ludex-agent", daemon=True)
+        self._thread.start()
+        return loop
+
+    def choose(self, turns: list[Turn]) -> list[Answered]:
+        """Start to await the answers to these turns, and return those that have come."""
+        groups = [turns] if self._batch else [[turn] for turn in turns]
+        for group in filter(None, groups):
+            task = asyncio.run_coroutine_threadsafe(self._ask(group), self._loop)
+            self._tasks.add(task)
+            task.add_done_callback(self._came)
+        answers: list[Answered] = []
+        with contextlib.suppress(BlockingIOError):
+            while self.bell is not None and self.bell.recv(4096):
+                pass
+        while self._ready:
+            task = self._ready.popleft()
+            if answers and (task.cancelled() or task.exception() is not None):
+                # Answers that have come are sent first; the next call raises the error.
+                self._came(task)
+                break
+            self._tasks.discard(task)
+            answers += task.result()
+        return answers
+
+    def _ask(self, turns: list[Turn]) -> Coroutine[Any, Any, list[Answered]]:
+        async def answers() -> list[Answered]:
+            if self._batch:
+                return pairs(turns, await self._agent(turns))
+            return [(turn, await self._agent(turn)) for turn in turns]
+
+        return answers()
+
+    def _came(self, task: Future[list[Answered]]) -> None:
+        self._ready.append(task)
+        # A bell that is full rings already; one that is closed is heard by nobody.
+        with contextlib.suppress(OSError):
+            self._ringer.send(b"!")
+
+    def cancel(self) -> None:
+        """Make the next :meth:`choose` raise ``CancelledError``; for other threads."""
+        task: Future[list[Answered]] = Future()
+        task.set_exception(CancelledError())
+        self._came(task)
+
+    def close(self) -> None:
+        """Cancel what is awaited, and end the loop if it is an own one."""
+        for task in list(self._tasks):
+            task.cancel()
+        if self._thread is not None:
+            asyncio.run_coroutine_threadsafe(_settle(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._thread = None
+        if self.bell is not None:
+            self.bell.close()
+            self._ringer.close()
+            self.bell = None
+
+
+async def _settle() -> None:
+    """Let the tasks of this loop see that they are cancelled."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+def pairs(turns: list[Turn], moves: Any) -> list[Answered]:
+    """Put each turn beside its move.
+
+    Raises:
+        ValueError: there are more or fewer moves than turns.
+    """
+    found = list(moves)
+    if len(found) != len(turns):
+        raise ValueError(f"the policy returned {len(found)} moves for {len(turns)} turns")
+    return list(zip(turns, found, strict=True))
+
+
+def is_async(agent: object) -> bool:
+    """Whether an agent is to be awaited: an ``async def``, or an object whose call is one."""
+    call = getattr(agent, "__call__", None)  # noqa: B004 - the method itself is wanted
+    return inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(call)

@@ -1,0 +1,293 @@
+"""Evaluates an agent by a suite of a server: ``ludex.evaluate`` (docs/protocol-runs.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .choosers import (
+    AsyncAgent,
+    AsyncPolicy,
+    Awaiting,
+    Chooser,
+    OneByOne,
+    Policy,
+    Together,
+    is_async,
+)
+from .client import Client
+from .errors import LudexError
+from .player import GONE, Event, Key, Player
+from .process import serve
+from .progress import Bar, OnProgress, Progress
+from .session import Session
+from .suites import default_name
+from .turn import Agent
+from .verdict import RunResult
+from .wire import Message, normal_url
+
+
+def evaluate(
+    url: str | None,
+    suite: str | os.PathLike[str] | None,
+    agent: Agent | AsyncAgent | Policy | AsyncPolicy,
+    run: str = "mine",
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    kind: str = "bot",
+    batch: bool = False,
+    scale: float = 1.0,
+    slots: int = 4,
+    only: Sequence[str] | None = None,
+    candidates: int = 1,
+    views: Sequence[str] = ("struct", "texts"),
+    layout: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+    args: Sequence[str] = (),
+    token: str | None = None,
+    patience: float | None = None,
+    progress: bool = True,
+    on_progress: OnProgress | None = None,
+    on_event: Event | None = None,
+) -> RunResult:
+    """Play a suite of a server against its own agents, and return the verdict.
+
+    The server plans the matches, plays the other seats, keeps the records and judges them. A run
+    that was interrupted continues with the same call: after a lost connection, Ctrl-C, an exception
+    of the agent, a restart of either side, or a week. What has begun is continued, not begun anew.
+    While nobody is there the clocks of the matches stand still, so nothing is lost or resigned.
+
+    Args:
+        url: the server; ``None`` starts one for this call, which ends with it.
+        suite: the name of a suite of the server (:meth:`ludex.Client.suites`); for a server of
+            this call also the path of a TOML file; ``None`` for a run that is there already.
+        agent: called with each :class:`Turn`, returns the move, as in :func:`ludex.play`. It may be
+            an ``async def``: then the turns of several matches are awaited at the same time, in an
+            event loop in another thread.
+        run: name of the run on this server: 1 to 64 small letters, digits, ``_`` and ``-``.
+        name: the name under which the agent plays, to which the run is bound; by default the name
+            of the run.
+        version: the agent's version.
+        kind: ``bot``, ``llm``, ``human`` or ``learner``.
+        batch: the agent is a policy over batches: it takes a list of turns of different matches,
+            at most ``slots`` of them, and returns a move for each.
+        scale: the share of the suite that is played, above 0 and at most 1.
+        slots: how many matches at a time. A turn has the time that the suite says, from the moment
+            at which it is sent: an agent that is not asynchronous and answers four matches one
+            after the other has a quarter of it for each.
+        only: play these parts of the suite only.
+        candidates: how many agents the run is for. It begins when all have enrolled, each with a
+            call of its own under the same ``run`` and a ``name`` of its own.
+        views: some of ``struct, text, tensor, info, texts``; ``texts`` are the names of legal ids.
+        layout: another layout of tensors, one that all games of the suite have.
+        data: the data folder of the server of this call. Give one, so that the same call can
+            continue the run; by default the folder is a temporary one.
+        args: more arguments of ``ludex serve`` for the server of this call.
+        token: access token.
+        patience: how many seconds to try to reconnect when the connection is lost; by default as
+            long as the server keeps the session.
+        progress: show progress on standard error, if that is a terminal.
+        on_progress: called with a :class:`Progress` at the beginning and after each match.
+        on_event: called with every raw event, as in :func:`ludex.play`, and with ``progress`` and
+            ``run_end``.
+
+    Raises:
+        LudexError: an error of the server: ``unknown_suite``, ``forbidden`` (a run of somebody
+            else), ``conflict`` (the run was begun with other settings: ``.path`` names the setting
+            and ``.allowed`` has its value), ``bad_field``, ``limit``, ...; or ``connection_lost``;
+            ``not_installed`` if there is no program to start.
+        TypeError: the agent returned something that is not a move.
+        ValueError: a policy did not return a move for each turn.
+        Exception: whatever the agent raised. Its matches wait.
+    """
+    if candidates > 1 and name is None:
+        raise LudexError("bad_field", "each of several candidates needs a name", path="name")
+    identity = {"name": name or default_name(run), "version": version, "kind": kind}
+    enrol = {
+        "run": run,
+        "scale": scale,
+        "slots": slots,
+        "only": list(only) if only is not None else None,
+        "candidates": candidates,
+        "views": list(views),
+        "layout": layout,
+    }
+    chooser = chooser_of(agent, batch)
+    with contextlib.ExitStack() as ending:
+        ending.callback(chooser.close)
+        shown = Bar() if progress and sys.stderr.isatty() else None
+        if shown is not None:
+            ending.callback(shown.close)
+        where, suite_name = url, None if suite is None else os.fspath(suite)
+        if where is None:
+            suite_file = suite_name is not None and _is_file(suite_name)
+            offered = ["--suite", suite_name] if suite_file and suite_name else []
+            server = serve(data, args=["--drain", "0", *offered, *args])
+            ending.callback(server.close)
+            where = server.url
+            if suite_file:
+                suite_name = _only_suite(where)
+        elif suite_name is not None and _is_file(suite_name):
+            raise LudexError(
+                "bad_field",
+                "a server that runs already offers its own suites: name one of them, or let "
+                "`ludex serve --suite FILE` offer this file",
+                path="suite",
+                got=suite_name,
+            )
+
+        def tell(standing: Progress) -> None:
+            if shown is not None:
+                shown.show(standing)
+            if on_progress is not None:
+                on_progress(standing)
+
+        player = _Runner(chooser, {"suite": suite_name, **enrol}, tell, on_event)
+        session = Session(
+            where,
+            token=token,
+            agent={key: value for key, value in identity.items() if value is not None},
+            patience=patience,
+            on_welcome=player.welcomed,
+        )
+        ending.callback(session.close)
+        player.run(session)
+        over = player.over
+        if over is None:
+            raise LudexError(
+                "draining",
+                f"the server stops for good; the same call continues {run} when it is back",
+                fault="server",
+                retry=True,
+            )
+        result = RunResult(over, _page(where, str(over.get("report", ""))), token)
+        if url is None:
+            _ = result.report_html  # while its server is there
+            result.report_url = _report_file(data, run)
+        return result
+
+
+def chooser_of(agent: Any, batch: bool) -> Chooser:
+    """Return how an agent is asked."""
+    if isinstance(agent, Chooser):
+        return agent
+    if not callable(agent):
+        raise TypeError(f"an agent is a function of turns, not {agent!r}")
+    if is_async(agent):
+        return Awaiting(agent, batch=batch)
+    return Together(agent) if batch else OneByOne(agent)
+
+
+def _is_file(suite: str) -> bool:
+    return suite.endswith(".toml") or os.path.sep in suite
+
+
+def _only_suite(url: str) -> str:
+    """Return the name of the one suite that a server offers."""
+    with Client(url) as client:
+        (entry,) = client.suites()
+    return entry["suite"]
+
+
+def _page(url: str, path: str) -> str:
+    """Return the URL of a page of the server."""
+    parts = urlsplit(normal_url(url))
+    scheme = "https" if parts.scheme == "wss" else "http"
+    return f"{scheme}://{parts.netloc}{path}"
+
+
+def _report_file(data: str | os.PathLike[str] | None, run: str) -> str | None:
+    if data is None:
+        return None
+    return (Path(data).resolve() / "runs" / run / "report.html").as_uri()
+
+
+class _Runner(Player):
+    """Plays the matches of a run.
+
+    Attributes:
+        over: the ``run_end``.
+    """
+
+    def __init__(
+        self,
+        chooser: Chooser,
+        enrol: dict[str, Any],
+        tell: OnProgress,
+        on_event: Event | None,
+    ) -> None:
+        super().__init__(chooser, on_event)
+        self.over: Message | None = None
+        self._enrol = enrol
+        self._inform = tell
+        # Whether `enrol` was sent since the last welcome.
+        self._sent = False
+        # Moves that came to a session without the seat, by match. They are sent when it has it.
+        self._unheard: dict[str, tuple[Key, dict[str, Any]]] = {}
+
+    def _done(self) -> bool:
+        return self.over is not None or (self._no_more and not self._matches)
+
+    def _due(self) -> bool:
+        return not self._sent and not self._no_more
+
+    def _request(self) -> int | None:
+        self._sent = True
+        return self._session.post("enrol", **self._enrol)
+
+    def _entered(self, reply: Message) -> None:
+        # Without a join the run is over, and `run_end` follows.
+        if reply.get("join") is not None:
+            self._standing(reply)
+
+    def _not_entered(self, error: LudexError) -> None:
+        self._sent = False
+        super()._not_entered(error)
+
+    def welcomed(self, welcome: Message) -> None:
+        """Enrol again: the end of the run may have been told meanwhile."""
+        self._sent = False
+        super().welcomed(welcome)
+
+    def _adopt(self, welcome: Message) -> None:
+        """Keep what is known: `enrol` brings a resync of every match that is under way."""
+
+    def _heard(self, message: Message) -> None:
+        if message.get("run") != self._enrol["run"]:
+            return
+        if message["type"] == "run_end":
+            self.over = message
+        elif message["type"] == "progress":
+            self._standing(message)
+
+    def _standing(self, message: Message) -> None:
+        self._inform(
+            Progress(
+                run=str(message["run"]),
+                done=message.get("done", 0),
+                due=message.get("due", 0),
+                eta_ms=message.get("eta_ms"),
+                so_far=message.get("verdict_so_far") or {},
+            )
+        )
+
+    def _turn(self, match: str, frame: Message) -> None:
+        key, fields = self._unheard.pop(match, ((-1, 0), {}))
+        state = self._matches.get(match)
+        if state is not None and key == (frame["turn"], frame.get("try", 0)):
+            state.asked = key
+            self._act(match, key, fields)
+        super()._turn(match, frame)
+
+    def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
+        if error.code in GONE:
+            del self._matches[match]
+            self._unheard[match] = (key, fields)
+        else:
+            super()._not_acted(match, key, fields, error)

@@ -1,0 +1,335 @@
+"""One loop that plays all matches that a server sends (sections 5 and 7 of docs/protocol.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .choosers import Chooser
+from .columns import tensors
+from .errors import LudexError
+from .result import MatchResult
+from .session import Session
+from .turn import Refusal, Turn, move_of
+from .wire import Message
+
+# How many ended matches are remembered, so that a repeated end of a match is recognised.
+REMEMBERED = 1_000
+
+# Errors of an act that came too late; none of them costs a try.
+LATE = {"stale_turn", "conflict", "not_your_turn", "match_over"}
+GONE = {"unknown_match", "not_your_seat"}
+
+Event = Callable[[Message], None]
+Key = tuple[int, int]
+"""Turn and try: the question that an act answers."""
+
+
+class Match:
+    """The client's knowledge of one running match."""
+
+    def __init__(self, start: Message) -> None:
+        self.start = start
+        self.turn: Message | None = None
+        self.since = 0
+        self.open: Turn | None = None
+        # The last question that the agent was asked.
+        self.asked: Key = (-1, 0)
+
+
+class Player:
+    """Matches, and the one loop that serves them.
+
+    What the player asks the server for, so that matches come, is a subclass's: a join
+    (:mod:`ludex.match`) or a run (:mod:`ludex.evaluation`).
+
+    Attributes:
+        results: the matches that have ended.
+    """
+
+    def __init__(self, chooser: Chooser, on_event: Event | None) -> None:
+        self.results: list[MatchResult] = []
+        self._chooser = chooser
+        self._on_event = on_event
+        self._matches: dict[str, Match] = {}
+        self._ended: dict[str, None] = {}
+        self._acts: dict[int, tuple[str, Key, dict[str, Any]]] = {}
+        # Questions that the chooser has and has not answered yet, by match.
+        self._thinking: dict[str, Key] = {}
+        # The request that enters, if it waits for its reply, and the time of the next one.
+        self._entering: int | None = None
+        self._enter_at = 0.0
+        self._no_more = False
+        self._turns = 0
+
+    # What a subclass says.
+
+    def _done(self) -> bool:
+        """Whether there is nothing more to play."""
+        raise NotImplementedError
+
+    def _due(self) -> bool:
+        """Whether a request that enters is to be sent."""
+        raise NotImplementedError
+
+    def _request(self) -> int | None:
+        """Send the request that enters and return its id; ``None`` if none is needed."""
+        raise NotImplementedError
+
+    def _entered(self, reply: Message) -> None:
+        """Handle the server's answer to the request that enters."""
+        raise NotImplementedError
+
+    def _adopt(self, welcome: Message) -> None:
+        """Take over the matches of a new session; a resync tells the whole of each."""
+        raise NotImplementedError
+
+    def welcomed(self, welcome: Message) -> None:
+        """Handle a new connection; ``welcome`` lists what its session holds."""
+        if not welcome.get("resumed"):
+            self._adopt(welcome)
+
+    def _heard(self, message: Message) -> None:
+        """Handle an event that belongs to no match."""
+
+    def _replied(self, number: int, message: Message) -> bool:
+        """Handle a reply to a request of the subclass; False if it is not one."""
+        return False
+
+    # The loop.
+
+    def run(self, session: Session) -> None:
+        """Play until there is nothing more to play."""
+        self._session = session
+        self._adopt(session.welcome)
+        while not self._done():
+            self._enter()
+            opened = [match for match in self._matches.values() if match.open is not None]
+            # Read all messages that have arrived first: they may say that a turn is over.
+            pause = 0.0 if opened else self._pause()
+            message = session.receive(pause, bell=self._chooser.bell)
+            if message is not None:
+                self._handle(message)
+            else:
+                self._answer(sorted(opened, key=lambda match: match.since))
+
+    def _enter(self) -> None:
+        """Send what is due."""
+        if self._due() and self._entering is None and time.monotonic() >= self._enter_at:
+            self._entering = self._request()
+
+    def _pause(self) -> float | None:
+        """Return the seconds until something is due; ``None``: wait for a message."""
+        if self._due() and self._entering is None:
+            return max(0.0, self._enter_at - time.monotonic())
+        return None
+
+    def _answer(self, opened: Sequence[Match]) -> None:
+        """Ask the chooser, and send the moves that it has."""
+        turns = []
+        for match in opened[: self._chooser.most]:
+            turn, match.open = match.open, None
+            if turn is not None:
+                match.asked = self._thinking[turn.match] = (turn.turn, turn.attempt)
+                turns.append(turn)
+        for turn, answer in self._chooser.choose(turns):
+            move = move_of(answer)
+            key = (turn.turn, turn.attempt)
+            if self._thinking.get(turn.match) == key:
+                del self._thinking[turn.match]
+            if turn.match in self._matches:
+                fields = {"turn": turn.turn, "try": turn.attempt, **move}
+                self._act(turn.match, key, {**fields, "notes": turn.notes or None})
+
+    def _act(self, match: str, key: Key, fields: dict[str, Any]) -> None:
+        # Not bound to the session: the server recognises a repeated act by (match, turn, try).
+        number = self._session.post("act", bound=False, match=match, **fields)
+        self._acts[number] = (match, key, fields)
+
+    # Messages.
+
+    def _handle(self, message: Message) -> None:
+        kind = message["type"]
+        if "re" in message:
+            self._reply(kind, message)
+            return
+        match = message.get("match")
+        if kind == "draining":
+            # If the server will not resume, no matches follow those that still run.
+            self._no_more = not message.get("resume", True)
+        if match is None:
+            self._tell(message)
+            self._heard(message)
+        elif match in self._ended:
+            return
+        elif kind == "resync":
+            self._resync(match, message)
+        elif kind == "turn":
+            self._see(match, message)
+            self._turn(match, message)
+        elif self._see(match, message):
+            self._tell(message)
+            if kind == "match_start":
+                self._matches[match] = Match(message)
+            elif kind == "match_end":
+                self._finish(match, message)
+
+    def _see(self, match: str, message: Message) -> bool:
+        """Remember the number of an event; False if it was seen before."""
+        number = message.get("seq")
+        seen = self._session.seen.get(match, -1)
+        if not isinstance(number, int) or number <= seen:
+            return number is None
+        self._session.seen[match] = number
+        return True
+
+    def _tell(self, message: Message) -> None:
+        if self._on_event is not None:
+            self._on_event(message)
+
+    def _resync(self, match: str, message: Message) -> None:
+        """Replace the knowledge of a match with the resync, which tells all of it."""
+        self._session.seen[match] = message["seq"]
+        self._tell(message)
+        fresh = Match(message["start"])
+        self._matches[match] = fresh
+        turn, end = message.get("turn"), message.get("end")
+        if end is not None:
+            self._finish(match, end)
+        elif turn is not None:
+            key = (turn["turn"], turn.get("try", 0))
+            sent = any(act[:2] == (match, key) for act in self._acts.values())
+            if sent or self._thinking.get(match) == key:
+                fresh.asked = key  # its answer is on the way, or the agent still thinks
+            self._turn(match, turn)
+
+    def _turn(self, match: str, frame: Message) -> None:
+        state = self._matches.get(match)
+        if state is None:
+            return
+        state.turn = frame
+        key = (frame["turn"], frame.get("try", 0))
+        waits = state.open
+        if key <= state.asked or (waits is not None and key <= (waits.turn, waits.attempt)):
+            return
+        self._turns += 1
+        state.since = self._turns
+        state.open = Turn(
+            match=match,
+            game=state.start.get("game", ""),
+            seat=state.start.get("seat", 0),
+            turn=key[0],
+            attempt=key[1],
+            legal=ids_of(frame.get("legal") or []),
+            names=frame.get("names"),
+            view=view_of(frame.get("view") or {}),
+            budget_ms=frame.get("budget_ms"),
+            bank_ms=frame.get("bank_ms") or [],
+            phase=frame.get("phase"),
+            schema=frame.get("schema"),
+            start=state.start,
+        )
+
+    # Replies.
+
+    def _reply(self, kind: str, message: Message) -> None:
+        number = message["re"]
+        if number == self._entering:
+            self._entering = None
+            if kind == "error":
+                self._not_entered(LudexError.from_wire(message))
+            else:
+                self._entered(message)
+            return
+        if self._replied(number, message):
+            return
+        match, key, fields = self._acts.pop(number, ("", (-1, 0), {}))
+        if match not in self._matches:
+            return
+        if kind == "refused":
+            self._refused(match, message)
+        elif kind == "error":
+            self._not_acted(match, key, fields, LudexError.from_wire(message))
+
+    def _not_entered(self, error: LudexError) -> None:
+        """Set the time of the next request, or raise an error if another one cannot help."""
+        if error.code == "session_lost":
+            return
+        if not error.retry:
+            raise error
+        self._enter_at = time.monotonic() + (error.after_ms or 1_000) / 1000
+
+    def _not_acted(self, match: str, key: Key, fields: dict[str, Any], error: LudexError) -> None:
+        if error.code in LATE:
+            return
+        if error.code in GONE:
+            self._finish(match, {"reason": error.code})
+        elif error.retry:
+            time.sleep((error.after_ms or 100) / 1000)
+            self._act(match, key, fields)
+        else:
+            raise error
+
+    def _refused(self, match: str, message: Message) -> None:
+        state = self._matches[match]
+        frame = state.turn
+        if frame is None or frame["turn"] != message["turn"] or not message.get("tries_left"):
+            return
+        self._turn(match, {**frame, "try": message["try"]})
+        turn = state.open
+        if turn is None or (turn.turn, turn.attempt) != (message["turn"], message["try"]):
+            return
+        legal = message.get("legal")
+        if legal is not None:
+            names = dict(zip(turn.legal, turn.names or [], strict=False))
+            turn.legal = ids_of(legal)
+            if turn.names is not None:
+                turn.names = [names.get(action, str(action)) for action in turn.legal]
+        turn.refusal = Refusal(
+            str(message.get("code", "")),
+            str(message.get("message", "")),
+            message["tries_left"],
+            message.get("issues") or [],
+        )
+
+    def _finish(self, match: str, end: Message) -> None:
+        state = self._matches.pop(match, None)
+        self._thinking.pop(match, None)
+        if state is None:
+            return
+        start = state.start
+        self.results.append(
+            MatchResult(
+                match=match,
+                game=start.get("game", ""),
+                seat=start.get("seat", 0),
+                seats=[seat.get("name", "") for seat in start.get("seats") or []],
+                returns=[float(value) for value in end.get("returns") or []],
+                outcome=list(end.get("outcome") or []),
+                reason=str(end.get("reason", "")),
+                at_fault=end.get("at_fault"),
+                rated=bool(end.get("rated", False)),
+                record=end.get("record"),
+            )
+        )
+        self._ended[match] = None
+        if len(self._ended) > REMEMBERED:
+            oldest = next(iter(self._ended))
+            del self._ended[oldest]
+            self._session.seen.pop(oldest, None)
+
+
+def ids_of(legal: Sequence[Any]) -> list[int]:
+    """Return legal ids one by one; a game may list them as inclusive ranges."""
+    if legal and isinstance(legal[0], (list, tuple)):
+        return [action for low, high in legal for action in range(low, high + 1)]
+    return list(legal)
+
+
+def view_of(view: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a view whose arrays are arrays."""
+    return {
+        name: tensors(value) if name in ("tensor", "info") and value is not None else value
+        for name, value in view.items()
+    }

@@ -1,0 +1,293 @@
+"""Runs with the real server: verdicts are the same however the agent is asked and interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from proxy import Proxy
+
+import ludex
+from ludex import aio
+
+SCALE = 0.05
+KILLS = 10
+
+
+def first(turn: ludex.Turn) -> int:
+    return turn.legal[0]
+
+
+async def first_awaited(turn: ludex.Turn) -> int:
+    await asyncio.sleep(0)
+    return turn.legal[0]
+
+
+def first_of_each(turns: list[ludex.Turn]) -> list[int]:
+    return [turn.legal[0] for turn in turns]
+
+
+def evaluate(url: str | None, agent: Any = first, run: str = "mine", **options: Any) -> Any:
+    return ludex.evaluate(url, "quick", agent, run, **{"scale": SCALE, **options})
+
+
+@pytest.fixture(scope="module")
+def begun(program: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a run that has begun, so that its copies have the same seeds."""
+    data = tmp_path_factory.mktemp("begun") / "data"
+
+    def fails(turn: ludex.Turn) -> int:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        evaluate(None, fails, data=data)
+    return data
+
+
+@pytest.fixture
+def data(begun: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(begun, tmp_path / "data"))
+
+
+@pytest.fixture(scope="module")
+def verdict(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a callback gets that nothing interrupts."""
+    data = shutil.copytree(begun, tmp_path_factory.mktemp("verdict") / "data")
+    result = evaluate(None, data=data)
+    assert result.reason == "done"
+    assert {row["part"] for row in result.rows()} >= {"nim", "kuhn_poker", "prisoners_dilemma"}
+    assert result.ratings
+    assert "<html" in result.report_html
+    assert result.report_url is not None
+    assert Path(result.report_url.removeprefix("file://")).read_text() == result.report_html
+    found: dict[str, Any] = result.verdict
+    return found
+
+
+@pytest.fixture(scope="module")
+def url(program: str) -> Iterator[str]:
+    with ludex.serve(args=["--drain", "0"]) as server:
+        yield server.url
+
+
+@pytest.mark.parametrize(("agent", "batch"), [(first_awaited, False), (first_of_each, True)])
+def test_every_kind_of_agent_gets_the_same_verdict(
+    data: Path, verdict: dict[str, Any], agent: Any, batch: bool
+) -> None:
+    assert evaluate(None, agent, data=data, batch=batch, slots=8).verdict == verdict
+
+
+def test_the_same_call_in_asyncio(data: Path, verdict: dict[str, Any]) -> None:
+    result = asyncio.run(
+        aio.evaluate(None, "quick", first_awaited, data=data, scale=SCALE, progress=False)
+    )
+    assert result.verdict == verdict
+
+
+class Restarted:
+    """A server on one port that can be killed and started again."""
+
+    def __init__(self, program: str, data: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        self.url = f"ws://{address}"
+        self.kills = 0
+        self._command = [program, "serve", "--listen", address, "--data", str(data), "--json"]
+        self._command.append("--until-stdin-closes")
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(self._command, stdin=pipe, stdout=pipe)
+        assert process.stdout is not None
+        assert json.loads(process.stdout.readline())["url"] == self.url
+        return process
+
+    def again(self) -> None:
+        self.kills += 1
+        self.stop()
+        self._process = self._start()
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def __enter__(self) -> Restarted:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def test_ten_kills_of_the_server(program: str, data: Path, verdict: dict[str, Any]) -> None:
+    turns = 0
+    with Restarted(program, data) as server:
+
+        def agent(turn: ludex.Turn) -> int:
+            nonlocal turns
+            turns += 1
+            if turns % 12 == 0 and server.kills < KILLS:
+                server.again()
+            return turn.legal[0]
+
+        assert evaluate(server.url, agent, patience=30).verdict == verdict
+        assert server.kills == KILLS
+
+
+def test_ten_lost_connections(program: str, data: Path, verdict: dict[str, Any]) -> None:
+    turns = 0
+    with Restarted(program, data) as server, Proxy(server.url) as proxy:
+
+        async def agent(turn: ludex.Turn) -> int:
+            nonlocal turns
+            turns += 1
+            if turns % 12 == 0 and proxy.cuts < KILLS:
+                proxy.cut()
+            return turn.legal[0]
+
+        assert evaluate(proxy.url, agent, patience=30).verdict == verdict
+        assert proxy.cuts == KILLS
+
+
+KILLED = """
+import os, signal, sys
+import ludex
+
+turns = 0
+
+def agent(turn):
+    global turns
+    turns += 1
+    if turns == int(sys.argv[2]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return turn.legal[0]
+
+ludex.evaluate(sys.argv[1], "quick", agent, "mine", scale=float(sys.argv[3]))
+"""
+
+
+def test_ten_kills_of_the_client(program: str, data: Path, verdict: dict[str, Any]) -> None:
+    with Restarted(program, data) as server:
+        for kill in range(KILLS):
+            command = [sys.executable, "-c", KILLED, server.url, str(1 + kill), str(SCALE)]
+            assert subprocess.run(command, check=False).returncode == -9
+        assert evaluate(server.url).verdict == verdict
+
+
+def test_a_run_is_bound_to_its_settings_and_its_agent(url: str) -> None:
+    def fails(turn: ludex.Turn) -> int:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        evaluate(url, fails, "bound", only=["nim"])
+    refused: list[tuple[dict[str, Any], str, str, Any]] = [
+        ({"scale": 0.5}, "conflict", "scale", SCALE),
+        ({"only": ["pig"]}, "conflict", "only", ["nim"]),
+        ({"candidates": 2, "name": "bound"}, "conflict", "candidates", 1),
+        ({"name": "another"}, "forbidden", "run", None),
+    ]
+    for change, code, path, allowed in refused:
+        with pytest.raises(ludex.LudexError, match=code) as caught:
+            evaluate(url, first, "bound", **{"only": ["nim"], **change})
+        assert (caught.value.path, caught.value.allowed) == (path, allowed)
+    assert evaluate(url, first, "bound", only=["nim"]).reason == "done"
+
+
+def test_what_cannot_be_begun(url: str) -> None:
+    refused: list[tuple[str, dict[str, Any], str, str]] = [
+        ("quik", {}, "unknown_suite", "suite"),
+        ("quick", {"only": ["nim", "chess"]}, "bad_field", "only"),
+        ("quick", {"scale": 0.0}, "bad_field", "scale"),
+        ("quick", {"slots": 0}, "limit", "slots"),
+        ("quick", {"run": "Never"}, "bad_field", "run"),
+    ]
+    for suite, options, code, path in refused:
+        with pytest.raises(ludex.LudexError, match=code) as caught:
+            ludex.evaluate(url, suite, first, **{"run": "never", **options})
+        assert caught.value.path == path
+    with pytest.raises(ludex.LudexError, match="unknown_run"):
+        ludex.evaluate(url, None, first, "never")
+
+
+def test_withdraw(url: str) -> None:
+    turns = 0
+
+    def agent(turn: ludex.Turn) -> int:
+        nonlocal turns
+        turns += 1
+        if turns == 9:
+            with ludex.Client(url) as client:
+                client.withdraw("given-up")
+                with pytest.raises(ludex.LudexError, match="unknown_run"):
+                    client.withdraw("given-up", name="another")
+        return turn.legal[0]
+
+    result = evaluate(url, agent, "given-up", slots=2)
+    assert result.reason == "withdrawn"
+    assert evaluate(url, agent, "given-up", slots=2).verdict == result.verdict
+    with ludex.Client(url) as client, pytest.raises(ludex.LudexError, match="unknown_run"):
+        client.withdraw("given-up")
+
+
+def test_the_suites_of_a_server(url: str) -> None:
+    with ludex.Client(url) as client:
+        suites = {entry["suite"]: entry for entry in client.suites()}
+    quick = suites["quick"]
+    parts = {part["part"]: part for part in quick["parts"]}
+    assert sum(part["matches"] for part in parts.values()) == quick["matches"]
+    assert parts["nim"]["game"].startswith("nim(")
+
+
+SUITE = """
+name = "two-games"
+version = 1
+title = "Two games"
+
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random"]
+blocks = 1
+
+[[part]]
+id = "both"
+game = "tic_tac_toe"
+schedule = "round_robin"
+blocks = 1
+"""
+
+
+def test_two_agents_meet_in_a_suite_of_ones_own(program: str, tmp_path: Path) -> None:
+    suite = tmp_path / "two.toml"
+    suite.write_text(SUITE)
+    alone = ludex.evaluate(None, suite, first, "alone")
+    played = {row["part"]: row["wins"] + row["losses"] for row in alone.rows()}
+    assert played == {"nim": 2, "both": 0}
+    assert alone.report_url is None
+    assert "<html" in alone.report_html
+    verdicts: list[Any] = []
+    with ludex.serve(args=["--drain", "0", "--suite", str(suite)]) as server:
+
+        def play(name: str) -> None:
+            result = ludex.evaluate(server.url, "two-games", first, "pair", name=name, candidates=2)
+            verdicts.append(result.verdict)
+
+        players = [threading.Thread(target=play, args=[name]) for name in ("ada", "ben")]
+        for player in players:
+            player.start()
+        for player in players:
+            player.join()
+        (mine, theirs) = verdicts
+        assert mine == theirs
+        rows = {(row["part"], row["agent"]) for row in mine["parts"]}
+        assert rows == {(part, name) for part in ("nim", "both") for name in ("ada", "ben")}
