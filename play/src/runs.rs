@@ -95,7 +95,7 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
         let (mut players, mut own_opponents) = (BTreeMap::new(), BTreeSet::new());
         let policy = plan.suite.policy(&planned.part);
         let pairings = planned.pairings();
-        for who in pairings.iter().flat_map(|(pairing, _)| *pairing) {
+        for who in pairings.iter().flat_map(|(pairing, _)| pairing.iter().copied()) {
             if players.contains_key(&who) {
                 continue;
             }

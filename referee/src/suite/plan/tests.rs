@@ -294,7 +294,7 @@ fn deals_that_are_put_once_are_put_once() {
         for key in &order {
             let Some((found, pairing, index, turn)) = plan.find(key).filter(|found| found.0 == at) else { continue };
             assert_eq!(paired.of(&pairing, index, turn), own.of(index), "{found}");
-            for who in BTreeSet::from(pairing).into_iter().filter(|who| part.candidates.contains(who)) {
+            for who in BTreeSet::from_iter(pairing.clone()).into_iter().filter(|who| part.candidates.contains(who)) {
                 met.entry(who).or_default().push(once.of(&pairing, index, turn));
                 deals.entry(who).or_default().push(own.of(index));
             }
