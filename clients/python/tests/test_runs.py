@@ -399,6 +399,7 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch, with_tqdm: bool
             return
         assert terminal.text.count("\r") == 3
         assert "mine [###############...............] 1 of 2 matches" in terminal.text
+        assert " 2 of 2 matches\x1b[K\n" in terminal.text
         assert terminal.text.endswith("\n")
         terminal.text = ""
         ludex.evaluate(server.url, "quick", first, "silent", progress=False)

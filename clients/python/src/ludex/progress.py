@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,8 @@ class Bar:
     """Shows progress on a terminal: with tqdm if it is installed, else as a plain line."""
 
     def __init__(self) -> None:
-        self._begun = False
+        # When the plain line was shown first, and how many matches were done then.
+        self._begun: tuple[float, int] | None = None
         self._tqdm: Any = None
         try:
             self._make: Any = importlib.import_module("tqdm").tqdm
@@ -53,9 +55,15 @@ class Bar:
             self._tqdm.total = total
             self._tqdm.update(progress.done - self._tqdm.n)
             return
-        self._begun = True
+        if self._begun is None:
+            self._begun = (time.monotonic(), progress.done)
+        since, before = self._begun
+        eta_ms = progress.eta_ms
+        if eta_ms is None and progress.done > before:
+            each = (time.monotonic() - since) / (progress.done - before)
+            eta_ms = round(1_000 * each * progress.due)
         filled = _WIDTH * progress.done // max(total, 1)
-        left = "" if progress.eta_ms is None else f", about {_time(progress.eta_ms)} left"
+        left = "" if not eta_ms else f", about {_words(eta_ms)} left"
         bar = "#" * filled + "." * (_WIDTH - filled)
         line = f"{progress.run} [{bar}] {progress.done} of {total} matches{left}"
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
@@ -64,11 +72,11 @@ class Bar:
         """End the line."""
         if self._tqdm is not None:
             self._tqdm.close()
-        elif self._begun:
+        elif self._begun is not None:
             print(file=sys.stderr)
 
 
-def _time(ms: int) -> str:
+def _words(ms: int) -> str:
     seconds = round(ms / 1000)
     if seconds < 60:
         return f"{seconds} s"
