@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ludex_protocol::error::{ErrorCode, Refusal, nearest, shortened};
+use ludex_protocol::error::{ErrorCode, Refusal, close, nearest, shortened};
 use ludex_protocol::message::{Enrol, Enrolled, Join, RunReason, ServerMessage, Suites as SuiteList};
 use ludex_protocol::record::Clock;
 use ludex_protocol::spec::Params;
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::host::Host;
 use super::kept::{Enrolment, Entrant, Stop};
+use crate::mailbox::Out;
 use crate::matches::lobby::shows;
 use crate::matches::{Hub, fresh_id, unkept};
 use crate::sessions::Session;
@@ -85,12 +86,17 @@ impl Hub {
             Some(Known::Open(host)) => host,
             Some(Known::Over(kept)) => {
                 known_to(&kept, session)?;
+                same(&kept.request, &request)?;
                 return Ok(Place::Over(kept));
             }
             None => self.new_run(session, &request)?,
         };
         let kept = host.enrolment();
         same(&kept.request, &request)?;
+        let shown = Join { views: request.views.clone(), layout: request.layout.clone(), ..Join::new("") };
+        for game in self.games_of(&kept)? {
+            shows(&game, &shown)?;
+        }
         let owner = session.about.owner.as_deref();
         let entrant = match kept.entrant(session.name(), owner) {
             Some(entrant) if entrant.came => entrant.clone(),
@@ -112,14 +118,9 @@ impl Hub {
             slots: entrant.slots,
             count: 0,
             rated: true,
-            views: request.views.clone(),
-            layout: request.layout.clone(),
             clock: Clock::default(),
-            ..Join::new("")
+            ..shown
         };
-        for game in self.games_of(&kept)? {
-            shows(&game, &join)?;
-        }
         if kept.is_ready() {
             let contest = Host::contest(self, &kept).await.map_err(|e| unkept(&format!("{e:#}")))?;
             let name = run.clone();
@@ -127,8 +128,13 @@ impl Hub {
             let (due, done) = stands.map_err(|e| unkept(&format!("{e:#}")))?;
             host.stands(due, done);
         }
+        let before = self.holder(&entrant.ticket).filter(|before| before.id != session.id);
         let join = self.enter(session, re, join).await?;
         self.take_over(session, &run).await;
+        // Two clients of one agent cannot play one run: the newer one has it.
+        if let Some(mailbox) = before.and_then(|before| before.mailbox()) {
+            let _ = mailbox.post(Out::Close(close::SUPERSEDED));
+        }
         Ok(Place::In(host, join))
     }
 

@@ -12,6 +12,7 @@ use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
 use ludex_server::runs::Suites;
 use ludex_tests::bot::first;
+use ludex_tests::client::Ended;
 use ludex_tests::{Bot, Process, Server};
 use serde_json::{Value, json};
 
@@ -211,6 +212,7 @@ async fn what_does_not_fit_is_refused_by_name() {
         (json!({"only": ["cards", "chess"]}), "bad_field", "only"),
         (json!({"slots": 0}), "limit", "slots"),
         (json!({"candidates": 0}), "bad_field", "candidates"),
+        (json!({"layout": "none"}), "bad_field", "layout"),
     ] {
         is_error(&bot.call("enrol", ask(more)).await, code, path);
     }
@@ -226,6 +228,11 @@ async fn what_does_not_fit_is_refused_by_name() {
     let mut other = Bot::new(server.address, "other").await;
     is_error(&other.call("enrol", ask(json!({}))).await, "forbidden", "run");
     is_error(&other.call("withdraw", json!({"run": "mine"})).await, "unknown_run", "run");
+    // A second client of the agent takes the run over.
+    let mut second = Bot::new(server.address, "cand").await;
+    assert_eq!(second.call("enrol", ask(json!({}))).await["join"], enrolled["join"]);
+    assert!(matches!(bot.client.ended().await.0, Ended::Closed(4002, _)), "superseded");
+    let mut bot = second;
     let mut guest = Bot::with(server.address, None, json!({})).await;
     assert_eq!(guest.call("enrol", ask(json!({}))).await["code"], "forbidden");
     bot.play(16, first).await;
@@ -240,6 +247,7 @@ async fn what_does_not_fit_is_refused_by_name() {
     assert_eq!((&over["join"], &over["done"], &over["due"]), (&Value::Null, &json!(16), &json!(0)), "{over}");
     assert_eq!(bot.wait("run_end").await["verdict"], end["verdict"]);
     is_error(&other.call("enrol", ask(json!({}))).await, "forbidden", "run");
+    is_error(&bot.call("enrol", ask(json!({"scale": 0.5}))).await, "conflict", "scale");
     let (status, page) = server.get("/runs/mine/report.html").await;
     assert!(status == 200 && page.contains("cand"), "{page}");
     let seeds: Vec<Value> = {

@@ -255,7 +255,7 @@ impl Hub {
     }
 
     /// The session that holds the join of a ticket.
-    fn holder(&self, ticket: &str) -> Option<Arc<Session>> {
+    pub(crate) fn holder(&self, ticket: &str) -> Option<Arc<Session>> {
         let lobby = self.lobby.lock();
         let join = lobby.by_ticket.get(ticket)?;
         lobby.joins.get(join).map(|w| w.session.clone())
