@@ -22,7 +22,7 @@ fn build(_spec: &AgentSpec, _game: &GameRef) -> Result<Arc<dyn Agent>, Refusal> 
     Ok(Arc::new(Remote))
 }
 
-/// Stands for the agent in a run. Whoever asks it here gets an error, since only a server can.
+/// Stands for the agent in a run. A question to it is an error here, since only a server can ask it.
 struct Remote;
 
 impl Agent for Remote {

@@ -7,7 +7,7 @@ use ludex_env::Games;
 use ludex_protocol::Limits;
 
 use crate::opponents::Opponents;
-use crate::runs::Suites;
+use crate::suites::Suites;
 
 /// The settings of a server.
 #[derive(Clone)]

@@ -47,11 +47,12 @@ mod pulse;
 mod random;
 mod ratings;
 mod revoked;
-pub mod runs;
+mod runs;
 mod session;
 mod sessions;
 mod shared;
 pub mod store;
+pub mod suites;
 mod tls;
 mod token;
 

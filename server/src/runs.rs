@@ -4,11 +4,11 @@
 //! stands `enrolment.json`: what was asked for, who plays, and how it ended. A match of a run that is under way is in the
 //! store, like every match, and waits there while its agent is away.
 
+mod book;
 mod contest;
 mod enrol;
 mod host;
 mod kept;
-mod offer;
 mod organise;
 mod page;
 mod there;
@@ -22,7 +22,6 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use self::host::Host;
-pub use self::offer::Suites;
 
 /// The runs of a server.
 #[derive(Default)]

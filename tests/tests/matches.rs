@@ -5,7 +5,7 @@ use std::time::Duration;
 use ludex_protocol::record::Parts;
 use ludex_referee::Verifier;
 use ludex_referee::read::Source;
-use ludex_server::runs::Suites;
+use ludex_server::suites::Suites;
 use ludex_tests::bot::{act, first};
 use ludex_tests::client::Ended;
 use ludex_tests::{Bot, Client, Server};

@@ -16,7 +16,7 @@ use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, PairMode, TlsFiles};
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
-use ludex_server::runs::Suites;
+use ludex_server::suites::Suites;
 
 /// What `ludex serve` takes.
 #[derive(clap::Args)]

@@ -180,7 +180,7 @@ impl<H: Handler> Player<H> {
     }
 
     /// Plays a run until it is over, and returns how it ended. When `stop` resolves, the player takes no new matches, finishes the
-    /// running ones and returns `None`; whoever enrols again under the same names continues the run.
+    /// running ones and returns `None`; the same enrolment continues the run later.
     ///
     /// # Errors
     /// As [`Player::run`]; [`Error::Refused`] if the server refuses the enrolment.

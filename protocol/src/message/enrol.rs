@@ -39,7 +39,7 @@ pub struct Enrol {
     /// Only these parts of the suite.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub only: Vec<String>,
-    /// How many agents the run is for. It begins when so many have enrolled.
+    /// How many agents the run is for. It begins when they have all enrolled.
     #[serde(default = "one", deserialize_with = "or_one", skip_serializing_if = "is_one")]
     pub candidates: u32,
     /// What turns show.

@@ -37,10 +37,11 @@ use crate::config::PairMode;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
-use crate::runs::{Runs, Suites};
+use crate::runs::Runs;
 use crate::sessions::running::{Cmd, Handle};
 use crate::sessions::{Session, Sessions};
 use crate::store::{EndRow, KeptMatch, MatchRow, SeatRow, Store, StoreError, Write, text};
+use crate::suites::Suites;
 
 /// What the operator decides.
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! What is played in a run: a suite or a tournament.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use ludex_agents::AgentSpec;
@@ -12,30 +11,9 @@ use ludex_play::runs::play::{Budget, RunEnd, RunNews};
 use ludex_play::runs::tournament::{Contest as Cup, Ready, TournamentRequest};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
-use ludex_referee::tournament::Format;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::kept::Enrolment;
-
-/// A tournament, as it was asked for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct CupTerms {
-    pub game: String,
-    pub format: Format,
-    pub blocks: u64,
-    pub strikes: u64,
-    pub move_s: u64,
-    /// How long it waits for a client.
-    pub grace_ms: u64,
-    /// When it begins without those who have not come, in milliseconds since the Unix epoch.
-    pub begins_ms: i64,
-    /// Names and specs of all who take part, in order.
-    pub agents: Vec<(String, String)>,
-    /// Those who have not come.
-    #[serde(default)]
-    pub left_out: BTreeMap<String, String>,
-}
 
 /// A run that can be played.
 pub(super) enum Contest {

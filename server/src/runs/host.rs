@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ludex_env::Seat;
 use ludex_play::files::write_whole;
 use ludex_play::runs::archive::Archive;
 use ludex_play::runs::episode::key_of;
@@ -20,16 +19,16 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+use super::book::Book;
 use super::contest::Contest;
 use super::kept::{Enrolment, Entrant, Stop};
-use super::there::{There, word};
+use super::there::There;
 use crate::matches::Hub;
-use crate::sessions::running::Handle as MatchHandle;
 use crate::store::{MatchFilter, Write};
 
 /// A run that is not over.
 pub(super) struct Host {
-    kept: Mutex<Enrolment>,
+    book: Arc<Book>,
     /// Whether its thread runs.
     playing: AtomicBool,
     /// How often in a row it stopped without a reason of its own.
@@ -60,7 +59,7 @@ impl Standing {
 impl Host {
     pub(super) fn new(kept: Enrolment) -> Self {
         Host {
-            kept: Mutex::new(kept),
+            book: Arc::new(Book::new(kept)),
             playing: AtomicBool::new(false),
             stumbles: AtomicU32::new(0),
             standing: Mutex::default(),
@@ -68,46 +67,19 @@ impl Host {
     }
 
     pub(super) fn run(&self) -> String {
-        self.kept.lock().run().to_owned()
+        self.book.run()
     }
 
     pub(super) fn enrolment(&self) -> Enrolment {
-        self.kept.lock().clone()
+        self.book.enrolment()
     }
 
-    /// Changes the enrolment and writes it down.
+    /// As [`Book::change`].
     ///
     /// # Errors
     /// It cannot be written: then nothing has changed.
     pub(super) fn change(&self, data: &Path, change: impl FnOnce(&mut Enrolment)) -> anyhow::Result<()> {
-        let mut kept = self.kept.lock();
-        let mut new = kept.clone();
-        change(&mut new);
-        new.keep(data)?;
-        *kept = new;
-        Ok(())
-    }
-
-    /// Why the run must end before it is done, if it must.
-    pub(super) fn stop(&self) -> Option<RunReason> {
-        self.kept.lock().stop.as_ref().map(|stop| stop.reason)
-    }
-
-    /// The seat that loses a match because its agent withdrew, or is away when the time is over.
-    pub(super) fn to_blame(&self, hub: &Hub, handle: &MatchHandle) -> Option<Seat> {
-        let kept = self.kept.lock();
-        let stop = kept.stop.as_ref()?;
-        let of = |test: &dyn Fn(&str) -> bool| {
-            let seats = handle.entry().seats.iter();
-            seats.enumerate().find(|(_, seat)| test(&seat.name)).map(|(seat, _)| seat)
-        };
-        if let Some(agent) = &stop.agent {
-            return of(&|name| name == agent);
-        }
-        let entrant = |name: &str| kept.entrants.iter().find(|e| e.agent == name);
-        let away = of(&|name| entrant(name).is_some_and(|e| !hub.is_here(&e.ticket)));
-        // If all are here, a single agent was too slow. Of several, nobody is to blame.
-        away.or_else(|| of(&|name| kept.entrants.len() == 1 && entrant(name).is_some()))
+        self.book.change(data, change)
     }
 
     /// What the run plays.
@@ -179,7 +151,7 @@ impl Host {
         let run = kept.run().to_owned();
         tracing::info!(run, "a run begins or continues");
         self.standing.lock().since = Some((Instant::now(), 0));
-        let there = There::new(hub.clone(), self.clone(), &kept, runtime.clone());
+        let there = There::new(hub.clone(), self.book.clone(), &kept, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
             if let Some(due) = due {
                 self.standing.lock().due = due as u64;
@@ -191,7 +163,7 @@ impl Host {
         let (reason, verdict) = match played {
             Ok((RunEnd::Done, verdict)) => (Some(RunReason::Done), verdict),
             // What was under way has ended, and nothing else begins.
-            Ok((RunEnd::Waiting, verdict)) => (self.stop(), verdict),
+            Ok((RunEnd::Waiting, verdict)) => (self.book.stop(), verdict),
             Ok((RunEnd::Budget(why) | RunEnd::Infrastructure(why), _)) => {
                 tracing::error!(run, why, "a run stops");
                 (None, Value::Null)
@@ -292,7 +264,7 @@ impl Host {
         let over = RunOver { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
         self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
         hub.runs.hosts.lock().remove(&run);
-        tracing::info!(run, reason = word(reason), matches = ids.len(), "a run is over");
+        tracing::info!(run, reason = <&str>::from(reason), matches = ids.len(), "a run is over");
         for entrant in self.enrolment().entrants {
             hub.tell_holder(&entrant.ticket, ServerMessage::RunEnd(Box::new(over.clone())));
             hub.drop_ticket(&entrant.ticket).await;
@@ -303,13 +275,13 @@ impl Host {
     /// Ends the run before it is done.
     ///
     /// # Errors
-    /// It cannot be written down: then the run goes on.
+    /// It cannot be written down: then the run continues.
     pub(super) fn stop_for(self: &Arc<Self>, hub: &Arc<Hub>, stop: Stop) -> anyhow::Result<()> {
         self.change(&hub.config.data, |kept| kept.stop = Some(stop))?;
         let run = self.run();
         // Matches that have not begun are not played.
         hub.pause_run(&run);
-        hub.runs.under_way(&run).iter().for_each(|id| self.give_up(hub, id));
+        hub.runs.under_way(&run).iter().for_each(|id| self.book.give_up(hub, id));
         self.start(hub);
         Ok(())
     }

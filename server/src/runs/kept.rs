@@ -1,5 +1,6 @@
 //! What is kept of a run beside the files that every run has.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,9 +8,8 @@ use anyhow::Context as _;
 use ludex_play::files::write_whole;
 use ludex_play::runs::folder::path_of;
 use ludex_protocol::message::{Enrol, RunOver, RunReason};
+use ludex_referee::tournament::Format;
 use serde::{Deserialize, Serialize};
-
-use super::contest::CupTerms;
 
 /// The file, in the folder of the run.
 const FILE: &str = "enrolment.json";
@@ -26,7 +26,7 @@ pub(super) struct Enrolment {
     pub cup: Option<CupTerms>,
     /// Who plays, in the order of enrolment.
     pub entrants: Vec<Entrant>,
-    /// The time at which the run ends, whoever is there, in milliseconds since the Unix epoch.
+    /// The time at which the run ends, done or not, in milliseconds since the Unix epoch.
     pub until_ms: i64,
     /// Why it must end before it is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +34,25 @@ pub(super) struct Enrolment {
     /// How it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<RunOver>,
+}
+
+/// A tournament, as it was asked for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct CupTerms {
+    pub game: String,
+    pub format: Format,
+    pub blocks: u64,
+    pub strikes: u64,
+    pub move_s: u64,
+    /// How long it waits for a client.
+    pub grace_ms: u64,
+    /// When it begins without those who have not come, in milliseconds since the Unix epoch.
+    pub begins_ms: i64,
+    /// Names and specs of all who take part, in order.
+    pub agents: Vec<(String, String)>,
+    /// Those who have not come.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, String>,
 }
 
 /// An agent of a run.

@@ -9,9 +9,8 @@ use ludex_protocol::spec::Params;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::Format;
 
-use super::contest::CupTerms;
 use super::host::Host;
-use super::kept::{Enrolment, Entrant};
+use super::kept::{CupTerms, Enrolment, Entrant};
 use crate::matches::{Hub, fresh_id, unkept};
 use crate::store::{TicketRow, Write};
 

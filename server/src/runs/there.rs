@@ -9,24 +9,22 @@ use ludex_play::local::{Played, Seated};
 use ludex_play::machine::Match;
 use ludex_play::machine::terms::{Input, Setup};
 use ludex_play::runs::executor::{Executor, Order};
-use ludex_protocol::message::RunReason;
 use ludex_protocol::record::{Clock, Reason, Record};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::host::Host;
+use super::book::Book;
 use super::kept::Enrolment;
 use crate::matches::lobby::{PlannedMatch, PlannedSeat};
 use crate::matches::{Guard, Hub};
 use crate::opponents::{Opponent, Pace};
-use crate::sessions::running::Cmd;
 use crate::store::{KeptMatch, StoreError};
 
 /// See the module.
 pub(super) struct There {
     hub: Arc<Hub>,
-    host: Arc<Host>,
+    book: Arc<Book>,
     /// What the joins of the agents show, by their names.
     tickets: HashMap<String, String>,
     /// How long a match waits for an agent that is away; `None`: until it comes back.
@@ -39,17 +37,17 @@ pub(super) struct There {
 impl Executor for There {
     fn play(&self, order: Order<'_>) -> Option<Played> {
         self.runtime.block_on(self.record(order)).unwrap_or_else(|error| {
-            tracing::error!(run = self.host.run(), %error, "a match of a run cannot be played");
+            tracing::error!(run = self.book.run(), %error, "a match of a run cannot be played");
             None
         })
     }
 }
 
 impl There {
-    pub(super) fn new(hub: Arc<Hub>, host: Arc<Host>, kept: &Enrolment, runtime: Handle) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, book: Arc<Book>, kept: &Enrolment, runtime: Handle) -> Self {
         let tickets = kept.entrants.iter().map(|e| (e.agent.clone(), e.ticket.clone())).collect();
         let grace = kept.cup.as_ref().map(|cup| Duration::from_millis(cup.grace_ms));
-        There { hub, host, tickets, grace, paces: Mutex::default(), runtime }
+        There { hub, book, tickets, grace, paces: Mutex::default(), runtime }
     }
 
     /// Plays a match, or takes up one that was interrupted.
@@ -71,7 +69,7 @@ impl There {
                 return Ok(Some(played(record)));
             }
             kept if !hub.is_live(&id) => {
-                let Some(reason) = self.host.stop() else {
+                let Some(reason) = self.book.stop() else {
                     let kept = kept.map(Arc::new);
                     let guards =
                         blameless.iter().map(|&blameless| Guard { skips_forced: asking.skip_forced, blameless });
@@ -92,8 +90,8 @@ impl There {
             }
             _ => {}
         }
-        if under_way && self.host.stop().is_some() {
-            self.host.give_up(hub, &id);
+        if under_way && self.book.stop().is_some() {
+            self.book.give_up(hub, &id);
         }
         Ok(told.await.ok().map(played))
     }
@@ -153,21 +151,4 @@ fn broken(setup: Setup) -> Record {
 fn played(record: Record) -> Played {
     let failure = (record.footer.reason == Some(Reason::InfraError)).then(|| "the server could not play it".to_owned());
     Played { record, failure }
-}
-
-impl Host {
-    /// Ends a match of a run that ends: the agents that are to blame give up.
-    pub(super) fn give_up(&self, hub: &Hub, id: &str) {
-        let Some(handle) = hub.handle(id) else { return };
-        let input = match self.to_blame(hub, &handle) {
-            Some(seat) => Input::Withdrawn(seat),
-            None => Input::Abort(Reason::InfraError),
-        };
-        handle.send(Cmd::Input(input));
-    }
-}
-
-/// The reason, in the words of a log.
-pub(super) fn word(reason: RunReason) -> &'static str {
-    reason.into()
 }

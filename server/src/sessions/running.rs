@@ -69,7 +69,7 @@ pub enum Cmd {
     Public(oneshot::Sender<Vec<MatchFrame>>),
     /// The match is over, and its sessions have had newer ones since: its task ends.
     Forget,
-    /// The session of a seat is over. A match that waits for its agents is left to the store; others go on.
+    /// The session of a seat is over. A match that waits for its agents is left to the store; others continue.
     Suspend,
     /// The server stops: from now on each row of the log is handed to the store at once, those held back first.
     Settle(oneshot::Sender<()>),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ludex_env::Stream;
 use ludex_env::check::scaled;
 use ludex_protocol::record::Record;
-use ludex_server::runs::Suites;
+use ludex_server::suites::Suites;
 use ludex_tests::bot::first;
 use ludex_tests::client::Ended;
 use ludex_tests::{Bot, Process, Server};

@@ -9,7 +9,7 @@ use super::hand::{Meld, MeldKind};
 use super::heights::{GROUPS, Heights, ONES, total};
 use super::tiles::{RANKS, SUITS, Tile};
 
-/// A set: a pung or kong is its kind and one more, a chow is its lowest kind and [`CHOWS`]; 0 is no set.
+/// A set: a pung or kong is its kind and one more, a chow is its lowest kind and [`CHOWS`]; 0 means that there is none.
 pub(super) type Set = u8;
 
 /// What is added to the lowest kind of a chow.
