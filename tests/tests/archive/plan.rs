@@ -31,7 +31,7 @@ fn without_a_run_the_kind_of_the_game_decides() {
 #[test]
 fn a_run_tells_how_its_blocks_vary() {
     let at = tempfile::tempdir().expect("a temporary folder");
-    let models = &[("good", "mcts sims=60"), ("poor", "random")];
+    let models = &[("good", "mcts sims=20"), ("poor", "random")];
     let parts = &[("ttt", "tic_tac_toe", "random"), ("kuhn", "kuhn_poker", "anchor level=1")];
     Run { name: "both", models, parts, seeds: 12 }.write(&at.path().join("ludex-data"));
     let got =
