@@ -4,11 +4,16 @@ import { Batch } from './batch.js';
 import { bytes, packed, tensors, type Tensors } from './columns.js';
 import { failure, LudexError } from './errors.js';
 import type {
-  GameEntry, GameFilter, GymView, Json, Limits, Move, Opened, Open, Requests, Scope, Spec,
+  GameEntry, GameFilter, GymView, Json, Limits, Move, Opened, Open, Requests, Scope, Spec, SuiteEntry,
 } from './messages.js';
 import { type ConnectOptions, type ReplyTo, Session } from './session.js';
 
 export type Seed = number | bigint | string;
+
+export interface ClientOptions extends ConnectOptions {
+  /** The name of an agent, for `withdraw`; environments need none. */
+  name?: string;
+}
 
 /** A connection to a server that resumes after it is lost. */
 export class Client {
@@ -23,8 +28,9 @@ export class Client {
    * first that answers.
    * @throws LudexError `connection_lost` if no server answers, `unauthorized`, or another error of the server.
    */
-  static async connect(url: string | string[], options: ConnectOptions = {}): Promise<Client> {
-    const session = new Session(url, options);
+  static async connect(url: string | string[], options: ClientOptions = {}): Promise<Client> {
+    const { name } = options;
+    const session = new Session(url, options, name === undefined ? {} : { agent: { name } });
     await session.open();
     return new Client(session);
   }
@@ -62,6 +68,19 @@ export class Client {
   async open(game: string, options: Omit<Open, 'game'> = {}): Promise<Env> {
     const opened = await this.#session.call('open', { game, ...options }, false);
     return new Env(this.#session, opened, options.observer === 'all');
+  }
+
+  /** Lists the suites that the server offers. */
+  async suites(): Promise<SuiteEntry[]> {
+    return (await this.#session.call('suites', {}, false)).suites;
+  }
+
+  /**
+   * Ends a run of the agent `name` for good; its matches under way are lost.
+   * @throws LudexError `unknown_run`, `forbidden`
+   */
+  async withdraw(run: string): Promise<void> {
+    await this.#session.call('withdraw', { run }, false);
   }
 
   /** Closes the environments and the connection. */

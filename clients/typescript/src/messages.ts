@@ -32,7 +32,7 @@ export type ErrorCode =
   | 'hello_first' | 'unauthorized' | 'forbidden' | 'unknown_game' | 'bad_params' | 'unknown_agent' | 'bad_seed'
   | 'unknown_env' | 'env_over' | 'bad_shape' | 'illegal_action' | 'unparsed' | 'bad_snapshot' | 'limit' | 'rate_limited'
   | 'window_full' | 'unknown_join' | 'unknown_match' | 'not_your_seat' | 'not_your_turn' | 'stale_turn' | 'conflict'
-  | 'match_over' | 'draining' | 'internal';
+  | 'match_over' | 'unknown_suite' | 'unknown_run' | 'draining' | 'internal';
 
 /** An action id; a text, as people write the move; a document (a proposal). */
 export type Move = number | string | Json;
@@ -181,6 +181,45 @@ export interface Join {
   ticket?: string;
 }
 
+/** `enrol`: the part of an agent in a run. */
+export interface Enrol {
+  /** The suite; not needed for a run that is there already. */
+  suite?: string;
+  /** Name of the run: 1 to 64 small letters, digits, `_` and `-`. */
+  run: string;
+  /** The share of the suite that is played, above 0 [1]. */
+  scale?: number;
+  /** Matches at a time [1]. */
+  slots?: number;
+  /** Only these parts of the suite. */
+  only?: string[];
+  /** How many agents the run is for [1]; it begins when they have all enrolled. */
+  candidates?: number;
+  /** The views in turns [struct, texts]. */
+  views?: MatchView[];
+  layout?: string;
+}
+
+/** `organise`: a tournament on the server, section "organise" of docs/protocol-runs.md. */
+export interface Organise {
+  run: string;
+  /** The whole game string. */
+  game: string;
+  format: 'round_robin' | 'double_round_robin' | 'swiss' | 'ladder';
+  /** Rounds of a Swiss tournament [as usual]. */
+  rounds?: number;
+  /** Seeds for each meeting [1]. */
+  blocks?: number;
+  /** An entrant is out after this number of matches that its own failures ended [0: never]. */
+  strikes?: number;
+  /** Time for a move [30,000]. */
+  move_ms?: number;
+  /** How long the tournament waits for clients to come, and for one that is away [300,000]. */
+  grace_ms?: number;
+  /** With `agent` an agent of the server, without it a client of that name and owner. */
+  entrants: { name: string; agent?: string; owner?: string }[];
+}
+
 interface OfEnv { env: number; envs?: SentColumn }
 
 /** Requests by type, and their replies. */
@@ -206,6 +245,10 @@ export interface Requests {
   list_matches: [{ game?: string; live?: boolean; limit?: number }, Matches];
   spectate: [{ match: string; view?: 'public' | 'full'; views?: MatchView[] }, Done];
   unspectate: [{ match: string }, Done];
+  suites: [object, Suites];
+  enrol: [Enrol, Enrolled];
+  withdraw: [{ run: string }, Done];
+  organise: [Organise, Organised];
 }
 
 export type ClientMessage =
@@ -252,6 +295,48 @@ export interface Snapshots extends Reply { type: 'snapshots'; hash: string; item
 export interface Matches extends Reply {
   type: 'matches';
   matches: { match: string; game: string; seats: SeatInfo[]; rated?: boolean; started_ms: number }[];
+}
+/** A part of a suite. */
+export interface SuitePart {
+  /** Its id, for `enrol.only`. */
+  part: string;
+  /** The canonical game string. */
+  game: string;
+  /** How many matches one candidate plays in it at most. */
+  matches: number;
+  /** How many candidates it needs, at least. */
+  candidates: number;
+  /** What is measured. */
+  metrics: string[];
+}
+/** A suite that the server offers. */
+export interface SuiteEntry {
+  /** The name to enrol with. */
+  suite: string;
+  version: number;
+  /** Names the text of the suite. */
+  digest: string;
+  title: string;
+  /** How many matches one candidate plays at most. */
+  matches: number;
+  parts: SuitePart[];
+}
+export interface Suites extends Reply { type: 'suites'; suites: SuiteEntry[] }
+export interface Enrolled extends Reply {
+  type: 'enrolled';
+  run: string;
+  /** The join of its matches; absent if the run is over. */
+  join?: string;
+  /** Matches to come, as far as is known now. */
+  due: number;
+  done: number;
+  eta_ms?: number;
+}
+export interface Organised extends Reply {
+  type: 'organised';
+  run: string;
+  /** What each client may show with `join`. */
+  tickets: { name: string; ticket: string }[];
 }
 export interface Viewed extends Reply {
   type: 'viewed';
@@ -380,6 +465,33 @@ export interface Resync extends Numbered {
 }
 export interface Queued { type: 'queued'; re?: never; join: string; waiting: number; eta_ms?: number }
 export interface Draining { type: 'draining'; re?: never; until_ms: number; resume?: boolean }
+/** `progress`: a match of a run is done. */
+export interface Progress {
+  type: 'progress';
+  re?: never;
+  run: string;
+  done: number;
+  /** Matches to come, as far as is known now. */
+  due: number;
+  /** About how many milliseconds the rest will take. */
+  eta_ms?: number;
+  /** The agent's own wins, draws and losses by part, since the server began or continued the run. */
+  verdict_so_far?: Json;
+}
+/** `run_end`: a run is over. */
+export interface RunEnd {
+  type: 'run_end';
+  re?: never;
+  run: string;
+  /** The deadline is the server's. After the last two, the verdict says what was played. */
+  reason: 'done' | 'withdrawn' | 'deadline';
+  /** The results by part and group, as `ludex evaluate --json` prints them. */
+  verdict: Json;
+  /** The ratings among them. */
+  ratings: Json[];
+  /** Path of the report on the server's web pages. */
+  report: string;
+}
 export interface ErrorMessage extends Reply {
   type: 'error';
   code: ErrorCode | 'connection_lost' | 'session_lost' | 'superseded' | 'protocol' | 'tls';
@@ -395,6 +507,8 @@ export interface ErrorMessage extends Reply {
   issues?: Issue[];
 }
 
-export type EventMessage = MatchStart | TurnMessage | MatchEvent | MatchEnd | Resync | Queued | Draining;
+/** Events that are not about a match. */
+export type LobbyMessage = Queued | Draining | Progress | RunEnd;
+export type EventMessage = MatchStart | TurnMessage | MatchEvent | MatchEnd | Resync | LobbyMessage;
 export type ServerMessage =
   | Welcome | ServerPing | ErrorMessage | EventMessage | { [T in keyof Requests]: Requests[T][1] }[keyof Requests];

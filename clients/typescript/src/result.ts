@@ -1,4 +1,4 @@
-import type { Outcome, Reason } from './messages.js';
+import type { Outcome, Progress, Reason, RunEnd } from './messages.js';
 
 /** How a match ended. */
 export interface MatchResult {
@@ -18,3 +18,9 @@ export interface MatchResult {
   /** Path of the record over HTTP. */
   record?: string;
 }
+
+/** How far a run is. */
+export type RunStanding = Omit<Progress, 'type' | 're'>;
+
+/** How a run ended. */
+export type RunResult = Omit<RunEnd, 'type' | 're'>;

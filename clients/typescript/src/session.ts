@@ -93,7 +93,7 @@ export class Session {
   async open(): Promise<void> {
     await this.#connect(this.options.patience_ms ?? FIRST_MS);
     // A bot in a queue may wait for a long time, and only this tells it that the server is gone.
-    if (this.owner.agent) this.#clock = setInterval(() => this.#watch(), TICK_MS);
+    if (this.owner.event) this.#clock = setInterval(() => this.#watch(), TICK_MS);
   }
 
   /**
@@ -220,8 +220,8 @@ export class Session {
     const { welcome, owner } = this;
     const hello: Hello = { protocol: [1], client: CLIENT, token: this.options.token, agent: owner.agent };
     if (welcome && this.#resumable) hello.resume = { session: welcome.session, key: welcome.key, seen: this.seen };
-    // If the server has forgotten the session, the name brings its seats back.
-    if (owner.reclaim || (welcome && owner.agent)) hello.reclaim = true;
+    // If the server has forgotten the session, the name brings a player's seats back.
+    if (owner.reclaim || (welcome && owner.event)) hello.reclaim = true;
     return { type: 'hello', id: HELLO_ID, ...hello };
   }
 

@@ -210,3 +210,46 @@ async fn the_example_in_java_passes() {
     assert_eq!((code, out.as_str()), (Some(0), "ok section 5: plays a match\n"));
     passes(&["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classes, "Bot", "{url}"]).await;
 }
+
+/// Where the example in C++ is.
+const CPP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../clients/examples/cpp/bot.cpp");
+
+/// Its headers, by the names of their Debian packages.
+const HEADERS: &str = "libwebsocketpp-dev, libasio-dev and nlohmann-json3-dev";
+
+/// Compiles the example; `None` if the compiler or the headers are missing.
+async fn compiled_cpp(folder: &std::path::Path) -> Option<String> {
+    if !has("g++") {
+        return None;
+    }
+    let mut look = tokio::process::Command::new("g++");
+    look.args(["-std=c++17", "-M", "-MF", "/dev/null", CPP]).stderr(std::process::Stdio::null());
+    if !look.status().await.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: headers are missing (Debian: {HEADERS})");
+        return None;
+    }
+    let program = folder.join("bot").to_str().expect("a path in UTF-8").to_owned();
+    let words = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", &program, CPP];
+    let status = tokio::process::Command::new("g++").args(words).status().await;
+    assert!(status.is_ok_and(|status| status.success()), "it does not compile");
+    Some(program)
+}
+
+#[tokio::test]
+async fn the_example_in_cpp_passes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    if let Some(program) = compiled_cpp(folder.path()).await {
+        passes(&[&program, "{url}"]).await;
+    }
+}
+
+/// What the page of the examples says of it.
+#[test]
+fn a_suite_takes_thirty_lines_more_in_cpp() {
+    let source = std::fs::read_to_string(CPP).expect("the example");
+    let more =
+        source.split("// ---- what a suite needs more").nth(1).and_then(|rest| rest.split("// ---- until here").next());
+    let lines = more.expect("the marks").lines().filter(|line| !line.trim().is_empty()).count();
+    // One more line is in `main`.
+    assert!((10..30).contains(&lines), "{lines}");
+}

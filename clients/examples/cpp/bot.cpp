@@ -1,0 +1,289 @@
+// A bot that plays random legal moves, written from docs/protocol.md without a client library.
+//
+//     g++ -std=c++17 -O1 -o bot bot.cpp -pthread && ./bot [URL]
+//
+// It plays one match, or with LUDEX_SUITE a whole suite. It uses JSON and resumes after a lost connection.
+// Environment: LUDEX_URL, LUDEX_TOKEN, LUDEX_AGENT (its name), LUDEX_GAME, LUDEX_SUITE, LUDEX_RUN.
+
+#define ASIO_STANDALONE
+#include <nlohmann/json.hpp>
+#include <websocketpp/client.hpp>
+#include <websocketpp/config/asio_no_tls_client.hpp>
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using Json = nlohmann::json;
+using Socket = websocketpp::client<websocketpp::config::asio_client>;
+using Key = std::pair<int, int>; // turn and try: the server accepts one act for each, and the bot sends one for each
+
+std::string env(const char *name, const char *otherwise) {
+    const char *value = std::getenv(name);
+    return value ? value : otherwise;
+}
+
+/// The player. A better one begins here: `turn` is the message on the protocol page, with `view`, `names` and `legal`.
+int choose(const Json &turn) {
+    static std::mt19937 random{std::random_device{}()};
+    const Json &legal = turn["legal"];
+    const Json &pick = legal[random() % legal.size()];
+    if (pick.is_number()) return pick;
+    // Games with thousands of ids list them as inclusive ranges.
+    int low = pick[0], high = pick[1];
+    return low + int(random() % (high - low + 1));
+}
+
+/// Plays one match.
+class Bot {
+public:
+    explicit Bot(std::string url) : url(std::move(url)) {}
+    virtual ~Bot() = default;
+
+    /// Connects, as often as it must, and returns when there is nothing left to play.
+    void play() {
+        auto lost = std::chrono::steady_clock::now();
+        while (!done) {
+            connected = false;
+            int code = connection();
+            if (done) return;
+            if (code == 4000 || code == 4001 || code == 4002) throw std::runtime_error("closed with " + std::to_string(code));
+            if (code == 4005) session = nullptr;
+            auto now = std::chrono::steady_clock::now();
+            if (connected) lost = now;
+            if (now - lost > std::chrono::minutes(1)) throw std::runtime_error("no server at " + url);
+            std::this_thread::sleep_for(std::chrono::milliseconds(code == 4004 ? 2000 : 100));
+        }
+    }
+
+protected:
+    /// Asks for what the bot wants to play, after every welcome.
+    virtual void enter() {
+        if (entering == 0 && !joined) entering = request("join", {{"game", env("LUDEX_GAME", "tic_tac_toe")}, {"against", {"random"}}});
+    }
+    /// A message that is not about a match.
+    virtual void heard(const Json &) {}
+    virtual void matchOver() { quit(); }
+
+    int request(const char *type, Json fields) {
+        int id = nextId++;
+        fields["type"] = type;
+        fields["id"] = id;
+        unanswered[id] = fields;
+        send(fields);
+        return id;
+    }
+    void quit() {
+        done = true;
+        websocketpp::lib::error_code ignored;
+        socket->close(line, websocketpp::close::status::normal, "", ignored);
+    }
+
+    int entering = 0; // id of the join without a reply
+
+private:
+    struct Match {
+        Json turn;            // the last turn message
+        Key acted = {-1, 0};  // the last key that was answered
+    };
+    struct Act {
+        std::string match;
+        Key key;
+    };
+
+    // ---- connections
+
+    /// One connection, from hello to its end; returns its close code.
+    int connection() {
+        socket = std::make_unique<Socket>();
+        socket->clear_access_channels(websocketpp::log::alevel::all);
+        socket->clear_error_channels(websocketpp::log::elevel::all);
+        socket->init_asio();
+        socket->set_close_handshake_timeout(500);
+        socket->set_open_handler([this](auto opened) { line = opened, hello(); });
+        socket->set_message_handler([this](auto, auto frame) { receive(Json::parse(frame->get_payload())); });
+        websocketpp::lib::error_code error;
+        auto connection = socket->get_connection(url, error);
+        if (error) throw std::runtime_error(url + ": " + error.message());
+        connection->add_subprotocol("ludex.v1.json");
+        socket->connect(connection);
+        socket->run();
+        return connection->get_remote_close_code();
+    }
+
+    void send(const Json &message) {
+        websocketpp::lib::error_code ignored; // a lost connection is noticed by its end
+        socket->send(line, message.dump(), websocketpp::frame::opcode::text, ignored);
+    }
+
+    void hello() {
+        Json hello = {{"type", "hello"}, {"id", 1}, {"protocol", {1}}, {"client", "example-cpp/1"}};
+        hello["agent"] = {{"name", env("LUDEX_AGENT", "cpp-bot")}, {"kind", "bot"}};
+        if (std::getenv("LUDEX_TOKEN")) hello["token"] = env("LUDEX_TOKEN", "");
+        if (!session.is_null()) {
+            hello["resume"] = session;
+            hello["resume"]["seen"] = seen;
+            hello["reclaim"] = true; // if the server forgot the session, our name brings the seats back
+        }
+        send(hello);
+    }
+
+    void welcome(const Json &message) {
+        connected = true;
+        session = {{"session", message["session"]}, {"key", message["key"]}};
+        if (!message.value("resumed", false)) {
+            // Requests of the old session are void, except acts, which their key identifies.
+            for (auto it = unanswered.begin(); it != unanswered.end();) it = acts.count(it->first) ? ++it : unanswered.erase(it);
+            entering = 0;
+            for (const Json &held : message["matches"]) matches[held["match"]];
+            joined = !matches.empty() || (message.contains("joins") && !message["joins"].empty());
+        }
+        for (const auto &[id, said] : unanswered) send(said);
+        enter();
+    }
+
+    // ---- messages
+
+    void receive(const Json &message) {
+        const std::string type = message["type"];
+        if (type == "welcome") return welcome(message);
+        if (message.contains("re")) return reply(message, message["re"]);
+        if (type == "error" && !message.value("retry", false)) throw std::runtime_error(message["message"]);
+        if (type == "ping") return send({{"type", "pong"}, {"nonce", message["nonce"]}});
+        if (!message.contains("match")) return heard(message);
+        const std::string match = message["match"];
+        if (ended.count(match)) return;
+        const int seq = message["seq"];
+        const bool fresh = !seen.contains(match) || seq > seen[match];
+        if (fresh || type == "resync") seen[match] = seq;
+        if (type == "resync") {
+            resync(match, message);
+        } else if (type == "turn") {
+            // After a resume a turn may come again; its key shows whether it was answered.
+            if (matches.count(match)) act(match, matches[match].turn = message);
+        } else if (fresh && type == "match_start") {
+            matches[match];
+        } else if (fresh && type == "match_end") {
+            finish(match, message);
+        }
+    }
+
+    /// Replaces the knowledge of a match. An act without a reply keeps its key.
+    void resync(const std::string &match, const Json &message) {
+        Match &known = matches[match] = Match{};
+        if (message.contains("end")) return finish(match, message["end"]);
+        if (!message.contains("turn")) return;
+        known.turn = message["turn"];
+        for (const auto &[id, sent] : acts) if (sent.match == match && sent.key == keyOf(known.turn)) return;
+        act(match, known.turn);
+    }
+
+    static Key keyOf(const Json &turn) { return {turn["turn"], turn.value("try", 0)}; }
+
+    void act(const std::string &match, const Json &turn) {
+        const Key key = keyOf(turn);
+        if (key <= matches[match].acted) return;
+        matches[match].acted = key;
+        const int id = request("act", {{"match", match}, {"turn", key.first}, {"try", key.second}, {"action", choose(turn)}});
+        acts[id] = {match, key};
+    }
+
+    void reply(const Json &message, int id) {
+        if (id == 1) throw std::runtime_error(message["message"]); // hello was refused
+        const auto request = unanswered.find(id);
+        if (request == unanswered.end()) return;
+        unanswered.erase(request);
+        const bool failed = message["type"] == "error";
+        const bool later = failed && message.value("retry", false);
+        if (id == entering) entering = 0, joined = !failed;
+        const auto made = acts.find(id);
+        if (made == acts.end()) {
+            if (later) socket->set_timer(message.value("after_ms", 500), [this](auto error) { if (!error) enter(); });
+            else if (failed) throw std::runtime_error(message["message"]);
+            return;
+        }
+        const Act sent = made->second;
+        acts.erase(made);
+        if (!matches.count(sent.match)) return;
+        if (later) {
+            // It was not carried out, so the turn is answered anew.
+            matches[sent.match].acted = {-1, 0};
+            socket->set_timer(message.value("after_ms", 200), [=](auto error) {
+                if (!error && matches.count(sent.match)) act(sent.match, matches[sent.match].turn);
+            });
+        } else if (message["type"] == "refused" && message["tries_left"] > 0) {
+            Json turn = matches[sent.match].turn;
+            if (keyOf(turn).first != sent.key.first) return;
+            turn["try"] = message["try"];
+            if (message.contains("legal")) turn["legal"] = message["legal"];
+            act(sent.match, matches[sent.match].turn = turn);
+        } else if (failed && (message["code"] == "unknown_match" || message["code"] == "not_your_seat")) {
+            gone(sent.match);
+        }
+        // Other errors say that the act came too late, or came before: nothing is lost.
+    }
+
+    /// The server no longer knows the seat.
+    virtual void gone(const std::string &match) { finish(match, {{"reason", "gone"}}); }
+
+    void finish(const std::string &match, const Json &end) {
+        if (matches.erase(match) == 0) return;
+        ended.insert(match);
+        std::cout << match << ": " << end["reason"] << " " << end.value("returns", Json::array()) << std::endl;
+        matchOver();
+    }
+
+    const std::string url;
+    std::unique_ptr<Socket> socket;
+    websocketpp::connection_hdl line;
+    Json session;                    // session and key of the last welcome, which resume a lost connection
+    Json seen = Json::object();      // match -> last seq
+    int nextId = 2;                  // never reused, even on a new connection; hello has 1
+    std::map<int, Json> unanswered;  // id -> the request as it was sent
+    std::map<int, Act> acts;
+    std::map<std::string, Match> matches;
+    std::set<std::string> ended;
+    bool connected = false, joined = false, done = false;
+};
+
+// ---- what a suite needs more
+
+/// Plays a suite to its end, which the server tells. The same program under the same names continues a run.
+class SuiteBot : public Bot {
+public:
+    using Bot::Bot;
+
+private:
+    /// After every welcome: the end of the run may have been told while nobody listened.
+    void enter() override {
+        request("enrol", {{"suite", env("LUDEX_SUITE", "quick")}, {"run", env("LUDEX_RUN", "cpp")}, {"slots", 2}});
+    }
+    void heard(const Json &message) override {
+        if (message["type"] == "progress") std::cout << message["done"] << " done, " << message["due"] << " to come" << std::endl;
+        if (message["type"] != "run_end") return;
+        std::cout << message["reason"] << " " << message["report"] << "\n" << message["verdict"].dump(2) << std::endl;
+        quit();
+    }
+    void matchOver() override {}
+    void gone(const std::string &) override {}
+};
+
+// ---- until here
+
+int main(int count, char **words) {
+    try {
+        const std::string url = count > 1 ? words[1] : env("LUDEX_URL", "ws://127.0.0.1:7878");
+        if (std::getenv("LUDEX_SUITE")) SuiteBot(url).play();
+        else Bot(url).play();
+    } catch (const std::exception &error) {
+        std::cerr << error.what() << std::endl;
+        return 1;
+    }
+}
