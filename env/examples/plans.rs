@@ -3,8 +3,8 @@
 //!     cargo run --release -p ludex-env --example plans [PAIRS]
 //!
 //! Each line has the number of battles, the share that side 0 won with its 95 % interval (Wilson), the mean and the greatest length
-//! in the game's own steps, the share that reached the cap, and simulations per second on one core: without a log, and with every
-//! event kept. The plans are drawn before the clock starts.
+//! in the game's own steps, the share that reached the cap, and simulations per second on one core: without a log, with every event
+//! kept, and with every event made to JSON. The plans are drawn before the clock starts.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -38,12 +38,19 @@ fn measure<C: Craft>(what: &str, params: &C::Params, pairs: usize, draw: impl Fn
         black_box(&log);
     }
     let logged = pairs as f64 / begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    for [a, b] in &drawn {
+        let mut log = Events::default();
+        craft.simulate([a, b], C::BUDGETS, &mut log);
+        black_box(log.events());
+    }
+    let written = pairs as f64 / begun.elapsed().as_secs_f64();
     let n = pairs as f64;
     let [share, cap] = [won, capped].map(|k| 100.0 * k as f64 / n);
     let [low, high] = wilson(won as f64 / n, n).map(|end| 100.0 * end);
     println!(
         "{what}: {pairs} battles, {} won {share:.2} % ({low:.2} to {high:.2}), mean length {:.2}, longest {longest}, {cap:.2} % at the \
-         cap; {quiet:.0} battles a second, {logged:.0} with events",
+         cap; {quiet:.0} battles a second, {logged:.0} with events, {written:.0} with events as JSON",
         C::SIDES[0],
         length as f64 / n,
     );

@@ -1,6 +1,7 @@
 //! The states and views of any typed game as objects.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ludex_protocol::error::Issue;
@@ -210,12 +211,15 @@ impl<G: Game> DynState for Held<G> {
                     return Ok(Heard::Action(a));
                 }
                 if self.schema(seat).is_none() {
-                    return Err(refused(self.game().why_not_text(&self.state, seat, text)));
+                    let all: Vec<Action> = (0..self.of.spec.actions).collect();
+                    let named = self.game().parse(&view, seat, &all, text).is_some();
+                    let code = if named { ErrorCode::IllegalAction } else { ErrorCode::Unparsed };
+                    return Err(Refusal::new(code, self.game().why_not_text(&self.state, seat, text)));
                 }
                 let found = object_in(text).map_err(|issue| refused(issue.message.clone()).issues(vec![issue]))?;
-                found.unwrap_or_else(|| Value::from(text.as_str()))
+                Cow::Owned(found.unwrap_or_else(|| Value::from(text.as_str())))
             }
-            Move::Document(value) => value.clone(),
+            Move::Document(value) => Cow::Borrowed(value),
         };
         let flaws = match self.schema(seat) {
             Some(key) if !said.is_string() => self.of.schemas.check(key, &said),

@@ -19,6 +19,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
         ("self_play_connect_four", ["--steps", "1000", "--envs", "16"]),
         ("q_learning_tic_tac_toe", ["--episodes", "300"]),
         ("reinforce_battle_cards", ["--episodes", "300", "--envs", "64"]),
+        ("reinforce_free_style", ["--episodes", "300", "--envs", "64"]),
     ],
 )
 def test_an_example(url: str, tmp_path: Path, example: str, few: list[str]) -> None:

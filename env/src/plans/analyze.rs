@@ -66,7 +66,8 @@ pub(super) fn answer<C: Craft>(game: &Plans<C>, question: &Value) -> Result<Valu
             (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) if logs => {
                 let mut log = Events::default();
                 let ended = game.craft.simulate([a, b], game.budgets, &mut log);
-                (Some(ended.winner), ended.reason, log.summary, Some(log.events))
+                let events = log.events();
+                (Some(ended.winner), ended.reason, log.summary, Some(events))
             }
             (None, [Some(Strategy::Legal(a)), Some(Strategy::Legal(b))]) => {
                 let mut log = Summary::default();

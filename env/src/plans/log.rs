@@ -65,18 +65,33 @@ impl Log for Summary {
     }
 }
 
-/// Keeps everything: every event is an array.
+/// Keeps everything.
 #[derive(Debug, Default)]
 pub struct Events {
-    /// The events, in order.
-    pub events: Vec<Value>,
+    /// The words of all events, one event after the other: a list for each would cost more than the battle.
+    words: Vec<Word>,
+    /// Where each event ends.
+    ends: Vec<usize>,
     /// The summary.
     pub summary: Value,
 }
 
+impl Events {
+    /// The events in order, each an array.
+    pub fn events(&self) -> Vec<Value> {
+        let mut from = 0;
+        let event = |&end: &usize| -> Value {
+            let words = &self.words[std::mem::replace(&mut from, end)..end];
+            words.iter().map(|&word| Value::from(word)).collect()
+        };
+        self.ends.iter().map(event).collect()
+    }
+}
+
 impl Log for Events {
     fn put(&mut self, event: &[Word]) {
-        self.events.push(event.iter().map(|&word| Value::from(word)).collect());
+        self.words.extend_from_slice(event);
+        self.ends.push(self.words.len());
     }
     fn summary(&mut self, make: impl FnOnce() -> Value) {
         self.summary = make();
@@ -107,8 +122,9 @@ mod tests {
         let mut log = Events::default();
         let words = [Word::Number(20), Word::Name("hit"), Word::Unit('h', 0), Word::Nothing];
         log.put(&words);
+        log.put(&words[1..2]);
         log.summary(|| json!({ "ticks": 3 }));
-        assert_eq!(log.events, [json!([20, "hit", "h0", null])]);
+        assert_eq!(log.events(), [json!([20, "hit", "h0", null]), json!(["hit"])]);
         assert_eq!(log.summary, json!({ "ticks": 3 }));
     }
 }

@@ -37,7 +37,7 @@ fn fight(invaders: &str, defenders: &str) -> Events {
 /// The battle has these events, from the first on.
 #[track_caller]
 fn begins(invaders: &str, defenders: &str, expected: &str) {
-    let log = fight(invaders, defenders).events;
+    let log = fight(invaders, defenders).events();
     for (n, event) in events(expected).into_iter().enumerate() {
         assert_eq!(log.get(n), Some(&event), "event {n}");
     }
@@ -47,7 +47,7 @@ fn begins(invaders: &str, defenders: &str, expected: &str) {
 #[track_caller]
 fn is(invaders: &str, defenders: &str, expected: &str) {
     begins(invaders, defenders, expected);
-    assert_eq!(fight(invaders, defenders).events.len(), events(expected).len());
+    assert_eq!(fight(invaders, defenders).events().len(), events(expected).len());
 }
 
 /// Growth, taunt, element.
@@ -285,7 +285,7 @@ fn vine_protector_and_phoenix() {
         ["death_damage","i0","d0",1,9] ["dead","d1"] ["heal","d1","d0",1,10]"#,
     );
     // A gold phoenix revives with 10, once.
-    let log = fight("Phoenix*", "MountainGiant* AncientTreant").events;
+    let log = fight("Phoenix*", "MountainGiant* AncientTreant").events();
     assert_eq!(log.iter().filter(|e| e[0] == "revive").collect::<Vec<_>>(), [&json!(["revive", "i0", 10])]);
 }
 
@@ -329,7 +329,7 @@ fn mountain_giant() {
 #[test]
 fn targets() {
     let attacked = |rules, invaders: &str, defenders: &str| {
-        let log = fight_under(rules, invaders, defenders).1.events;
+        let log = fight_under(rules, invaders, defenders).1.events();
         log.into_iter().find(|event| event[0] == "attack" && event[1] == "i0").unwrap()[2].clone()
     };
     let [paper, repo] = [Rules::Paper, Rules::Repo];
@@ -343,7 +343,7 @@ fn targets() {
 /// No bonus in the repository: fire on nature stays 2.
 #[test]
 fn repo_knows_no_elements() {
-    let log = fight_under(Rules::Repo, "FireLizard", "AncientTreant").1.events;
+    let log = fight_under(Rules::Repo, "FireLizard", "AncientTreant").1.events();
     assert_eq!(log[2], json!(["hit", "i0", "d0", 2, 2]));
 }
 

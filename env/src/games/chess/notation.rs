@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use shakmaty::fen::Fen;
 use shakmaty::san::{San, SanPlus};
 use shakmaty::uci::UciMove;
-use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, PositionErrorKinds};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, PositionErrorKinds, Role};
 
 use super::ids;
 use super::moves::Scan;
@@ -71,6 +71,15 @@ pub(super) fn from_uci(pos: &Chess, text: &str) -> Option<Action> {
     Some(ids::id(pos.turn(), m))
 }
 
+/// The id of squares in UCI that no legal move has: a move of the game all the same, though not of this position.
+fn from_squares(pos: &Chess, text: &str) -> Option<Action> {
+    let UciMove::Normal { from, to, promotion } = UciMove::from_ascii(text.as_bytes()).ok()? else { return None };
+    let under = promotion.filter(|role| *role != Role::Queen);
+    let found = (0..ids::LONG).find(|&a| ids::squares(pos.turn(), a) == Some((from, to, under)));
+    // A pawn that reaches the last row without a promotion names none.
+    found.filter(|&a| ids::read(pos, a).is_none_or(|m| !pos.is_legal(m)))
+}
+
 /// The legal id that a person's text names: the id itself, UCI, SAN, or SAN written loosely.
 pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action> {
     let text = text.trim().trim_end_matches(['!', '?', '.']);
@@ -79,7 +88,8 @@ pub(super) fn parse(pos: &Chess, legal: &[Action], text: &str) -> Option<Action>
         .ok()
         .or_else(|| from_uci(pos, &text.to_ascii_lowercase().replace('-', "")))
         .or_else(|| from_san(pos, text))
-        .or_else(|| from_loose(pos, legal, text))?;
+        .or_else(|| from_loose(pos, legal, text))
+        .or_else(|| from_squares(pos, &text.to_ascii_lowercase().replace('-', "")))?;
     legal.contains(&found).then_some(found)
 }
 

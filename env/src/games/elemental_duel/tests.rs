@@ -36,7 +36,7 @@ fn fight_in(mode: Mode, hp: [u32; 2], invaders: &str, defenders: &str) -> (Ended
 }
 
 fn fight(hp: [u32; 2], invaders: &str, defenders: &str) -> Vec<Value> {
-    fight_in(Mode::Team, hp, invaders, defenders).1.events
+    fight_in(Mode::Team, hp, invaders, defenders).1.events()
 }
 
 /// The events from place `from` on begin with these.
@@ -484,7 +484,7 @@ fn rounding() {
 fn gauntlet() {
     let invaders = "Fire flame_splash x3; Water stream_pierce x3; Dark shadow_claw x3";
     let defenders = "Earth earth_shock x3; Wood bud_healing x3; Light holy_glimmer x3";
-    let log = fight_in(Mode::Gauntlet, [30, 40], invaders, defenders).1.events;
+    let log = fight_in(Mode::Gauntlet, [30, 40], invaders, defenders).1.events();
     follow(
         &log,
         0,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize, Serializer as _};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::board::{self, Cell};
@@ -654,11 +654,19 @@ impl Document {
 }
 
 /// The first 8 hex digits of SHA-256 over a canonical form (RFC 8785) without the name.
-pub(super) fn hash(mut value: Value) -> String {
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("name");
-    }
-    hex::encode(&Sha256::digest(canonical(&value))[..4])
+///
+/// Its keys are sorted and its numbers whole. So as long as everything is ASCII, JSON without spaces is that form.
+pub(super) fn hash(value: &Value) -> String {
+    let fields = || value.as_object().into_iter().flatten().filter(|(key, _)| *key != "name");
+    let mut plain = Vec::with_capacity(MOST_BYTES);
+    let written = serde_json::Serializer::new(&mut plain).collect_map(fields());
+    let digest = if written.is_ok() && plain.is_ascii() {
+        Sha256::digest(&plain)
+    } else {
+        let fields: Map<String, Value> = fields().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Sha256::digest(canonical(&fields.into()))
+    };
+    hex::encode(&digest[..4])
 }
 
 /// The canonical form (RFC 8785) of a value.

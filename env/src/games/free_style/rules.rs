@@ -1,6 +1,6 @@
 //! A document made ready for play: names resolved, zones as sets of cells, moves as rays.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use arrayvec::ArrayVec;
 use serde_json::Value;
@@ -35,8 +35,8 @@ pub struct Rules {
     pub canonical: Value,
     /// The first 8 hex digits of its hash.
     pub hash: String,
-    /// What it says, in English.
-    pub summary: String,
+    /// What it says, in English, once somebody has asked.
+    summary: OnceLock<String>,
     pub(super) places: Vec<Place>,
     pub(super) moves: Vec<Moves>,
     /// Whether a seat may do nothing.
@@ -188,8 +188,14 @@ impl Rules {
         let unlimited = (0..d.kinds.len()).filter(|&k| d.kinds[k].supply.is_none());
         let unlimited = unlimited.fold(0, |set, k| set | 1 << k) & placed;
         let canonical = document.value();
-        let (hash, summary) = (super::document::hash(canonical.clone()), super::summary::of(&document));
+        let hash = super::document::hash(&canonical);
+        let summary = OnceLock::new();
         Some(Rules { canonical, hash, summary, places, moves, pass, ends, stuck, scores, placed, unlimited, document })
+    }
+
+    /// What the document says, in English.
+    pub fn summary(&self) -> &str {
+        self.summary.get_or_init(|| super::summary::of(&self.document))
     }
 
     /// F0, F1 or F2.

@@ -261,7 +261,7 @@ pub(super) fn analysis(question: &Value) -> Value {
     if let Some(rules) = &verdict.rules {
         out["canonical"] = rules.canonical.clone();
         out["hash"] = rules.hash.clone().into();
-        out["summary"] = rules.summary.clone().into();
+        out["summary"] = rules.summary().into();
         out["symmetric"] = validate::symmetric(&rules.document).into();
     }
     if let Some(p) = verdict.playouts {

@@ -2,10 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use ludex_protocol::error::Issue;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::board::{self, ZONES, mirrored};
@@ -101,14 +103,32 @@ pub(super) fn verdict(value: &Value) -> Verdict {
     if issues.is_empty() { judge(value) } else { Verdict::refused(issues) }
 }
 
+/// The length of a value as JSON, in bytes.
+fn length(value: &Value) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // A value is written without an error, and counting makes none.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 /// The verdict on a value that fits the schema.
 pub(super) fn judge(value: &Value) -> Verdict {
-    let bytes = value.to_string().len();
+    let bytes = length(value);
     if bytes > MOST_BYTES {
         let message = format!("the document has {bytes} bytes");
         return Verdict::refused(vec![flaw("size", "", &json!(bytes), format!("{MOST_BYTES} bytes"), message)]);
     }
-    let document: Document = match serde_json::from_value(value.clone()) {
+    let document = match Document::deserialize(value) {
         Ok(document) => document,
         Err(e) => return Verdict::refused(vec![flaw("schema", "", value, "an FSR/1 document", e.to_string())]),
     };

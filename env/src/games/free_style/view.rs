@@ -242,7 +242,7 @@ impl FreeStyle {
             messages: messages.collect(),
             open: [0, 1].map(|seat| self.open(s, seat).map(|r| r.hash.clone())),
             rules: rules.map(|r| r.canonical.clone()),
-            summary: rules.map(|r| r.summary.clone()),
+            summary: rules.map(|r| r.summary().to_owned()),
             agreed: s.agreed,
             author: s.author,
             first: s.play.as_ref().map(|p| p.first),
@@ -290,7 +290,7 @@ impl FreeStyle {
                 let of = |m: &&Said| usize::from(m.seat) == seat && m.hash.as_ref() == Some(hash);
                 let rules = view.messages.iter().rev().find(of).and_then(|m| super::validate::rules(m.rules.as_ref()?));
                 if let Some(rules) = rules {
-                    let words = &rules.summary;
+                    let words = rules.summary();
                     out.push(format!("\nThe latest rules of seat {} ({hash}):\n{words}\n", name(seat as u8)));
                 }
             }

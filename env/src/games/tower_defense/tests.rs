@@ -39,7 +39,7 @@ fn fight_under(rules: Rules, humans: &str, demons: &str) -> (Ended, Events) {
 }
 
 fn fight(humans: &str, demons: &str) -> Vec<Value> {
-    fight_under(Rules::Paper, humans, demons).1.events
+    fight_under(Rules::Paper, humans, demons).1.events()
 }
 
 /// The battle has exactly these events.
@@ -196,7 +196,7 @@ fn fire_demon() {
     let log = fight("FlamethrowerSoldier 0,0; LightMage 1,0", "FireDemon 0");
     has(&log, r#"[20,"shot","h0","d0",10,90] [40,"shot","h0","d0",10,80]"#);
     count(&log, "burn", 0);
-    let log = fight_under(Rules::Repo, "IceSoldier 0,0", "FireDemon 0").1.events;
+    let log = fight_under(Rules::Repo, "IceSoldier 0,0", "FireDemon 0").1.events();
     has(&log, r#"[20,"shot","h0","d0",30,70]"#);
 }
 
@@ -218,7 +218,7 @@ fn frost_demon() {
     count(&log, "slow", 0);
     has(&fight("IceSoldier 0,0; LightMage 1,0", "FrostDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
     has(&fight("FlamethrowerSoldier 0,0", "FrostDemon 0"), r#"[20,"shot","h0","d0",10,90] [40,"burn","d0",10,80]"#);
-    let log = fight_under(Rules::Repo, "FlamethrowerSoldier 0,0", "FrostDemon 0").1.events;
+    let log = fight_under(Rules::Repo, "FlamethrowerSoldier 0,0", "FrostDemon 0").1.events();
     has(&log, r#"[20,"shot","h0","d0",50,50] [40,"burn","d0",50,0]"#);
 }
 
@@ -233,7 +233,7 @@ fn anti_air_soldier_and_flying_demon() {
         count(&log, kind, 0);
     }
     has(&log, r#"[279,"breach","d0",0]"#);
-    has(&fight_under(Rules::Repo, "AntiAirSoldier 0,0", "FlyingDemon 0").1.events, r#"[100,"dead","d0"]"#);
+    has(&fight_under(Rules::Repo, "AntiAirSoldier 0,0", "FlyingDemon 0").1.events(), r#"[100,"dead","d0"]"#);
     // It shoots at walkers too, and its light hits flyers and sheltered ones.
     has(&fight("AntiAirSoldier 0,0", "NormalDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
     has(&fight("AntiAirSoldier 0,0", "FlyingDemon 0; ShadowDemon 0"), r#"[20,"shot","h0","d0",0,100]"#);
@@ -248,7 +248,7 @@ fn bomb() {
     let log = fight("Bomb 9,1", demons);
     has(&log, r#"[10,"blast","h0","d0",300,-100] [10,"blast","h0","d1",300,-100] [10,"blast","h0","d2",300,-100]"#);
     count(&log, "blast", 3);
-    let log = fight_under(Rules::Repo, "Bomb 9,1", demons).1.events;
+    let log = fight_under(Rules::Repo, "Bomb 9,1", demons).1.events();
     has(&log, r#"[10,"blast","h0","d1",300,-100] [10,"gone","h0"]"#);
     count(&log, "blast", 1);
     count(&fight("Bomb 8,1", demons), "blast", 0);
@@ -286,7 +286,7 @@ fn magnetic_soldier_shield_demon_and_machine_demon() {
     let log = fight("MagneticSoldier 0,0", "ShieldDemon 0@2000");
     has(&log, r#"[80,"pulse","h0","d0"]"#);
     assert!(!log.contains(&json!([40, "pulse", "h0", "d0"])));
-    count(&fight_under(Rules::Repo, "MagneticSoldier 0,0", "ShieldDemon 0").1.events, "pulse", 0);
+    count(&fight_under(Rules::Repo, "MagneticSoldier 0,0", "ShieldDemon 0").1.events(), "pulse", 0);
     // Fire is not normal damage.
     has(&fight("FlamethrowerSoldier 0,0", "ShieldDemon 0"), r#"[20,"shot","h0","d0",10,90]"#);
 }
@@ -343,8 +343,8 @@ fn summoning_demon() {
     has(&log, r#"[0,"stop","d0","h0",12320] [100,"summon","d0","d1",11200] [354,"breach","d1",0]"#);
     let log = fight_under(Rules::Repo, "", "SummoningDemon 4; SummoningDemon 2").1;
     // Rows 3 and 3: a unit there, which acts before the summons, sees them a tick later.
-    count(&log.events, "summon", 6);
-    let log = fight_under(Rules::Repo, "HandgunSoldier 0,3", "SummoningDemon 4; SummoningDemon 2").1.events;
+    count(&log.events(), "summon", 6);
+    let log = fight_under(Rules::Repo, "HandgunSoldier 0,3", "SummoningDemon 4; SummoningDemon 2").1.events();
     has(&log, r#"[101,"shot","h0","d2",10,90]"#);
     // What is summoned costs nothing.
     let (_, log) = fight_under(Rules::Paper, "", "SummoningDemon 4");

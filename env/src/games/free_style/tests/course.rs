@@ -266,6 +266,21 @@ fn a_failed_comparison_uses_the_ply_and_shows_both() {
 }
 
 #[test]
+fn contact_shows_numbers_before_effects_remove_pieces() {
+    let r =
+        rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],
+        "hidden": { "values": true, "reveal": "contact" },
+        "actions": [{ "do": "place", "kind": "v", "by": { "0": "all", "1": "all" } },
+            { "do": "move", "kind": "v", "steps": "orth", "onto": "empty_or_opp_any" }],
+        "effects": [{ "on": "move", "cells": "adj4", "who": "opp", "then": "remove" }] }));
+    let s = after(&r, &["c3=4", "c4=7", "a1=0", "d4=9", "c3-c4"]);
+    // c4 is captured in contact; the effect then takes d4 off, whose number nobody was shown.
+    board_is(&s, [". . . . .", ". . o4 . .", ". . . . .", ". . . . .", "o0 . . . ."]);
+    assert_eq!((s.contact[0], s.captured), (Some((4, 7)), [2, 0]));
+    assert!(s.knows(&r, Some(1), 17) && s.shown == 1 << 17, "only the piece that made contact is shown");
+}
+
+#[test]
 fn a_piece_that_moves_on_stays_shown() {
     let r =
         rules(json!({ "kinds": [{ "id": "v", "values": { "min": 0, "max": 9, "unique": false, "sum_max": null } }],

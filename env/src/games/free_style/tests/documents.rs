@@ -1,6 +1,9 @@
 //! Documents: canonical form, hash, and what the validator says.
 
-use super::super::document::{Document, canonical};
+use sha2::{Digest as _, Sha256};
+
+use super::super::document::{self, Document, canonical};
+use super::super::sample;
 use super::*;
 
 #[test]
@@ -25,6 +28,27 @@ fn a_canonical_form_stays_itself_and_the_name_is_not_hashed() {
     value["name"] = "another".into();
     let again = Rules::of(serde_json::from_value(value.clone()).unwrap()).unwrap();
     assert_eq!((again.hash.as_str(), &again.canonical), ("c440f6a5", &value));
+}
+
+#[test]
+fn a_hash_is_of_the_canonical_form() {
+    let mut rng = crate::draw::Stream::named("hashes");
+    let zones = [
+        ("z", "plain"),
+        ("\u{e9}t\u{e9}", "an accent"),
+        ("\u{10000}", "a pair"),
+        ("\u{ffff}", "after a pair"),
+        ("\"\\\u{1}", "\u{7f}"),
+    ];
+    for k in 0..200 {
+        let mut rules = sample::valid(&mut rng).document;
+        rules.zones.extend(zones[..k % 6].iter().map(|(name, _)| ((*name).to_owned(), Vec::new())));
+        rules.name = zones[k % 5].1.to_owned();
+        let mut value = rules.value();
+        let hash = document::hash(&value);
+        value.as_object_mut().unwrap().remove("name");
+        assert_eq!(hash, hex::encode(&Sha256::digest(canonical(&value))[..4]), "{value}");
+    }
 }
 
 #[test]
@@ -206,7 +230,7 @@ fn symmetry_of_rows() {
 
 #[test]
 fn a_summary_says_every_clause() {
-    let text = &Rules::built_in(2).summary;
+    let text = Rules::built_in(2).summary();
     for part in ["from 0 to 15", "at most 15", "column a", "column e", "hidden", "10 plies", "row", "1 point"] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
