@@ -49,6 +49,7 @@ pub mod report;
 pub mod result;
 pub mod scale;
 pub mod schedule;
+pub mod standing;
 pub mod suite;
 pub mod tournament;
 pub mod verify;

@@ -5,6 +5,7 @@
 
 pub mod anchored;
 pub mod elo;
+pub mod glicko;
 pub mod table;
 pub mod trueskill;
 

@@ -40,6 +40,10 @@ impl Catalogue {
         self.games.load_with(game, params).map_err(|e| Box::new(e.into()))
     }
 
+    pub(crate) fn games(&self) -> &Games {
+        &self.games
+    }
+
     /// Every game with its default parameters.
     pub fn entries(&self) -> &[GameEntry] {
         &self.entries

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ludex_env::Games;
 use ludex_protocol::Limits;
 
+use crate::ladders::LadderTerms;
 use crate::opponents::Opponents;
 use crate::suites::Suites;
 
@@ -37,6 +38,8 @@ pub struct Config {
     pub suites: Suites,
     /// How long a run may take, from the enrolment of its first agent.
     pub run_time: Duration,
+    /// Standing ladders.
+    pub ladders: Vec<LadderTerms>,
     /// How long matches may continue after the server was told to stop.
     pub drain: Duration,
 }
@@ -85,6 +88,7 @@ impl Config {
             pairs: PairMode::default(),
             suites: Suites::builtin(),
             run_time: Duration::from_secs(30 * 24 * 3_600),
+            ladders: Vec::new(),
             drain: Duration::from_secs(30),
         }
     }

@@ -35,6 +35,7 @@ pub mod config;
 mod doors;
 mod gym;
 mod http;
+pub mod ladders;
 pub mod limits;
 mod listen;
 mod mailbox;

@@ -70,7 +70,7 @@ pub async fn run_then(
     let workers: Vec<Worker> = workers.collect::<anyhow::Result<_>>()?;
     ready(&shared.hub)?;
     tokio::spawn(revoked::watch(Arc::downgrade(&shared)));
-    let watch = tokio::spawn(shared.hub.clone().watch_runs());
+    let watch = [tokio::spawn(shared.hub.clone().watch_runs()), tokio::spawn(shared.hub.clone().watch_ladders())];
     {
         let mut told = pin!(async {
             shutdown.await;
@@ -100,11 +100,12 @@ pub async fn run_then(
             }
         }
     }
-    watch.abort();
+    watch.iter().for_each(tokio::task::JoinHandle::abort);
     shared.hub.sessions.broadcast(|| Control::Close(close::RESTART));
     let ended = tokio::task::spawn_blocking(move || workers.into_iter().try_for_each(Worker::join));
     ended.await.context("waiting for the workers")??;
     shared.hub.settle().await;
+    shared.hub.close_ladders().await;
     shared.store.clone().close().await?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod actor;
 mod hub;
+mod ladder;
 pub mod lobby;
 mod player;
 

@@ -10,6 +10,7 @@ use crate::compute::Compute;
 use crate::config::Config;
 use crate::doors::Doors;
 use crate::gym;
+use crate::ladders;
 use crate::limits::Rates;
 use crate::matches::{Hub, HubConfig};
 use crate::metrics::Metrics;
@@ -45,6 +46,7 @@ impl Shared {
             data: config.data.clone(),
             suites: config.suites.clone(),
             run_time: config.run_time,
+            ladders: ladders::open(&config.ladders, &catalogue, &config.opponents, &config.data)?,
         };
         let metrics = Arc::new(metrics);
         let hub = Hub::new(store.clone(), hub, compute.clone(), metrics.clone()).await?;

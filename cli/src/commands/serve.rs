@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 
 use ludex_play::runs::evaluation::suite_text;
 use ludex_server::config::{Config, PairMode, TlsFiles};
+use ludex_server::ladders::LadderTerms;
 use ludex_server::limits;
 use ludex_server::opponents::{Opponents, SearchLimits};
 use ludex_server::suites::Suites;
@@ -78,6 +79,9 @@ pub(super) struct Args {
     /// A suite that agents may enrol for: a built-in one, or a TOML file; may be repeated; none offers none [default: the built-in ones]
     #[arg(long = "suite", value_name = "NAME|FILE")]
     suites: Vec<String>,
+    /// A standing ladder that agents enter with `queue = "ladder"`: a game, or a TOML file that describes it; may be repeated
+    #[arg(long = "ladder", value_name = "GAME|FILE")]
+    ladders: Vec<String>,
     /// Days after its first enrolment at which a run ends, done or not
     #[arg(long, value_name = "N", default_value_t = 30.0)]
     run_days: f64,
@@ -157,9 +161,19 @@ fn config(args: &Args) -> anyhow::Result<Config> {
     };
     config.drain = Duration::from_secs(args.drain);
     config.suites = suites(&args.suites)?;
+    config.ladders = args.ladders.iter().map(|text| ladder(text)).collect::<anyhow::Result<_>>()?;
     let days = Duration::try_from_secs_f64(args.run_days * 86_400.0).ok().filter(|time| !time.is_zero());
     config.run_time = days.with_context(|| format!("--run-days {} is not a number of days", args.run_days))?;
     Ok(config)
+}
+
+/// A ladder by its game, or from a file.
+fn ladder(text: &str) -> anyhow::Result<LadderTerms> {
+    if !text.ends_with(".toml") {
+        return Ok(LadderTerms::of(text));
+    }
+    let read = std::fs::read_to_string(text).map_err(anyhow::Error::from);
+    read.and_then(|text| LadderTerms::parse(&text)).with_context(|| format!("--ladder {text}"))
 }
 
 /// The suites that are offered.

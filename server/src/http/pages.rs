@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -13,6 +14,7 @@ use ludex_protocol::message::ListMatches;
 use ludex_protocol::spec::Params;
 use ludex_protocol::{ErrorCode, Refusal};
 use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
 
 use super::{Answer, bearer, failed};
 use crate::auth::{self, Scopes};
@@ -41,6 +43,10 @@ pub(super) fn routes(shared: Arc<Shared>, peer: Peer) -> Router {
         .route("/matches", get(matches))
         .route("/ratings", get(ratings))
         .route("/episodes/{id}", get(episode))
+        .route("/ladders", get(ladders))
+        .route("/ladders/{ladder}", get(ladder))
+        .route("/ladders/{ladder}/{season}", get(season))
+        .route("/ladders/{ladder}/{season}/records.jsonl", get(season_records))
         .route("/runs", get(runs))
         .route("/runs/{run}", get(run))
         .route("/runs/{run}/{file}", get(run_file))
@@ -186,6 +192,93 @@ async fn run_file(State(app): App, headers: HeaderMap, path: Result<Path<(String
 fn no_run() -> Answer {
     failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::UnknownRun, "there is no such run, or it is not over"))
 }
+
+#[derive(Deserialize)]
+struct LadderQuery {
+    #[serde(default)]
+    offset: usize,
+    limit: Option<usize>,
+}
+
+/// Lines of a ladder's table, unless another number is asked for.
+const LINES: usize = 100;
+
+fn no_ladder() -> Answer {
+    failed(StatusCode::NOT_FOUND, Refusal::new(ErrorCode::BadField, "there is no such ladder or season"))
+}
+
+async fn ladders(State(app): App, headers: HeaderMap) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    Json(serde_json::json!({ "ladders": app.0.hub.ladders() })).into_response()
+}
+
+async fn ladder(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<String>, PathRejection>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    match path {
+        Ok(Path(ladder)) => table(&app, &headers, &ladder, None, query).await,
+        Err(_) => no_ladder(),
+    }
+}
+
+async fn season(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<(String, String)>, PathRejection>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    match path {
+        Ok(Path((ladder, season))) => table(&app, &headers, &ladder, Some(&season), query).await,
+        Err(_) => no_ladder(),
+    }
+}
+
+async fn table(
+    app: &(Arc<Shared>, Peer),
+    headers: &HeaderMap,
+    ladder: &str,
+    season: Option<&str>,
+    query: Asked<LadderQuery>,
+) -> Answer {
+    if let Err(refusal) = granted(app, headers).await {
+        return *refusal;
+    }
+    let Query(query) = match query {
+        Ok(query) => query,
+        Err(e) => return misunderstood(&e),
+    };
+    let page = app.0.hub.ladder_page(ladder, season, query.offset, query.limit.unwrap_or(LINES)).await;
+    page.map_or_else(no_ladder, |page| Json(page).into_response())
+}
+
+/// The records of a season that is over, as they lie on the disk.
+async fn season_records(
+    State(app): App,
+    headers: HeaderMap,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Answer {
+    if let Err(refusal) = granted(&app, &headers).await {
+        return *refusal;
+    }
+    let Ok(Path((ladder, season))) = path else { return no_ladder() };
+    let Some(file) = app.0.hub.ladder_records(&ladder, &season) else { return no_ladder() };
+    let Ok(file) = tokio::fs::File::open(file).await else { return no_ladder() };
+    let chunks = futures_util::stream::try_unfold(file, |mut file| async move {
+        let mut chunk = vec![0; CHUNK];
+        let read = file.read(&mut chunk).await?;
+        chunk.truncate(read);
+        Ok::<_, std::io::Error>((read > 0).then_some((chunk, file)))
+    });
+    ([(header::CONTENT_TYPE, "application/jsonl")], Body::from_stream(chunks)).into_response()
+}
+
+/// Bytes of a file that are sent at a time.
+const CHUNK: usize = 64 << 10;
 
 #[derive(Deserialize)]
 struct RatingQuery {

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -34,6 +34,7 @@ use super::lobby::{Drawn, Lobby};
 use crate::catalogue::Catalogue;
 use crate::compute::Compute;
 use crate::config::PairMode;
+use crate::ladders::Ladder;
 use crate::metrics::{Metrics, word};
 use crate::opponents::{Opponents, Pace};
 use crate::random::random_bytes;
@@ -60,6 +61,8 @@ pub struct HubConfig {
     pub suites: Suites,
     /// How long a run may take, from its first enrolment.
     pub run_time: Duration,
+    /// The standing ladders.
+    pub(crate) ladders: Vec<Arc<Ladder>>,
 }
 
 /// The match plane of one server.
@@ -84,6 +87,8 @@ pub struct Hub {
     recalls: tokio::sync::Mutex<()>,
     draining: AtomicBool,
     pub(crate) runs: Runs,
+    /// How often matches were released.
+    releases: AtomicU64,
 }
 
 /// A seat of a match that is about to begin.
@@ -162,6 +167,8 @@ pub(super) struct Asked {
     pub(super) mirror: bool,
     /// Whether its clients may have agreed to meet.
     pub(super) arranged: bool,
+    /// The season of a ladder that it belongs to.
+    pub(super) label: Option<String>,
 }
 
 /// What a running match keeps beside its public head; never shown before the release.
@@ -245,6 +252,7 @@ impl Hub {
             recalls: tokio::sync::Mutex::default(),
             draining: AtomicBool::new(false),
             runs: Runs::default(),
+            releases: AtomicU64::new(0),
         }))
     }
 
@@ -347,11 +355,11 @@ impl Hub {
             Terms::Asked(asked) => {
                 let turn = asked.turn;
                 let (setup, drawn) = self.setup(&asked, &seats).await?;
-                self.start(setup, seats, turn, drawn).await
+                self.start(setup, seats, turn, drawn, asked.label).await
             }
             Terms::Planned(mut setup) => {
                 setup.header.started = ludex_play::time::now_text();
-                self.start(*setup, seats, 0, None).await
+                self.start(*setup, seats, 0, None, None).await
             }
             Terms::Kept(kept) => {
                 let occupants = seats.into_iter().map(|seat| seat.occupant).collect();
@@ -413,6 +421,7 @@ impl Hub {
         seats: Vec<SeatPlan>,
         turn: u32,
         drawn: Option<Write>,
+        label: Option<String>,
     ) -> Result<(), Box<Refusal>> {
         setup.header.seats = seats.iter().map(record_seat).collect();
         setup.seats = seats.iter().map(|s| s.setup.clone()).collect();
@@ -442,7 +451,7 @@ impl Hub {
             game: spec.game.clone(),
             string: spec.string.clone(),
             rated: setup.header.rated,
-            run: setup.run.clone(),
+            run: setup.run.clone().or(label),
             seats: seats.iter().map(seat_row).collect(),
             header: text(&setup.header).map_err(|e| unkept(&e))?,
             secret: text(&secret).map_err(|e| unkept(&e))?,
@@ -559,8 +568,16 @@ impl Hub {
 
     /// What was hidden in these matches may be shown.
     pub(crate) fn mark_released(&self, ids: &[String]) {
-        let live = self.live.lock();
-        ids.iter().filter_map(|id| live.get(id)).for_each(Handle::release);
+        {
+            let live = self.live.lock();
+            ids.iter().filter_map(|id| live.get(id)).for_each(Handle::release);
+        }
+        self.releases.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number that changes when matches are released.
+    pub(super) fn releases(&self) -> u64 {
+        self.releases.load(Ordering::Relaxed)
     }
 
     /// Called by a match that ended: joins may have another one.

@@ -4,6 +4,7 @@
 //! back. `Lobby::next` looks at those that are due, and at no others.
 
 mod joins;
+mod ladder;
 mod pairs;
 mod plan;
 mod queue;
@@ -25,6 +26,7 @@ use self::plan::Plan;
 pub(crate) use self::plan::{PlannedMatch, PlannedSeat};
 use self::queue::{Kind, Queue};
 use super::hub::{Asked, Guard, MatchPlan, Occupant, SeatPlan, Terms};
+use crate::ladders::Ladder;
 use crate::opponents::Opponent;
 use crate::owners::Share;
 use crate::sessions::Session;
@@ -39,9 +41,13 @@ struct Waiting {
     /// The game; a join by ticket plays what the plan says.
     game: Option<GameRef>,
     kind: Kind,
+    /// The ladder that it entered.
+    ladder: Option<Arc<Ladder>>,
+    /// When it began to wait in its queue.
+    since: Option<u64>,
     /// Its number in order of arrival.
     arrival: u64,
-    /// The server's agents, for joins `against`.
+    /// The server's agents, for joins `against`, and for those of a ladder while they meet an anchor.
     against: Vec<Opponent>,
     /// Matches to come; absent = until `leave`.
     left: Option<u32>,
@@ -88,7 +94,7 @@ impl Waiting {
         let Some((first, others)) = self.against.split_first() else { return false };
         let same = others.iter().all(|o| o.spec.to_string() == first.spec.to_string());
         let fresh = self.game.as_ref().is_some_and(|game| !may_share_seed(game));
-        self.paired && same && fresh && !first.agent.waits()
+        self.paired && self.ladder.is_none() && same && fresh && !first.agent.waits()
     }
 
     fn done(&self) -> bool {
@@ -306,8 +312,20 @@ impl Lobby {
             queue.arrived(now);
         }
         queue.insert(w.request().seat, w.arrival, id, &w.session.account.name);
+        if w.ladder.is_some() {
+            // The ladder looks at all that wait, again and again.
+            let w = self.joins.get_mut(id)?;
+            w.since.get_or_insert(now);
+            return None;
+        }
         let table = queue.table(w.request().seat, w.arrival)?;
-        let ids = self.place(&table, players as usize);
+        self.meet(&table)
+    }
+
+    /// The match, or the first one of a pair, of joins from a queue, which are in order of arrival.
+    fn meet(&mut self, table: &[String]) -> Option<Next> {
+        let players = self.joins.get(table.first()?)?.game.as_ref()?.spec().players;
+        let ids = self.place(table, players as usize);
         let seats = ids.iter().filter_map(|id| self.joins.get(id)).map(Waiting::seat_plan).collect();
         let asked = asked(self.joins.get(&ids[0])?)?;
         let asked = Asked { pair: self.begin_block(&ids), ..asked };
@@ -408,6 +426,9 @@ impl Lobby {
     }
 
     fn unqueue(&mut self, id: &str) {
+        if let Some(w) = self.joins.get_mut(id) {
+            w.since = None;
+        }
         if let Some(w) = self.joins.get(id)
             && let Some(queue) = self.queues.get_mut(&w.kind)
         {
@@ -436,6 +457,7 @@ fn asked(w: &Waiting) -> Option<Asked> {
         pair: None,
         turn: 0,
         mirror: false,
-        arranged: w.queues() && w.request().rated && !w.request().is_open(),
+        arranged: w.queues() && w.request().rated && !w.request().is_open() && w.ladder.is_none(),
+        label: w.ladder.as_ref().and_then(|ladder| ladder.label()),
     })
 }

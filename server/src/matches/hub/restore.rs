@@ -11,6 +11,7 @@ use ludex_play::machine::terms::{Kept, KeptAct, Setup};
 use ludex_protocol::record::{AgentKind, Header, Record, RecordEvent};
 
 use super::{Hub, Occupant, Secret};
+use crate::ladders::is_label;
 use crate::matches::lobby::BlockMatch;
 use crate::sessions::{About, ENDED, Session};
 use crate::store::{KeptMatch, SessionRow, StoreError, Write};
@@ -71,7 +72,8 @@ impl Hub {
         for kept in running {
             // A match of a run whose agent is away waits in the store until the agent comes back.
             let away = |id: &String| self.sessions.get(id).is_none();
-            if kept.row.run.is_some() && kept.row.seats.iter().filter_map(|seat| seat.session.as_ref()).any(away) {
+            let waits = kept.row.run.as_deref().is_some_and(|run| !is_label(run));
+            if waits && kept.row.seats.iter().filter_map(|seat| seat.session.as_ref()).any(away) {
                 continue;
             }
             let id = kept.row.id.clone();

@@ -93,6 +93,7 @@ impl Hub {
             request.game = row.run.unwrap_or_default();
             (request.count, count) = (0, None);
         }
+        self.enter_ladder(session, &mut request)?;
         let kept = KeptJoin { id: id.clone(), request, count, re };
         let row = kept.row(&session.id).map_err(|e| unkept(&e))?;
         let again = {
@@ -149,11 +150,14 @@ impl Hub {
         within(steps, r.slots as usize, limits).map_err(|e| Box::new(e.path("slots")))?;
         let share = |goods, count| session.account.take(goods, count, limits);
         let shares = [share(Goods::Joins, 1)?, share(Goods::Matches, r.slots).map_err(|e| Box::new(e.path("slots")))?];
+        let ladder = game.as_ref().and_then(|game| self.ladder_of(r, &game.spec().string));
         let paired = r.pairs.unwrap_or_else(|| self.config.pairs.default_of(r.rated));
         let waiting = Waiting {
             session: session.clone(),
             kind: Kind::of(game.as_ref().map_or("", |game| &game.spec().string), r, paired),
             paired,
+            ladder,
+            since: None,
             block: None,
             met: HashMap::new(),
             arrival: 0,
@@ -309,26 +313,30 @@ impl Hub {
     pub(in crate::matches) fn seat(self: &Arc<Self>) {
         while !self.draining() {
             let next = self.lobby.lock().next(self.now());
-            match next {
-                None => return,
-                Some(Next::Waits(session, queued)) => {
-                    if let Some(mailbox) = session.mailbox() {
-                        let _ = mailbox.event(ServerMessage::Queued(queued));
+            let Some(next) = next else { return };
+            self.carry_out(next);
+        }
+    }
+
+    pub(super) fn carry_out(self: &Arc<Self>, next: Next) {
+        match next {
+            Next::Waits(session, queued) => {
+                if let Some(mailbox) = session.mailbox() {
+                    let _ = mailbox.event(ServerMessage::Queued(queued));
+                }
+            }
+            Next::Begins(plan, begun) => {
+                let hub = self.clone();
+                hub.counts(1);
+                tokio::spawn(async move {
+                    if let Err(error) = hub.begin(*plan).await {
+                        tracing::error!(%error, "a match could not begin");
+                        hub.counts(-1);
+                        let joins = begun.joins.clone();
+                        hub.lobby.lock().take_back(begun);
+                        hub.try_later(joins);
                     }
-                }
-                Some(Next::Begins(plan, begun)) => {
-                    let hub = self.clone();
-                    hub.counts(1);
-                    tokio::spawn(async move {
-                        if let Err(error) = hub.begin(*plan).await {
-                            tracing::error!(%error, "a match could not begin");
-                            hub.counts(-1);
-                            let joins = begun.joins.clone();
-                            hub.lobby.lock().take_back(begun);
-                            hub.try_later(joins);
-                        }
-                    });
-                }
+                });
             }
         }
     }

@@ -141,7 +141,7 @@ impl Lobby {
         let whole = |w: &&Waiting| {
             w.paired && w.request().seat.is_none() && w.left.is_none_or(|left| left >= turns) && w.block.is_none()
         };
-        let aligned = first.queues() || first.played.is_multiple_of(turns);
+        let aligned = first.queues() || first.ladder.is_some() || first.played.is_multiple_of(turns);
         if turns < 2 || !aligned || !may_share_seed(game) || !all.iter().all(whole) {
             return None;
         }
@@ -201,6 +201,9 @@ impl Lobby {
         for id in self.blocks.remove(pair).map(|block| block.joins).unwrap_or_default() {
             if let Some(w) = self.joins.get_mut(&id) {
                 w.block = None;
+                if w.ladder.is_some() {
+                    w.against.clear();
+                }
             }
             self.call(&id);
         }
@@ -213,6 +216,8 @@ impl Lobby {
         let next = begun.iter().map(|m| m.turn + 1).max().unwrap_or_default();
         let seated: Vec<&String> = any.joins.iter().flatten().collect();
         let joins: Vec<String> = match seated.len() {
+            // Which anchor a join of a ladder met is not kept: what is left of such a pair is not played.
+            1 if self.joins.get(seated[0]).is_some_and(|w| w.ladder.is_some()) => return,
             1 => vec![seated[0].clone()],
             len if len == n => (0..n).map(|k| seated[(k + n - turn % n) % n].clone()).collect(),
             _ => return,

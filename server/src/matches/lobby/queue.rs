@@ -75,6 +75,11 @@ impl Queue {
         }
     }
 
+    /// The joins that wait.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.waiting.values().flat_map(BTreeMap::values).map(|entry| entry.id.as_str())
+    }
+
     /// How many joins wait.
     pub(super) fn len(&self) -> usize {
         self.waiting.values().map(BTreeMap::len).sum()

@@ -1,0 +1,157 @@
+//! Glicko-2, for ratings that change with every match (M. Glickman, "Example of the Glicko-2 system", 2013,
+//! <http://www.glicko.net/glicko/glicko2.pdf>).
+//!
+//! One thing differs from the paper: a rating period need not be over when games are counted. Between two updates of an agent lies
+//! a time, measured in periods, and its deviation grows by that share. With a time of 1 the formulas are those of the paper. So an
+//! agent that plays a thousand games in an hour is known well, and one that rests for months is known badly.
+
+use std::f64::consts::PI;
+
+use serde::{Deserialize, Serialize};
+
+/// Points for one unit of the inner scale: `400 / ln 10`.
+const POINTS: f64 = 173.717_792_761_247_4;
+
+/// How much the volatility may change; the paper names 0.3 to 1.2.
+const TAU: f64 = 0.5;
+
+/// How exactly the volatility is found.
+const EXACT: f64 = 1e-6;
+
+/// The most steps of that search. It needs about five.
+const STEPS: usize = 100;
+
+/// What is known of an agent's strength.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Skill {
+    /// Elo points.
+    pub rating: f64,
+    /// Standard deviation of the rating, in points. An anchor has 0.
+    pub deviation: f64,
+    /// How much the strength is expected to change in a period, on the inner scale.
+    pub volatility: f64,
+}
+
+impl Skill {
+    /// An anchor: its rating is given.
+    pub fn fixed(rating: f64) -> Self {
+        Skill { rating, deviation: 0.0, volatility: 0.0 }
+    }
+
+    /// What is known after this many periods without a game: `phi* = sqrt(phi^2 + t sigma^2)`, at most `most` points.
+    pub fn after_rest(self, periods: f64, most: f64) -> Self {
+        let deviation = self.deviation.hypot(self.volatility * POINTS * periods.max(0.0).sqrt());
+        Skill { deviation: deviation.min(most.max(self.deviation)), ..self }
+    }
+
+    /// What is known after these games, each against an opponent as it was before, with 1 for a win, 1/2 for a draw and 0 for a loss.
+    /// `periods` is the time since the last update.
+    pub fn after_games(self, games: &[(Skill, f64)], periods: f64) -> Self {
+        let periods = periods.max(0.0);
+        if games.is_empty() {
+            return self.after_rest(periods, f64::INFINITY);
+        }
+        let phi = self.deviation / POINTS;
+        let (mut information, mut surprise) = (0.0, 0.0);
+        for (other, score) in games {
+            let g = 1.0 / (1.0 + 3.0 * (other.deviation / POINTS / PI).powi(2)).sqrt();
+            let expected = 1.0 / (1.0 + (-g * (self.rating - other.rating) / POINTS).exp());
+            information += g * g * expected * (1.0 - expected);
+            surprise += g * (score - expected);
+        }
+        // Far from every opponent, a game tells nothing: 1/v is 0 there, and v is not a number.
+        let v = 1.0 / information.max(1e-12);
+        let sigma = volatility(self.volatility, phi, v, v * surprise);
+        let rested = phi * phi + periods * sigma * sigma;
+        let after = 1.0 / (1.0 / rested + 1.0 / v);
+        Skill { rating: self.rating + POINTS * after * surprise, deviation: POINTS * after.sqrt(), volatility: sigma }
+    }
+}
+
+/// Step 5 of the paper: the new volatility by the Illinois algorithm.
+fn volatility(sigma: f64, phi: f64, v: f64, delta: f64) -> f64 {
+    let a = (sigma * sigma).ln();
+    let f = |x: f64| {
+        let e = x.exp();
+        let d = phi * phi + v + e;
+        e * (delta * delta - d) / (2.0 * d * d) - (x - a) / (TAU * TAU)
+    };
+    let (mut low, mut high) = (a, (delta * delta - phi * phi - v).ln());
+    if delta * delta <= phi * phi + v {
+        let below = (1..STEPS).map(|k| a - k as f64 * TAU).find(|&x| f(x) >= 0.0);
+        high = below.unwrap_or(a);
+    }
+    let (mut f_low, mut f_high) = (f(low), f(high));
+    for _ in 0..STEPS {
+        if (high - low).abs() <= EXACT {
+            break;
+        }
+        let next = low + (low - high) * f_low / (f_high - f_low);
+        let f_next = f(next);
+        if f_next * f_high <= 0.0 {
+            (low, f_low) = (high, f_high);
+        } else {
+            f_low /= 2.0;
+        }
+        (high, f_high) = (next, f_next);
+    }
+    (low / 2.0).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(rating: f64, deviation: f64) -> Skill {
+        Skill { rating, deviation, volatility: 0.06 }
+    }
+
+    /// The example of the paper, to the digits that it prints.
+    #[test]
+    fn the_example_of_the_paper() {
+        let games = [(skill(1400.0, 30.0), 1.0), (skill(1550.0, 100.0), 0.0), (skill(1700.0, 300.0), 0.0)];
+        let after = skill(1500.0, 200.0).after_games(&games, 1.0);
+        assert_eq!(
+            format!("{:.2} {:.2} {:.5}", after.rating, after.deviation, after.volatility),
+            "1464.06 151.52 0.05999"
+        );
+        // Step 6 alone is a period without a game.
+        let rested = skill(1500.0, 200.0).after_games(&[], 1.0);
+        assert_eq!(rested, skill(1500.0, 200.0).after_rest(1.0, 350.0));
+        assert_eq!(format!("{:.4}", rested.deviation), "200.2714");
+    }
+
+    #[test]
+    fn rest_makes_an_agent_less_known_up_to_a_bound() {
+        let known = skill(1500.0, 50.0);
+        let later = known.after_rest(100.0, 350.0);
+        assert!((later.deviation - (2_500.0 + 100.0 * (0.06 * POINTS).powi(2)).sqrt()).abs() < 1e-9);
+        assert_eq!(known.after_rest(1e9, 350.0).deviation, 350.0);
+        assert_eq!(known.after_rest(-5.0, 350.0), known, "a clock that went back changes nothing");
+        assert_eq!(Skill::fixed(900.0).after_rest(1e9, 350.0), Skill::fixed(900.0));
+    }
+
+    #[test]
+    fn nothing_breaks_far_away_or_after_a_sensation() {
+        for (mine, other, score) in [(0.0, 1e6, 0.0), (0.0, 1e6, 1.0), (1e4, 0.0, 0.0), (0.0, 0.0, 1.0)] {
+            let mut agent = skill(mine, 350.0);
+            for _ in 0..200 {
+                agent = agent.after_games(&[(Skill::fixed(other), score), (Skill::fixed(other), score)], 0.0);
+                let all = [agent.rating, agent.deviation, agent.volatility];
+                assert!(all.iter().all(|x| x.is_finite()) && agent.deviation > 0.0, "{agent:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_games_at_once_and_one_by_one_lead_to_the_same_place() {
+        let games: Vec<(Skill, f64)> = (0..100).map(|k| (Skill::fixed(1600.0), f64::from(k % 4 == 0))).collect();
+        let whole = skill(1500.0, 350.0).after_games(&games, 0.0);
+        let single = games.iter().fold(skill(1500.0, 350.0), |agent, game| agent.after_games(&[*game], 0.0));
+        // A quarter of the points is 191 points below.
+        for after in [whole, single] {
+            assert!((after.rating - (1600.0 - 190.8)).abs() < 25.0, "{after:?}");
+            assert!((30.0..60.0).contains(&after.deviation), "{after:?}");
+        }
+    }
+}

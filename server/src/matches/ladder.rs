@@ -1,0 +1,164 @@
+//! Plays the standing ladders: who enters, when matches begin, when records are counted, when a season ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ludex_protocol::error::{ErrorCode, Refusal};
+use ludex_protocol::message::Join;
+use serde_json::{Value, json};
+
+use super::hub::Hub;
+use crate::ladders::{Due, Ladder, QUEUE};
+use crate::sessions::Session;
+use crate::store::MatchFilter;
+
+/// How often it is looked who can meet.
+const TICK: Duration = Duration::from_millis(200);
+/// How often the file of a table is written. What is younger is counted again after a crash.
+const WRITE: Duration = Duration::from_secs(5);
+/// The most lines of one page.
+const LINES: usize = 500;
+
+impl Hub {
+    /// The ladder that a join enters, if it does.
+    pub(super) fn ladder_of(&self, join: &Join, game: &str) -> Option<Arc<Ladder>> {
+        let asks = join.queue == QUEUE && join.rated && join.against.is_none() && join.ticket.is_none();
+        let of_game = |ladder: &&Arc<Ladder>| ladder.game.spec().string == game;
+        self.config.ladders.iter().find(of_game).filter(|_| asks).cloned()
+    }
+
+    /// Checks a join that enters a ladder, and gives it the terms of the ladder. Any other stays as it is.
+    pub(super) fn enter_ladder(&self, session: &Session, join: &mut Join) -> Result<(), Box<Refusal>> {
+        if self.config.ladders.is_empty() || join.ticket.is_some() {
+            return Ok(());
+        }
+        let game = self.config.catalogue.load(&join.game, &join.params)?;
+        let Some(ladder) = self.ladder_of(join, &game.spec().string) else { return Ok(()) };
+        let refused = |code, path: &str, message: &str| Err(Box::new(Refusal::new(code, message).path(path)));
+        if session.about.agent.is_empty() {
+            let message = "only an agent with a name can enter a ladder: name it in `hello`";
+            return Err(Box::new(Refusal::new(ErrorCode::Forbidden, message)));
+        }
+        if join.seat.is_some() {
+            return refused(ErrorCode::BadField, "seat", "on a ladder every agent has every seat in turn");
+        }
+        let clock = ladder.clock();
+        if join.clock != ludex_protocol::record::Clock::of_join() && join.clock != clock {
+            let message = "this ladder has a clock of its own; leave the clock away";
+            let e = Refusal::new(ErrorCode::BadField, message).path("clock");
+            return Err(Box::new(e.allowed(json!(clock))));
+        }
+        if !ladder.admits(session.name(), session.about.owner.as_deref()) {
+            let message = "an agent of this name is on the ladder, and it is somebody else's; take another name";
+            return refused(ErrorCode::Forbidden, "agent", message);
+        }
+        ladder.fit(join);
+        Ok(())
+    }
+
+    /// Plays the ladders for as long as the server runs.
+    pub(crate) async fn watch_ladders(self: Arc<Self>) {
+        let all = self.config.ladders.iter().map(|ladder| self.clone().watch_ladder(ladder.clone()));
+        futures_util::future::join_all(all).await;
+    }
+
+    /// The server stops: what was played until now is counted and written down.
+    pub(crate) async fn close_ladders(&self) {
+        for ladder in &self.config.ladders {
+            let closed = ladder.count(&self.store).await.and_then(|()| ladder.keep());
+            if let Err(error) = closed {
+                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "a table cannot be kept");
+            }
+        }
+    }
+
+    async fn watch_ladder(self: Arc<Self>, ladder: Arc<Ladder>) {
+        let (mut counted, mut written) = (None, Instant::now());
+        loop {
+            if let Err(error) = self.look_at(&ladder, &mut counted, &mut written).await {
+                tracing::error!(ladder = ladder.name, error = %format!("{error:#}"), "a ladder stands still");
+                tokio::time::sleep(WRITE).await;
+            }
+            tokio::time::sleep(TICK).await;
+        }
+    }
+
+    /// Does what is due now. `counted` is how many releases were looked at.
+    async fn look_at(
+        self: &Arc<Self>,
+        ladder: &Arc<Ladder>,
+        counted: &mut Option<u64>,
+        written: &mut Instant,
+    ) -> anyhow::Result<()> {
+        let now_ms = ludex_play::time::epoch_ms();
+        let due = ladder.at(now_ms)?;
+        if due == Due::Nothing {
+            return Ok(());
+        }
+        let releases = self.releases();
+        if *counted != Some(releases) {
+            ladder.count(&self.store).await?;
+            *counted = Some(releases);
+        }
+        match due {
+            Due::Play => self.pair_up(ladder, now_ms),
+            _ if self.under_way(ladder).await? => {}
+            _ => {
+                ladder.count(&self.store).await?;
+                let (frozen, store) = (ladder.clone(), self.store.clone());
+                frozen.freeze(&store, now_ms).await?;
+                // The next season counts its own.
+                *counted = None;
+            }
+        }
+        if written.elapsed() >= WRITE {
+            let kept = ladder.clone();
+            tokio::task::spawn_blocking(move || kept.keep()).await??;
+            *written = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Whether a match of the season of a ladder is not over, or will still come.
+    async fn under_way(&self, ladder: &Ladder) -> anyhow::Result<bool> {
+        if self.lobby.lock().plays(ladder) {
+            return Ok(true);
+        }
+        let filter = MatchFilter { run: ladder.label(), live: Some(true), ..MatchFilter::default() };
+        Ok(!self.store.matches(&filter, 1).await?.is_empty())
+    }
+
+    // ---- pages ----------------------------------------------------------------------------------------------------
+
+    fn ladder(&self, name: &str) -> Option<&Arc<Ladder>> {
+        self.config.ladders.iter().find(|ladder| ladder.name == name)
+    }
+
+    /// The ladders.
+    pub(crate) fn ladders(&self) -> Vec<Value> {
+        self.config.ladders.iter().map(|ladder| ladder.entry()).collect()
+    }
+
+    /// A page of the table of a ladder, now or of a season; `None` if there is no such ladder or season.
+    pub async fn ladder_page(&self, name: &str, season: Option<&str>, offset: usize, limit: usize) -> Option<Value> {
+        let (ladder, season) = (self.ladder(name)?.clone(), season.map(str::to_owned));
+        let now_ms = ludex_play::time::epoch_ms();
+        let label = ladder.label();
+        let made = ladder.clone();
+        let work = move || made.page(season.as_deref(), now_ms, offset, limit.min(LINES));
+        let mut page = self.compute.wait(work).await.ok()??;
+        if page["frozen"].is_null() && label.is_some() {
+            let filter = MatchFilter { run: label, live: Some(true), ..MatchFilter::default() };
+            let live = self.page_of_matches(&filter, u32::MAX).await.ok()?;
+            page["live"] = live["matches"].clone();
+            page["waiting"] = self.lobby.lock().seekers(&ladder).into();
+        }
+        Some(page)
+    }
+
+    /// The file of records of a season that is over.
+    pub(crate) fn ladder_records(&self, name: &str, season: &str) -> Option<PathBuf> {
+        self.ladder(name)?.records(season)
+    }
+}

@@ -1,0 +1,95 @@
+//! Joins of standing ladders: the ladder says who meets, and from there they are played like all others.
+
+use std::sync::Arc;
+
+use ludex_protocol::message::Join;
+use ludex_referee::standing::Partner;
+
+use super::queue::Kind;
+use super::{Lobby, Next, Waiting};
+use crate::ladders::{Ladder, Seeker};
+use crate::matches::hub::Hub;
+use crate::opponents::Opponent;
+
+impl Hub {
+    /// Begins the matches of a ladder for which it is time.
+    pub(in crate::matches) fn pair_up(self: &Arc<Self>, ladder: &Ladder, now_ms: i64) {
+        if self.draining() {
+            return;
+        }
+        let now = self.now();
+        let begins = self.lobby.lock().pair_up(ladder, now, now_ms);
+        if !begins.is_empty() {
+            begins.into_iter().for_each(|next| self.carry_out(next));
+            // With room for more, the second match of a pair begins at once.
+            self.seat();
+        }
+    }
+}
+
+fn kind(ladder: &Ladder) -> Kind {
+    let mut join = Join::new("");
+    ladder.fit(&mut join);
+    Kind::of(&ladder.game.spec().string, &join, true)
+}
+
+impl Lobby {
+    fn waiting_for<'a>(&'a self, ladder: &Ladder) -> impl Iterator<Item = &'a Waiting> {
+        let ids = self.queues.get(&kind(ladder)).map(|queue| queue.ids().collect::<Vec<_>>()).unwrap_or_default();
+        ids.into_iter().filter_map(move |id| self.joins.get(id)).filter(|w| w.room() > 0 && w.block.is_none())
+    }
+
+    /// How many wait on a ladder.
+    pub(in crate::matches) fn seekers(&self, ladder: &Ladder) -> usize {
+        self.waiting_for(ladder).count()
+    }
+
+    /// Whether a join of this ladder has a match, or the second one of a pair to come.
+    pub(in crate::matches) fn plays(&self, ladder: &Ladder) -> bool {
+        let of = |w: &&Waiting| w.ladder.as_ref().is_some_and(|l| l.name == ladder.name);
+        self.joins.values().filter(of).any(|w| w.running > 0 || w.block.is_some())
+    }
+
+    fn pair_up(&mut self, ladder: &Ladder, now: u64, now_ms: i64) -> Vec<Next> {
+        let seeker = |w: &Waiting| Seeker {
+            agent: w.session.name().to_owned(),
+            owner: w.session.account.name.to_string(),
+            waits_ms: now.saturating_sub(w.since.unwrap_or(now)),
+        };
+        let (mut ids, seekers): (Vec<(u64, String)>, Vec<Seeker>) =
+            self.waiting_for(ladder).map(|w| ((w.arrival, w.kept.id.clone()), seeker(w))).unzip();
+        let mut begins = Vec::new();
+        for meeting in ladder.meetings(&seekers, now_ms) {
+            let mut id = |place: usize| std::mem::take(&mut ids[place]);
+            let mut table = vec![id(meeting.waiter)];
+            let next = match meeting.partner {
+                Partner::Waiter(other) => {
+                    table.push(id(other));
+                    // The first to arrive knows how often they have met.
+                    table.sort_unstable();
+                    let table: Vec<String> = table.iter().map(|(_, id)| id.clone()).collect();
+                    table.iter().for_each(|id| self.unqueue(id));
+                    self.meet(&table)
+                }
+                Partner::Anchor(place) => {
+                    ladder.anchor(place).and_then(|anchor| self.meet_anchor(&table[0].1, anchor, now))
+                }
+            };
+            begins.extend(next);
+            table.iter().for_each(|(_, id)| self.call(id));
+        }
+        begins
+    }
+
+    /// A match, or the first one of a pair, with an anchor.
+    fn meet_anchor(&mut self, id: &str, anchor: Opponent, now: u64) -> Option<Next> {
+        self.unqueue(id);
+        // Until the pair is over, the join is one against this agent.
+        self.joins.get_mut(id)?.against = vec![anchor];
+        let next = self.match_for(id, now);
+        if let Some(w) = self.joins.get_mut(id).filter(|w| w.block.is_none()) {
+            w.against.clear();
+        }
+        next
+    }
+}

@@ -1,0 +1,268 @@
+//! Standing ladders on a live server: who meets, what the table says, crashes, and the end of a season.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ludex_env::Stream;
+use ludex_server::auth::{NewToken, Scopes, add};
+use ludex_server::ladders::{LadderTerms, Season};
+use ludex_tests::bot::first;
+use ludex_tests::server::get;
+use ludex_tests::{Bot, Process, Server};
+use serde_json::{Value, json};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ludex-tests");
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A ladder on which everybody is near, without anchors.
+const FREE: &str = "game = \"tic_tac_toe\"\nmove_ms = 60000\nanchors = []\n[pairing]\nnear = 10000\nagain = 0\n";
+/// One on which nobody is near, so that all meet anchors at once.
+const ANCHORED: &str =
+    "game = \"tic_tac_toe\"\nanchors = [0]\n[pairing]\nnear = 0\nwiden = 0\nagain = 10000\nanchor_after_s = 0\n";
+
+fn terms(text: &str) -> LadderTerms {
+    LadderTerms::parse(text).expect("terms")
+}
+
+fn ladder() -> Value {
+    json!({"game": "tic_tac_toe", "queue": "ladder", "rated": true, "count": 0})
+}
+
+async fn page(address: SocketAddr, path: &str) -> Value {
+    let (status, body) = get(address, path, "").await;
+    assert_eq!(status, 200, "{path}: {body}");
+    serde_json::from_str(&body).expect("JSON")
+}
+
+/// The page of the ladder as soon as it is as wanted.
+async fn until(address: SocketAddr, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    let from = Instant::now();
+    loop {
+        let page = page(address, path).await;
+        if wanted(&page) {
+            return page;
+        }
+        assert!(from.elapsed() < PATIENCE, "{page}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn row<'a>(page: &'a Value, agent: &str) -> &'a Value {
+    let rows = page["table"].as_array().expect("a table");
+    rows.iter().find(|row| row["agent"] == agent).unwrap_or_else(|| panic!("{agent}: {page}"))
+}
+
+/// What does not change with the time of day.
+fn results(page: &Value) -> Vec<Value> {
+    let keys = ["agent", "rating", "games", "wins", "draws", "losses", "last_ms", "anchor"];
+    let rows = page["table"].as_array().expect("a table");
+    rows.iter().map(|row| keys.iter().map(|key| row[key].clone()).collect()).collect()
+}
+
+/// Plays so many matches, with moves at random.
+async fn plays(bot: &mut Bot, matches: usize, seed: &str) {
+    let mut rng = Stream::named(seed);
+    bot.play(matches, |turn| {
+        let legal = turn["legal"].as_array().expect("legal actions");
+        json!({"action": legal[rng.below(legal.len())]})
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_clients_climb_a_ladder_and_its_table_can_be_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
+    let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
+    // What the ladder decides, a join cannot.
+    for (field, value) in [("seat", json!(0)), ("clock", json!({"move_ms": 77}))] {
+        let mut join = ladder();
+        join[field] = value;
+        let refused = ann.call("join", join).await;
+        assert_eq!((&refused["code"], &refused["path"]), (&json!("bad_field"), &json!(field)), "{refused}");
+    }
+    ann.join(ladder()).await;
+    bob.join(ladder()).await;
+    tokio::join!(plays(&mut ann, 6, "ann"), plays(&mut bob, 6, "bob"));
+    let table = until(server.address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(6)).await;
+    assert_eq!((&table["season"]["name"], &table["refused"], &table["agents"]), (&json!("open"), &json!(0), &json!(2)));
+    let mine = row(&table, "ann");
+    assert!(mine["deviation"].as_f64() < Some(350.0) && mine["provisional"] == true && mine["rank"].is_null());
+    assert_eq!(mine["wins"], row(&table, "bob")["losses"]);
+    // The matches come in pairs, are rated, and nobody has arranged them.
+    let all = page(server.address, "/matches?live=all&limit=500").await;
+    let ended = all["matches"].as_array().expect("matches").iter().filter(|m| m["live"] == false);
+    for entry in ended {
+        let record = page(server.address, entry["record"].as_str().expect("a path")).await;
+        if record["digest"].is_string() {
+            assert!(record["pair"].is_string() && record["rated"] == true && record["flags"].is_null(), "{record}");
+            assert_eq!(record["clock"], json!({"move_ms": 60_000}));
+        }
+    }
+    let list = page(server.address, "/ladders").await;
+    assert_eq!((&list["ladders"][0]["ladder"], &list["ladders"][0]["agents"]), (&json!("tic_tac_toe"), &json!(2)));
+    let short = page(server.address, "/ladders/tic_tac_toe?limit=1&offset=0").await;
+    assert_eq!((short["table"].as_array().map(Vec::len), &short["next"]), (Some(1), &json!(1)));
+    assert_eq!(get(server.address, "/ladders/chess", "").await.0, 404);
+    server.stop().stopped().await;
+    // Without its file the table is made again from the records, and it is the same.
+    let file = folder.path().join("ladders/tic_tac_toe/open.json");
+    let kept = |file: &Path| -> Value { serde_json::from_slice(&fs::read(file).expect("a file")).expect("JSON") };
+    let before = kept(&file);
+    fs::remove_file(&file).expect("it is there");
+    let server = Server::start_in(folder.path(), |config| config.ladders = vec![terms(FREE)]).await;
+    let matches = &before["counted"]["table"]["matches"];
+    until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == *matches).await;
+    server.stop().stopped().await;
+    assert_eq!(kept(&file)["counted"], before["counted"]);
+}
+
+#[tokio::test]
+async fn without_a_ladder_the_queue_is_one_like_others() {
+    let server = Server::start(|config| config.ladders = vec![terms("game = \"connect_four\"")]).await;
+    let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
+    for bot in [&mut ann, &mut bob] {
+        let mut join = ladder();
+        (join["count"], join["seat"], join["pairs"]) = (json!(1), Value::Null, json!(false));
+        bot.join(join).await;
+    }
+    tokio::join!(ann.play(1, first), bob.play(1, first));
+    let id = ann.only().0.to_owned();
+    assert_eq!(page(server.address, &format!("/episodes/{id}")).await["flags"], json!(["arranged"]));
+    assert_eq!(page(server.address, "/ladders/connect_four").await["matches"], 0);
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn who_waits_alone_meets_an_anchor_and_no_owner_meets_itself() {
+    let server = Server::start(|config| config.ladders = vec![terms(ANCHORED)]).await;
+    let wanted =
+        |owner: &str| NewToken { owner: owner.into(), scopes: Scopes::OPEN, names: vec!["*".into()], expires_ms: None };
+    let tokens = add(&server.hub.store, &["ann", "ann", "bob"].map(wanted), 0).await.unwrap();
+    let mut bots = Vec::new();
+    for (token, name) in tokens.iter().zip(["one", "two", "one"]) {
+        let hello = json!({"token": token, "agent": {"name": name}});
+        bots.push(Bot::with(server.address, None, hello).await);
+    }
+    let [one, two, thief] = &mut bots[..] else { unreachable!() };
+    one.join(ladder()).await;
+    two.join(ladder()).await;
+    let refused = thief.call("join", ladder()).await;
+    assert_eq!(refused["code"], "forbidden", "the name is taken: {refused}");
+    tokio::join!(plays(one, 4, "one"), plays(two, 4, "two"));
+    for bot in [&*one, &*two] {
+        for seen in bot.matches.values() {
+            let names: Vec<&Value> =
+                seen.start["seats"].as_array().expect("seats").iter().map(|s| &s["name"]).collect();
+            assert!(names.iter().any(|name| name.as_str().is_some_and(|n| n.starts_with("anchor"))), "{names:?}");
+        }
+        // Both matches of a pair are against the anchor, on either seat.
+        let seats: Vec<u64> = bot.matches.values().filter_map(|seen| seen.start["seat"].as_u64()).collect();
+        assert_eq!(seats.iter().filter(|seat| **seat == 0).count(), 2, "{seats:?}");
+    }
+    let header = format!("Authorization: Bearer {}\r\n", tokens[0]);
+    let from = Instant::now();
+    let table = loop {
+        let (_, body) = server.get_with("/ladders/tic_tac_toe", &header).await;
+        let table: Value = serde_json::from_str(&body).expect("JSON");
+        if table["matches"].as_u64() >= Some(8) {
+            break table;
+        }
+        assert!(from.elapsed() < PATIENCE, "{table}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    let anchor = row(&table, "anchor level=0 bot=1");
+    assert_eq!((&anchor["anchor"], &anchor["rating"], &anchor["games"]), (&json!(true), &json!(0.0), &Value::Null));
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_ladder_survives_kills() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (data, log, file) = (folder.path().join("data"), folder.path().join("log"), folder.path().join("free.toml"));
+    fs::write(&file, FREE).expect("a file");
+    let options = ["--ladder", file.to_str().expect("a path"), "--limit", "grace_ms=120000"];
+    let mut server = Process::start(PROGRAM, &data, &log, None, &options);
+    let address = server.address;
+    let (mut ann, mut bob) = (Bot::new(address, "ann").await, Bot::new(address, "bob").await);
+    ann.join(ladder()).await;
+    bob.join(ladder()).await;
+    let mut before = Vec::new();
+    for round in 1..=3 {
+        let (of_ann, of_bob) = (format!("ann {round}"), format!("bob {round}"));
+        let matches = 4 * round;
+        tokio::join!(plays(&mut ann, matches, &of_ann), plays(&mut bob, matches, &of_bob));
+        let table =
+            until(address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(matches as u64)).await;
+        before = results(&table);
+        server.kill();
+        server = Process::start(PROGRAM, &data, &log, Some(address), &options);
+        let counted = table["matches"].as_u64();
+        let after = until(address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= counted).await;
+        assert_eq!((results(&after), &after["refused"]), (before.clone(), &json!(0)), "round {round}");
+        // Both come back to the match that was under way, and to their joins.
+        ann.cut().await;
+        bob.cut().await;
+    }
+    assert_eq!(before.len(), 2);
+    server.has_not_panicked();
+}
+
+#[tokio::test]
+async fn a_season_that_is_over_is_frozen_with_its_records() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let season = |name: &str, end: Option<i64>| Season { name: name.to_owned(), begin: 0, end };
+    let first = LadderTerms { seasons: vec![season("one", None)], ..terms(FREE) };
+    let server = Server::start_in(folder.path(), |config| config.ladders = vec![first]).await;
+    let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
+    ann.join(json!({"game": "tic_tac_toe", "queue": "ladder", "rated": true, "count": 4})).await;
+    bob.join(json!({"game": "tic_tac_toe", "queue": "ladder", "rated": true, "count": 4})).await;
+    tokio::join!(plays(&mut ann, 4, "ann"), plays(&mut bob, 4, "bob"));
+    let table = until(server.address, "/ladders/tic_tac_toe", |page| page["matches"] == 4).await;
+    server.stop().stopped().await;
+    // A server that names another season ends this one.
+    let second = LadderTerms { seasons: vec![season("two", None)], ..terms(FREE) };
+    let server = Server::start_in(folder.path(), |config| config.ladders = vec![second]).await;
+    let now = until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == "two").await;
+    assert_eq!((&now["matches"], &now["seasons"]), (&json!(0), &json!(["one"])));
+    let over = page(server.address, "/ladders/tic_tac_toe/one").await;
+    assert_eq!((results(&over), &over["frozen"]["records"]), (results(&table), &json!(4)));
+    let (status, records) = server.get("/ladders/tic_tac_toe/one/records.jsonl").await;
+    assert_eq!(status, 200);
+    let file = folder.path().join("ladders/tic_tac_toe/one.jsonl");
+    let lines = fs::read_to_string(&file).expect("records");
+    assert!(lines.lines().count() == 4 && lines.lines().all(|line| records.contains(line)));
+    let verified = std::process::Command::new(PROGRAM).arg("verify").arg(&file).output().expect("the program");
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
+    assert_eq!(server.get("/ladders/tic_tac_toe/three").await.0, 404);
+    assert_eq!(server.get("/ladders/tic_tac_toe/two/records.jsonl").await.0, 404, "it is not over");
+    server.stop().stopped().await;
+    // A season with an end ends by itself, also while agents wait; the next one begins.
+    let soon = ludex_play::time::epoch_ms() + 1_500;
+    let last = Season { begin: soon, ..season("four", None) };
+    let third = LadderTerms { seasons: vec![season("three", Some(soon)), last], ..terms(FREE) };
+    let server = Server::start_in(folder.path(), |config| config.ladders = vec![third]).await;
+    let (mut ann, mut bob) = (Bot::new(server.address, "ann").await, Bot::new(server.address, "bob").await);
+    ann.join(ladder()).await;
+    let now = until(server.address, "/ladders/tic_tac_toe", |page| page["season"]["name"] == "four").await;
+    assert_eq!(now["seasons"], json!(["one", "three", "two"]));
+    bob.join(ladder()).await;
+    tokio::join!(plays(&mut ann, 2, "ann"), plays(&mut bob, 2, "bob"));
+    until(server.address, "/ladders/tic_tac_toe", |page| page["matches"].as_u64() >= Some(2)).await;
+    server.stop().stopped().await;
+}
+
+#[tokio::test]
+async fn a_ladder_that_cannot_be_is_refused_when_the_server_starts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (ladder, why) in [("hanabi", "can have no ladder"), ("chss", "chss"), ("nothing.toml", "nothing.toml")] {
+        let mut serve = std::process::Command::new(PROGRAM);
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--ladder", ladder, "--data"]).arg(folder.path().join("data"));
+        let output = serve.output().expect("the program");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains(why), "{ladder}: {told}");
+    }
+}
