@@ -2,7 +2,7 @@
 
     python3 docs/benchmarks/ladder.py target/release/ludex 300
 
-starts a server on loopback with a ladder of connect_four and twelve clients for so many seconds, and prints the table, the matches per
+starts a server on loopback with a ladder of connect_four and twelve clients for a number of seconds, and prints the table, the matches per
 minute, the mean wait and Spearman's rank correlation between the ratings and the number of simulations.
 """
 

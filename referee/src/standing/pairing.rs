@@ -63,7 +63,7 @@ pub struct Meeting {
     pub partner: Partner,
 }
 
-/// So many neighbours on the scale are looked at on each side: the work for a thousand that wait stays small.
+/// How many neighbours on the scale are looked at on each side: the work for a thousand that wait stays small.
 const LOOK: usize = 32;
 
 /// The matches that begin now. Each one that waits is in at most one of them.

@@ -4,11 +4,8 @@ use jiff::Timestamp;
 use ludex_referee::read::Source;
 use ludex_referee::{GameResult, Verifier};
 
-use super::kept::Counted;
+use super::kept::{Counted, PAGE};
 use crate::store::RecordRow;
-
-/// Records that are read at a time.
-pub(super) const PAGE: u32 = 500;
 
 /// Counts a page of records in the order of release. The last pair of a full page waits for the next page: it may be cut in two.
 pub(super) fn take(counted: &mut Counted, verifier: &Verifier, page: &[RecordRow]) {

@@ -12,9 +12,11 @@ use ludex_referee::standing::Table;
 use ludex_referee::suite::is_word;
 use serde::{Deserialize, Serialize};
 
-use super::counting::PAGE;
 use super::terms::{LadderTerms, Season};
 use crate::store::{MatchFilter, Store};
+
+/// Records that are read at a time.
+pub(super) const PAGE: u32 = 500;
 
 /// A season, with its table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -88,8 +88,8 @@ fn ranks_are_of_those_that_are_known_and_here() {
         at(2),
         [
             row("ann", Some(1), Standing::Ranked),
-            row("bob", Some(2), Standing::Ranked),
-            row("eve", None, Standing::Provisional)
+            row("eve", None, Standing::Provisional),
+            row("bob", Some(2), Standing::Ranked)
         ]
     );
     assert!(
