@@ -430,7 +430,7 @@ impl Part {
         match self.schedule {
             _ if sides == 2 => Ok(()),
             Schedule::RoundRobin => Ok(()),
-            Schedule::Against if self.opponents.len() % (sides - 1) == 0 => Ok(()),
+            Schedule::Against if self.opponents.len().is_multiple_of(sides - 1) => Ok(()),
             Schedule::Against => {
                 Err(format!("opponents: {} named, but each block needs {}", self.opponents.len(), sides - 1))
             }

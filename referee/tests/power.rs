@@ -201,7 +201,8 @@ fn tested(sprt: Sprt, blocks: &Blocks, run: u64) -> (Decision, u64) {
 #[test]
 fn sequential_tests_keep_their_error_rates() {
     let runs = scaled(RUNS);
-    let kinds: [(&str, fn(f64) -> Blocks); 3] = [
+    type Kind = (&'static str, fn(f64) -> Blocks);
+    let kinds: [Kind; 3] = [
         ("independent matches", |s| apart("independent", s, 0.0)),
         ("six draws of ten", |s| apart("draws", s - 0.3, 0.6)),
         ("luck: four blocks of five are won and lost", |s| split("luck", 0.8, s - 0.5)),

@@ -215,14 +215,14 @@ impl Ladder {
     pub(crate) async fn count(self: &Arc<Self>, store: &Store) -> anyhow::Result<()> {
         loop {
             let Some((mut counted, filter)) = self.counted() else { return Ok(()) };
-            let page = store.records(&filter, counted.last, counting::PAGE).await?;
+            let page = store.records(&filter, counted.last, kept::PAGE).await?;
             if page.is_empty() {
                 return Ok(());
             }
             let ladder = self.clone();
             let work = move || {
                 counting::take(&mut counted, &ladder.verifier, &page);
-                (counted, page.len() < counting::PAGE as usize)
+                (counted, page.len() < kept::PAGE as usize)
             };
             let (counted, done) = tokio::task::spawn_blocking(work).await?;
             let mut state = self.state.lock();

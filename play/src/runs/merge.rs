@@ -44,7 +44,7 @@ pub fn merge(shards: &[Archive], done: impl Fn() + Sync) -> anyhow::Result<Merge
     let faults: Vec<String> = shards.iter().filter_map(|(shard, run)| fault(*shard, run, &done)).collect();
     ensure!(faults.is_empty(), "{}", faults.join("\n"));
 
-    let runs: Vec<&Archive> = shards.iter().map(|(_, run)| *run).collect();
+    let runs: Vec<&Archive> = shards.values().copied().collect();
     let first = runs.first().context("no shard was named")?;
     let begun = runs.iter().map(|run| run.about.begun.clone()).min().unwrap_or_default();
     let settings = RunSettings { shard: None, begun, ..first.about.clone() };

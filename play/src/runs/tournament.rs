@@ -191,7 +191,7 @@ impl Contest {
             let player = make(entry, &self.game, bots);
             let begun = Instant::now();
             // A remote agent shows what it can when it plays.
-            if let Ok(player) = player.as_ref().map(Seated::clone)
+            if let Ok(player) = player.clone()
                 && player.spec.class() == AgentClass::Remote
             {
                 tried();

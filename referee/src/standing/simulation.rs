@@ -182,7 +182,7 @@ fn an_agent_of_the_table_takes_a_few_hundred_bytes() {
     let mut table = Table::new(Rating::default(), BTreeMap::new());
     for k in 0..agents {
         let name = |k: u64| SeatName::Client(format!("agent-with-a-name-{k}"));
-        table.meet(&name(k as u64), &name((k as u64 + 1) % agents as u64), &[1.0, 0.0], 1_000);
+        table.meet(&name(k), &name((k + 1) % agents as u64), &[1.0, 0.0], 1_000);
     }
     let text = serde_json::to_string(&table).unwrap().len() / agents as usize;
     let grown = before.zip(resident()).map(|(before, after)| after.saturating_sub(before) / agents as u64);

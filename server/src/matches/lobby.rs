@@ -139,7 +139,7 @@ pub(super) struct Lobby {
 /// What comes next.
 pub(super) enum Next {
     /// A match begins. Its joins are counted already.
-    Begins(Box<MatchPlan>, Begun),
+    Begins(Box<MatchPlan>, Box<Begun>),
     /// The client of a join is told that it waits.
     Waits(Arc<Session>, Queued),
 }
@@ -398,7 +398,7 @@ impl Lobby {
             Terms::Asked(asked) => asked.pair.clone(),
             Terms::Planned(_) | Terms::Kept(_) => None,
         };
-        Next::Begins(Box::new(plan), Begun { joins, planned, block })
+        Next::Begins(Box::new(plan), Box::new(Begun { joins, planned, block }))
     }
 
     /// A match could not begin: its joins wait as before, for the next thing that happens to them.

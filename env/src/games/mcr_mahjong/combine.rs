@@ -168,7 +168,7 @@ fn joined(twos: [u8; 6], mut group: [u8; 4]) -> [u8; TWOS.len()] {
 /// The best that the sets of a reading make together; `pungs` of its four sets are pungs.
 pub(super) fn combine(reading: Reading, pungs: usize) -> Combined {
     let sets = reading.sets();
-    if pungs % 4 == 0
+    if pungs.is_multiple_of(4)
         && let Some(fan) = of_four(sets, reading.pair)
     {
         return Combined { main: Some(fan), ..Combined::default() };

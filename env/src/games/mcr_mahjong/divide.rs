@@ -106,7 +106,7 @@ pub(super) fn complete(heights: Heights, group: usize) -> bool {
 /// pair's rank modulo three.
 fn pair_ranks(heights: Heights, group: usize) -> impl Iterator<Item = u32> {
     const THIRD: Heights = 0x100_1001;
-    let third = |k: u32| total(heights >> (4 * k) & 15 * THIRD);
+    let third = |k: u32| total((heights >> (4 * k)) & (15 * THIRD));
     let residue = 2 * (third(1) + 2 * third(2)) % 3;
     let ranks = if group == SUITS { ONES } else { THIRD << (4 * residue) };
     let mut pairs = (heights >> 1 | heights >> 2 | heights >> 3) & ranks;
@@ -149,7 +149,7 @@ fn suit(left: Heights, first: Tile, sets: Sets, at: u32, ways: &mut Ways) {
     let mut chows = |left: Heights, n: u64, sets: Sets, at: u32| {
         if n <= 4 && left >> (low + 4) & 15 >= n && left >> (low + 8) & 15 >= n {
             let each = Sets::from(CHOWS + kind) * (0x0101_0101 & ((1 << (8 * n)) - 1));
-            suit(left - (n * 0x111 << low), first, sets | each << at, at + 8 * n as u32, ways);
+            suit(left - ((n * 0x111) << low), first, sets | each << at, at + 8 * n as u32, ways);
         }
     };
     if held >= 3 {

@@ -249,7 +249,7 @@ static ABOUT: [u32; 64] = {
     while kind < KINDS {
         let rank = kind % RANKS;
         let suited = kind < WINDS;
-        let end = suited && rank % 8 == 0;
+        let end = suited && rank.is_multiple_of(8);
         all[kind + 1] = 1
             | ((!suited && kind < DRAGONS) as u32) << about::WINDS
             | ((kind >= DRAGONS) as u32) << about::DRAGONS

@@ -333,7 +333,7 @@ impl Hub {
                         tracing::error!(%error, "a match could not begin");
                         hub.counts(-1);
                         let joins = begun.joins.clone();
-                        hub.lobby.lock().take_back(begun);
+                        hub.lobby.lock().take_back(*begun);
                         hub.try_later(joins);
                     }
                 });
