@@ -40,16 +40,17 @@ impl Hub {
 
     /// Answers `enrol`, then begins or continues the run.
     pub(crate) async fn enrol(self: &Arc<Self>, session: &Arc<Session>, re: i64, request: Enrol) {
-        let entered = {
-            let _one_by_one = self.runs.enrolling.lock().await;
-            self.enter_run(session, re, request).await
-        };
+        // Until it is answered, no run ends.
+        let _one_by_one = self.runs.enrolling.lock().await;
+        let entered = self.enter_run(session, re, request).await;
         let Some(mailbox) = session.mailbox() else { return };
         match entered {
             Ok(Place::In(host, join)) => {
-                let (due, done, eta_ms) = host.standing();
-                let enrolled = Enrolled { run: host.run(), join: Some(join.clone()), due, done, eta_ms };
-                mailbox.reply(re, ServerMessage::Enrolled(enrolled));
+                let run = host.run();
+                host.with_standing(|due, done, eta_ms| {
+                    let enrolled = Enrolled { run, join: Some(join.clone()), due, done, eta_ms };
+                    mailbox.reply(re, ServerMessage::Enrolled(enrolled));
+                });
                 self.ready(&join);
                 if host.enrolment().is_ready() {
                     host.start(self);
@@ -93,6 +94,7 @@ impl Hub {
         };
         let kept = host.enrolment();
         same(&kept.request, &request)?;
+        // A request that is refused begins nothing.
         let shown = Join { views: request.views.clone(), layout: request.layout.clone(), ..Join::new("") };
         for game in self.games_of(&kept)? {
             shows(&game, &shown)?;

@@ -39,6 +39,8 @@ pub(super) struct Host {
 /// Where a run stands.
 #[derive(Clone, Default)]
 struct Standing {
+    /// The folder of the run was read. What happens from then on is counted here.
+    read: bool,
     done: u64,
     due: u64,
     /// When its thread began, and the matches since.
@@ -99,9 +101,18 @@ impl Host {
         (standing.due, standing.done, standing.eta_ms())
     }
 
+    /// The same for an agent. Nothing else is told of the run until `tell` returns, so the agent hears the numbers in order.
+    pub(super) fn with_standing(&self, tell: impl FnOnce(u64, u64, Option<u64>)) {
+        let standing = self.standing.lock();
+        tell(standing.due, standing.done, standing.eta_ms());
+    }
+
+    /// Where the run stands by its folder. It is told once: a match may end while the folder is read.
     pub(super) fn stands(&self, due: usize, done: usize) {
         let mut standing = self.standing.lock();
-        (standing.due, standing.done) = (due as u64, done as u64);
+        if !std::mem::replace(&mut standing.read, true) {
+            (standing.due, standing.done) = (due as u64, done as u64);
+        }
     }
 
     /// Begins or continues the run, unless it is being played.
@@ -150,6 +161,9 @@ impl Host {
         let kept = self.enrolment();
         let run = kept.run().to_owned();
         tracing::info!(run, "a run begins or continues");
+        if let Ok((due, done)) = contest.standing(&run) {
+            self.stands(due, done);
+        }
         self.standing.lock().since = Some((Instant::now(), 0));
         let there = There::new(hub.clone(), self.book.clone(), &kept, runtime.clone());
         let played = contest.play(&there, &run, |record, due| {
@@ -256,6 +270,8 @@ impl Host {
         for line in lines.iter().filter(|line| line.ended.is_none()) {
             hub.abandon(&line.id, "the run ended before it").await?;
         }
+        // An agent that enrols now finds the run open and hears of its end, or finds it over.
+        let _one_by_one = hub.runs.enrolling.lock().await;
         let ids: Vec<String> = lines.into_iter().map(|line| line.id).collect();
         let writes = vec![Write::Released { ids: ids.clone() }, Write::TicketsGone { run: run.clone() }];
         hub.store.write(writes).await?;
