@@ -58,7 +58,7 @@ describe('the match plane', { skip: withoutServer, timeout: 60_000 }, () => {
         tries.push(turn.try);
         assert.equal(turn.names!.length, turn.legal.length);
         if (turn.try === 0) return 'nonsense';
-        assert.deepEqual([turn.refusal!.code, turn.refusal!.tries_left], ['illegal_action', 2]);
+        assert.deepEqual([turn.refusal!.code, turn.refusal!.tries_left], ['unparsed', 2]);
         return turn.names!.at(-1)!;
       },
     });

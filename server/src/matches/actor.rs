@@ -142,7 +142,7 @@ impl Actor {
             let acked = matches!(*cmd, Cmd::Ack { .. });
             let suspended = matches!(*cmd, Cmd::Suspend) && self.machine.setup().grace_ms.is_none();
             if suspended && !self.machine.over() {
-                self.hub.counts(-1);
+                self.hub.suspended(&self.machine);
                 break;
             }
             self.give_back();

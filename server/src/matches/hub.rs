@@ -603,6 +603,14 @@ impl Hub {
         self.joins_gone(gone).await;
     }
 
+    /// A match of a run is left to the store: its joins have room for another.
+    pub(super) fn suspended(self: &Arc<Self>, machine: &Match) {
+        self.counts(-1);
+        for join in machine.setup().seats.iter().filter_map(|s| s.join.as_deref()) {
+            self.lobby.lock().ended(join);
+        }
+    }
+
     /// A match does not run any more.
     fn end(&self, id: &str) {
         if let Some(handle) = self.handle(id).filter(Handle::end) {

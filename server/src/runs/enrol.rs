@@ -93,6 +93,10 @@ impl Hub {
             None => self.new_run(session, &request)?,
         };
         let kept = host.enrolment();
+        // The settings of a run are told to those only who are in it, or may be.
+        if kept.entrant(session.name(), session.about.owner.as_deref()).is_none() && !kept.has_room() {
+            return Err(taken(&run));
+        }
         same(&kept.request, &request)?;
         // A request that is refused begins nothing.
         let shown = Join { views: request.views.clone(), layout: request.layout.clone(), ..Join::new("") };

@@ -273,12 +273,13 @@ impl Host {
         // An agent that enrols now finds the run open and hears of its end, or finds it over.
         let _one_by_one = hub.runs.enrolling.lock().await;
         let ids: Vec<String> = lines.into_iter().map(|line| line.id).collect();
-        let writes = vec![Write::Released { ids: ids.clone() }, Write::TicketsGone { run: run.clone() }];
-        hub.store.write(writes).await?;
+        hub.store.write(vec![Write::Released { ids: ids.clone() }]).await?;
         hub.mark_released(&ids);
         let ratings = ratings(&verdict);
         let over = RunOver { run: run.clone(), reason, verdict, ratings, report: format!("/runs/{run}/report.html") };
         self.change(&hub.config.data, |kept| kept.over = Some(over.clone()))?;
+        // After a crash before this the tickets are void without being gone.
+        hub.store.write(vec![Write::TicketsGone { run: run.clone() }]).await?;
         hub.runs.hosts.lock().remove(&run);
         tracing::info!(run, reason = <&str>::from(reason), matches = ids.len(), "a run is over");
         for entrant in self.enrolment().entrants {
