@@ -14,6 +14,7 @@ use ludex_env::load;
 use ludex_referee::Report;
 use ludex_referee::report::ReportAbout;
 use ludex_referee::scale::RatingOptions;
+use ludex_referee::schedule::Deals;
 use ludex_referee::suite::is_word;
 use ludex_referee::tournament::Format;
 use serde_json::json;
@@ -67,7 +68,7 @@ pub(super) struct Args {
     /// Serve the tournament at this address; entrants whose spec is remote connect there
     #[arg(long, value_name = "ADDR", conflicts_with_all = ["estimate", "jobs"])]
     serve: Option<SocketAddr>,
-    /// Have the tournament held by a server that runs; it needs a token with the scope admin, or none on loopback
+    /// Have the tournament held by a server that runs; it needs a token with the scope admin
     #[arg(long, value_name = "URL", conflicts_with_all = ["estimate", "jobs", "serve"])]
     server: Option<String>,
     /// The token for --server [default: the environment variable LUDEX_TOKEN]
@@ -141,6 +142,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
         move_seconds: args.move_seconds,
         jobs: args.jobs.map(usize::from),
         secret: None,
+        deals: Deals::Paired,
         left_out: BTreeMap::new(),
     })?;
     let temporary = tempfile::tempdir().context("no folder to compile in can be created")?;

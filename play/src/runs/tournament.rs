@@ -61,6 +61,8 @@ pub struct TournamentRequest {
     pub jobs: Option<usize>,
     /// Bytes in hex that the seeds of the games are made from; without them they follow from `seed`.
     pub secret: Option<String>,
+    /// Whether the matches of a meeting share a deal. Entrants that can remember get each deal once.
+    pub deals: Deals,
     /// Entrants that do not take part, by name, and why.
     pub left_out: BTreeMap<String, String>,
 }
@@ -253,6 +255,7 @@ impl Contest {
             suite: SuiteId { name: NAME.into(), version: 1, digest: Suite::digest(text) },
             agents,
             seeds: self.seeds(),
+            deals: self.request.deals,
             scale: 1.0,
             only: Vec::new(),
             games: BTreeMap::from([(spec.string.clone(), spec.hash.clone())]),
@@ -337,7 +340,7 @@ impl Ready {
             id: PART.into(),
             game: contest.game.clone(),
             policy: contest.terms.policy.clone(),
-            seeds: MatchSeeds::new(seeds, Deals::Paired, &contest.game, BTreeMap::new()),
+            seeds: MatchSeeds::new(seeds, contest.request.deals, &contest.game, BTreeMap::new()),
             players: players.clone(),
             own_opponents: BTreeSet::new(),
         }];

@@ -53,6 +53,7 @@ impl Contest {
                 move_seconds: Some(cup.move_s),
                 jobs: Some(slots),
                 secret,
+                deals: Deals::Once,
                 left_out: cup.left_out.clone(),
             })?;
             return Ok(Contest::Tournament(Box::new(ready.ready(None, || {})?)));

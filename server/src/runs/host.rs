@@ -187,12 +187,9 @@ impl Host {
                 (None, Value::Null)
             }
         };
-        let ended: anyhow::Result<_> = Ok(reason.map(|reason| (reason, verdict)));
-        let ended = ended.and_then(|ended| match ended {
-            Some((reason, verdict)) => runtime.block_on(self.end(hub, reason, verdict)),
-            None => Ok(()),
-        });
-        if let Err(error) = ended {
+        if let Some(reason) = reason
+            && let Err(error) = runtime.block_on(self.end(hub, reason, verdict))
+        {
             tracing::error!(run, error = %format!("{error:#}"), "the end of a run cannot be kept");
         }
         self.playing.store(false, Ordering::SeqCst);

@@ -77,10 +77,17 @@ impl There {
                     let limit = asking.limit.unwrap_or(Duration::from_secs(300));
                     let setup = terms(setup, limit, self.grace);
                     hub.plan(PlannedMatch { setup: setup.clone(), seats, kept });
+                    // The run may have been stopped in this moment: then nothing else begins.
+                    if self.book.stop().is_some() && hub.unplan(&id) {
+                        hub.runs.lost(&id);
+                    }
                     return Ok(self.wait(told, setup, players).await);
                 };
                 // The run ends: what was begun is ended, and nothing else begins.
-                let Some(kept) = kept else { return Ok(None) };
+                let Some(kept) = kept else {
+                    hub.runs.lost(&id);
+                    return Ok(None);
+                };
                 tracing::debug!(match_id = id, ?reason, "a match of a run that ends is ended");
                 if let Err(why) = hub.revive(kept).await {
                     tracing::error!(match_id = id, why, "a match could not be brought back");

@@ -426,3 +426,41 @@ fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
     let matches = (many * (many - 1)) as u64;
     assert_eq!((far["matches"].as_u64(), near["matches"].as_u64()), (Some(matches), Some(matches)));
 }
+
+#[tokio::test]
+async fn a_tournament_deals_no_cards_twice_and_its_run_is_complete() {
+    let server = Server::start(|_| {}).await;
+    let mut organiser = Bot::new(server.address, "organiser").await;
+    let house = |name: &str, agent: &str| json!({"name": name, "agent": agent});
+    let cup = json!({
+        "run": "cards", "game": "kuhn_poker", "format": "double_round_robin", "blocks": 3,
+        "entrants": [house("one", "random"), house("two", "random seed=1"), house("three", "anchor level=1")],
+    });
+    let forbidden = organiser.call("organise", cup.clone()).await;
+    assert_eq!(forbidden["code"], "forbidden", "it needs the scope admin: {forbidden}");
+    server.hub.organise(&serde_json::from_value(cup.clone()).expect("a request")).await.expect("a tournament");
+    let again = server.hub.organise(&serde_json::from_value(cup).expect("a request")).await.expect_err("it is there");
+    assert_eq!(again.path.as_deref(), Some("run"));
+    let mut page = Value::Null;
+    for _ in 0..600 {
+        page = server.hub.run("cards").await.expect("a run");
+        if page["state"] == "done" {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(
+        (&page["state"], page["verdict"]["entrants"].as_array().map(Vec::len)),
+        (&json!("done"), Some(3)),
+        "{page}"
+    );
+    let run = server.data.join("runs/cards");
+    let text = fs::read_to_string(run.join("episodes.jsonl")).expect("records");
+    let seeds = text.lines().map(|line| serde_json::from_str::<Record>(line).expect("a record").footer.seed);
+    let seeds: Vec<Option<String>> = seeds.collect();
+    assert_eq!((seeds.len(), std::collections::BTreeSet::from_iter(&seeds).len()), (18, 18));
+    let audit = Command::new(PROGRAM).arg("verify").arg(&run).output().expect("the program");
+    let said = String::from_utf8_lossy(&audit.stdout);
+    assert!(audit.status.success() && said.contains("complete: all 18"), "{said}");
+    server.stop().stopped().await;
+}

@@ -72,20 +72,24 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
                 Ok(())
             },
             async {
-                tokio::select! { _ = stopped => {}, () = signal => {} }
+                let _ = stopped.await;
             },
         );
         let work = async {
-            if let Ok(hub) = ready.await {
-                hold(&hub, &cup, &url).await?;
-            }
+            // Without a hub the server has failed, and reports that itself.
+            let held = match ready.await {
+                Ok(hub) => tokio::select! {
+                    held = hold(&hub, &cup, &url) => held,
+                    () = signal => Ok(()),
+                },
+                Err(_) => Ok(()),
+            };
+            // The server ends in order: clients that have not heard of the end hear of it.
             drop(stop);
-            anyhow::Ok(())
+            held
         };
-        tokio::select! {
-            served = server => served,
-            worked = work => worked,
-        }
+        let (served, worked) = tokio::join!(server, work);
+        served.and(worked)
     })?;
     status(&Look::at(&path_of(&args.data, run))?, args.json)
 }

@@ -101,7 +101,7 @@ def evaluate(
         LudexError: an error of the server: ``unknown_suite``, ``forbidden`` (a run of somebody
             else), ``conflict`` (the run was begun with other settings: ``.path`` names the setting
             and ``.allowed`` has its value), ``bad_field``, ``limit``, ...; or ``connection_lost``;
-            ``not_installed`` if there is no program to start.
+            ``not_installed`` if the program is missing.
         TypeError: the agent returned something that is not a move.
         ValueError: a policy did not return a move for each turn.
         Exception: whatever the agent raised. Its matches wait.

@@ -98,7 +98,7 @@ class LudexEnv(_Learner, gymnasium.Env[Array, Any]):
 
         Raises:
             LudexError: an error of the server: ``unknown_game``, ``bad_params``,
-                ``unknown_agent``, ...; ``not_installed`` if there is no program to start.
+                ``unknown_agent``, ...; ``not_installed`` if the program is missing.
             TypeError: an opponent is neither an agent's spec nor callable; or another argument was
                 given, such as a parameter of the game that belongs into ``params``.
             ValueError: the seat or the render mode does not exist.
