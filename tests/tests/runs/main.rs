@@ -1,6 +1,7 @@
 //! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
 mod deals;
+mod faults;
 mod models;
 mod shards;
 mod skills;
