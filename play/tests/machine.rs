@@ -7,7 +7,7 @@ use ludex_protocol::error::ErrorCode;
 use ludex_protocol::message::{Act, MatchView};
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{
-    Clock, Header, Illegal, IllegalPolicy, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat,
+    Clock, Header, Illegal, IllegalPolicy, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat, Refusals,
 };
 use ludex_protocol::{Move, ServerMessage};
 use ludex_referee::Verifier;
@@ -177,7 +177,7 @@ fn an_act_has_exactly_one_move() {
 #[test]
 fn refusals_leave_the_state_and_end_in_the_policy() {
     for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
-        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2 });
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
         let out = send(&mut m, 2, 1, by_id(0, 0, 4));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
@@ -206,6 +206,41 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
             assert_eq!(record.footer.reason, Some(Reason::Illegal));
             assert_eq!((record.footer.at_fault, record.footer.returns), (Some(1), vec![1.0, -1.0]));
         }
+    }
+}
+
+/// Texts that name no move have tries and a policy of their own, where the match says so.
+#[test]
+fn unparsed_texts_are_counted_apart_from_illegal_moves() {
+    let refusals = |policy, tries| Refusals { policy, tries };
+    let unparsed = Some(refusals(IllegalPolicy::Random, 2));
+    let rule = Illegal { policy: IllegalPolicy::Default, tries: 3, unparsed };
+    let (unread, taken) = ("nonsense", "o(1,1)");
+    for (said, then) in [
+        (&[unread, unread][..], IllegalPolicy::Random),
+        (&[taken, unread, taken, unread], IllegalPolicy::Random),
+        (&[taken, taken, unread, taken], IllegalPolicy::Default),
+    ] {
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = rule);
+        assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
+        let mut left = [rule.tries, 2];
+        for (attempt, text) in (0..).zip(said) {
+            let out = send(&mut m, 2, 1, by_text(0, attempt, text));
+            let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+            let unread = usize::from(*text == unread);
+            left[unread] -= 1;
+            let code = [ErrorCode::IllegalAction, ErrorCode::Unparsed][unread];
+            let last = attempt as usize + 1 == said.len();
+            assert_eq!((r.attempt, r.code, r.tries_left), (attempt + 1, code, left[unread]), "{said:?}");
+            assert_eq!(r.then, last.then_some(then), "{said:?}");
+            // The same answer again, also after the turn.
+            assert_eq!(reply(&send(&mut m, 3, 1, by_text(0, attempt, text))), reply(&out));
+        }
+        play_out(&mut m, 10);
+        let record = verified(&m);
+        let RecordEvent::Move(forced) = &record.events[1] else { panic!("a move was due") };
+        assert!(forced.forced && forced.tries.len() == said.len(), "{forced:?}");
+        assert_eq!(record.header.illegal, rule);
     }
 }
 

@@ -10,7 +10,7 @@ pub mod verdict;
 use std::collections::BTreeSet;
 
 use ludex_env::{GameRef, Games};
-use ludex_protocol::record::IllegalPolicy;
+use ludex_protocol::record::{Illegal, IllegalPolicy, Refusals};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -75,7 +75,10 @@ pub struct Policy {
     /// How many answers may be refused in one turn.
     pub tries: u32,
     /// What follows the last refusal.
-    pub illegal: IllegalPolicy,
+    pub illegal: After,
+    /// The same for answers that no parser understands, which are then counted apart from illegal moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unparsed: Option<After>,
     /// Whether a seat with one legal action plays it without being asked.
     pub skip_forced: bool,
     /// Seconds for one move; agents that cannot be interrupted may take longer.
@@ -93,13 +96,51 @@ pub struct Policy {
     pub replay_factor: u32,
 }
 
+/// What follows refused answers of one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged, expecting = "forfeit, random or default, or a table such as { tries = 2, then = \"default\" }")]
+pub enum After {
+    /// This, after the policy's number of tries.
+    Tries(IllegalPolicy),
+    /// The same, with a number of its own.
+    Own(OwnTries),
+}
+
+/// A number of tries, and what follows the last refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTries {
+    /// How many answers may be refused in one turn.
+    pub tries: u32,
+    /// What follows the last refusal.
+    pub then: IllegalPolicy,
+}
+
+impl After {
+    fn refusals(self, tries: u32) -> Refusals {
+        match self {
+            After::Tries(policy) => Refusals { policy, tries },
+            After::Own(OwnTries { tries, then }) => Refusals { policy: then, tries },
+        }
+    }
+}
+
 impl Policy {
+    /// How matches treat refused answers.
+    pub fn illegal(&self) -> Illegal {
+        let Refusals { policy, tries } = self.illegal.refusals(self.tries);
+        Illegal { policy, tries, unparsed: self.unparsed.map(|after| after.refusals(self.tries)) }
+    }
+
     fn check(&self) -> Result<(), String> {
         let in_range = |name: &str, n: u64, least: u64, most: u64| {
             let fits = (least..=most).contains(&n);
             if fits { Ok(()) } else { Err(format!("{name} = {n}: from {least} to {most}")) }
         };
         in_range("tries", self.tries.into(), 1, 100)?;
+        let illegal = self.illegal();
+        in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
+        in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
         // At most one, so that no two records of a run have the same name.
         in_range("rematches", self.rematches.into(), 0, 1)?;
@@ -111,7 +152,8 @@ impl Default for Policy {
     fn default() -> Self {
         Policy {
             tries: 3,
-            illegal: IllegalPolicy::Forfeit,
+            illegal: After::Tries(IllegalPolicy::Forfeit),
+            unparsed: None,
             skip_forced: true,
             limit_s: 300,
             on_timeout: OnTimeout::Error,

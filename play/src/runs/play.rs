@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_protocol::record::{Illegal, Reason, Record};
+use ludex_protocol::record::{Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 
@@ -411,7 +411,7 @@ pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &st
     let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, pair);
     setup.header.episode = episode.to_owned();
     setup.header.rated = players.iter().all(|p| !p.agent.peeks());
-    setup.header.illegal = Illegal { policy: table.policy.illegal, tries: table.policy.tries };
+    setup.header.illegal = table.policy.illegal();
     setup.run = Some(run.to_owned());
     setup
 }

@@ -84,3 +84,39 @@ fn the_policy_of_a_part_is_laid_over_the_suites() {
     assert_eq!((b.tries, b.limit_s, b.invalid), (1, 7, Invalid::Count));
     assert_eq!(a.opponent_fault, OpponentFault::Discard);
 }
+
+#[test]
+fn unparsed_answers_are_counted_apart_where_the_policy_says_so() {
+    let suite = |policy: &str, of_part: &str| {
+        let text = format!(
+            "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\n{policy}\n[[part]]\nid = \"a\"\n\
+            game = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\n{of_part}\n"
+        );
+        Suite::parse(&text, &Games::builtin())
+    };
+    let illegal = |policy, of_part| {
+        let suite = suite(policy, of_part).unwrap();
+        let again = Suite::parse(&toml::to_string(&suite).unwrap(), &Games::builtin()).unwrap();
+        assert_eq!(again, suite);
+        suite.policy(&suite.parts[0]).illegal()
+    };
+    let refusals = |policy, tries| Some(Refusals { policy, tries });
+    let plain = illegal("tries = 4\nillegal = \"random\"", "");
+    assert_eq!(plain, Illegal { policy: IllegalPolicy::Random, tries: 4, unparsed: None });
+    let both = "illegal = { tries = 2, then = \"default\" }\nunparsed = { tries = 5, then = \"random\" }";
+    let apart = Illegal { policy: IllegalPolicy::Default, tries: 2, unparsed: refusals(IllegalPolicy::Random, 5) };
+    assert_eq!(illegal(both, ""), apart);
+    assert_eq!(illegal("", both), apart);
+    // One word takes the tries of the policy; what a part leaves out is the suite's.
+    let laid = illegal(both, "tries = 7\nunparsed = \"forfeit\"");
+    assert_eq!(laid, Illegal { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
+    for (wrong, why) in [
+        ("unparsed = { tries = 0, then = \"default\" }", "unparsed.tries = 0: from 1 to 100"),
+        ("illegal = { tries = 101, then = \"default\" }", "illegal.tries = 101: from 1 to 100"),
+        ("illegal = { tries = 2, than = \"default\" }", "forfeit, random or default, or a table such as"),
+        ("unparsed = \"sleep\"", "forfeit, random or default, or a table such as"),
+    ] {
+        let error = suite(wrong, "").unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
+}

@@ -105,26 +105,42 @@ impl Replay<'_> {
         }
         self.turns[seat] += 1;
         let about_move = |t: &&Try| matches!(t.code, ErrorCode::IllegalAction | ErrorCode::Unparsed);
+        let illegal = self.record.header.illegal;
         for attempt in m.tries.iter().filter(about_move) {
             let Some(given) = history::given(attempt) else { continue };
-            if before.read(seat, &given).is_ok() {
-                return wrong(format!("seat {seat} was refused {given:?}, which is legal"));
+            match before.read(seat, &given) {
+                Ok(_) => return wrong(format!("seat {seat} was refused {given:?}, which is legal")),
+                // Where the two are counted apart, the kind of a refusal decides what follows it.
+                Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
+                    return wrong(format!(
+                        "seat {seat} was refused {given:?} as {:?}, not {:?}",
+                        attempt.code, why.code
+                    ));
+                }
+                Err(_) => {}
             }
         }
-        let rule = self.record.header.illegal;
-        let tries = rule.tries.max(1) as usize;
+        // The first refusal that was the last of its kind; an attempt after it would not have been heard.
+        let last = (0..m.tries.len()).find(|&k| {
+            let code = m.tries[k].code;
+            illegal.used(&m.tries[..=k], code) >= illegal.rule(code).tries.max(1)
+        });
+        let ended = last.map(|k| (illegal.rule(m.tries[k].code), k + 1 == m.tries.len()));
         if m.forced {
-            let policy = rule.policy != IllegalPolicy::Forfeit && m.tries.len() == tries;
+            let policy = ended.and_then(|(rule, ends)| ends.then_some(rule.policy));
+            let policy = policy.filter(|policy| *policy != IllegalPolicy::Forfeit);
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
-            if !policy && !skipped {
+            if policy.is_none() && !skipped {
                 return wrong(format!("a move was forced on seat {seat} without a cause"));
             }
-            if policy && rule.policy == IllegalPolicy::Default && !self.is_default(before, m) {
+            if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
                 return wrong(format!("the move forced on seat {seat} is not the game's default"));
             }
-        } else if m.tries.len() >= tries && (m.action.is_some() || m.said.is_some()) {
-            return wrong(format!("seat {seat} was allowed more than {tries} attempts"));
+        } else if let Some((rule, _)) = ended
+            && (m.action.is_some() || m.said.is_some())
+        {
+            return wrong(format!("seat {seat} was allowed more than {} attempts", rule.tries.max(1)));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod deals;
 mod models;
+mod policies;
 mod shards;
 mod skills;
 mod walls;

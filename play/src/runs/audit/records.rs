@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
-use ludex_protocol::record::{Illegal, Record};
+use ludex_protocol::record::Record;
 use ludex_referee::suite::plan::{Done, Place, block_key};
 
 use crate::local::kind_of;
@@ -63,7 +63,7 @@ pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: 
     if (&header.game, &header.params) != (&game.spec().game, &game.spec().params) {
         wrong.push(format!("the part is of {}, and this is another game", game.spec().string));
     }
-    let illegal = Illegal { policy: policy.illegal, tries: policy.tries };
+    let illegal = policy.illegal();
     if header.illegal != illegal {
         wrong.push(format!("illegal moves were treated as {:?}, by the suite as {illegal:?}", header.illegal));
     }

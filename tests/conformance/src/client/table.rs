@@ -76,7 +76,7 @@ impl Table {
             seats,
             rated: false,
             clock: Clock::per_move(60_000),
-            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES },
+            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES, unparsed: None },
             skip_forced: false,
             seed_commit: Some("00".repeat(32)),
         };
