@@ -26,7 +26,6 @@ pub trait DynGame: Send + Sync {
     fn hand_scores(&self) -> bool {
         false
     }
-
     /// What a seat of each team is called, by the team's number; empty where teams have no names.
     fn roles(&self) -> &'static [&'static str] {
         &[]
