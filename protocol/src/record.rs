@@ -354,6 +354,9 @@ pub struct Header {
     /// Hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
+    /// How many of the first events are a start that was given: no agent chose them, and the seed did not draw them.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub start: u32,
     /// When it started, UTC in RFC 3339.
     #[serde(default, deserialize_with = "or_default")]
     pub started: String,

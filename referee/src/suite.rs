@@ -3,17 +3,20 @@
 //!
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
+pub mod converge;
 pub mod plan;
 pub mod shard;
+pub mod starts;
 pub mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Illegal, IllegalPolicy, Refusals};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::converge::Stop;
 use crate::metric::METRICS;
 use crate::schedule::Deals;
 
@@ -63,6 +66,9 @@ pub struct Suite {
     /// Arguments for `llm` agents, candidates and opponents, whose own spec does not give them.
     #[serde(default)]
     pub llm: toml::Table,
+    /// The texts of files that parts name, so that the suite can be read where its folder is not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// What is played, in the order of reports.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
@@ -220,7 +226,11 @@ pub struct Part {
     #[serde(default)]
     pub opponents: Vec<String>,
     /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: u64,
+    /// When the ratings have settled (with `converge`, in the place of `blocks`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// The same at level 0, where fewer are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
@@ -239,6 +249,15 @@ pub struct Part {
     /// How many times a round robin is held, each time on other seeds.
     #[serde(default = "one")]
     pub cycles: u32,
+    /// A file of [starts], one a line: block k begins at that of line k.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<String>,
+    /// After how many decisions of the candidate a match is truncated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<u32>,
+    /// Phases whose questions an agent is asked once for each game, seat and view; the answer is given again in later matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub once: Vec<String>,
     /// Whether a draw is the best possible result against the top level: then progress counts draws.
     #[serde(default)]
     pub drawn: bool,
@@ -257,6 +276,10 @@ pub struct Part {
     /// Groups that averages are taken over, e.g. `board`, `bluff`.
     #[serde(default)]
     pub groups: Vec<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn one() -> u32 {
@@ -286,6 +309,8 @@ pub enum Schedule {
     Bisect,
     /// The candidates meet each other.
     RoundRobin,
+    /// The candidates meet in random pairs until their ratings have settled, see [`Stop`].
+    Converge,
     /// A candidate takes all seats.
     SelfPlay,
 }
@@ -357,7 +382,7 @@ impl Suite {
                 let why = "a word of small letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
-            part.check(games).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
+            part.check(games, &suite.files).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
         }
         Ok(suite)
     }
@@ -401,7 +426,7 @@ impl Suite {
 }
 
 impl Part {
-    fn check(&self, games: &Games) -> Result<(), String> {
+    fn check(&self, games: &Games, files: &BTreeMap<String, String>) -> Result<(), String> {
         let game = self.load(games)?;
         let seats = game.spec().players as usize;
         match (self.schedule, self.opponents.is_empty()) {
@@ -416,7 +441,12 @@ impl Part {
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
             return Err(format!("{} has no ladder", game.spec().string));
         }
-        let counts = [self.blocks, self.blocks_of_random.unwrap_or(1), u64::from(self.cycles)];
+        self.check_stop()?;
+        let counts = [
+            if self.stop.is_some() { 1 } else { self.blocks },
+            self.blocks_of_random.unwrap_or(1),
+            u64::from(self.cycles),
+        ];
         if counts.iter().any(|n| !(1..=MOST).contains(n)) {
             return Err(format!("blocks, blocks_of_random and cycles are at least 1 and at most {MOST}"));
         }
@@ -437,6 +467,8 @@ impl Part {
                 return Err(format!("there is no metric {metric:?}; there are: {}", known.join(", ")));
             }
         }
+        starts::check(self, &game, files)?;
+        self.check_once(&game)?;
         let names: BTreeSet<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
         if names.len() < self.variants.len() || !names.iter().all(|name| is_word(name)) {
             return Err("variants have names, words of small letters, digits, _ and -, each its own".into());
@@ -450,6 +482,39 @@ impl Part {
     /// As [`Games::load`].
     pub fn load(&self, games: &Games) -> Result<GameRef, String> {
         games.load(&self.game).map_err(|e| e.to_string())
+    }
+
+    /// Checks that the game has the phases whose questions are asked once.
+    fn check_once(&self, game: &GameRef) -> Result<(), String> {
+        let schemas = game.spec().proposals.iter().flat_map(|schemas| schemas.keys());
+        let phases: BTreeSet<&str> = schemas.map(|key| key.split('/').next().unwrap_or(key)).collect();
+        match self.once.iter().find(|name| !phases.contains(name.as_str())) {
+            None => Ok(()),
+            Some(other) if phases.is_empty() => Err(format!("once = {other:?}: {} has no phases", game.spec().string)),
+            Some(other) => {
+                let phases = phases.into_iter().collect::<Vec<_>>().join(", ");
+                Err(format!("once = {other:?}: {} has no such phase; it has {phases}", game.spec().string))
+            }
+        }
+    }
+
+    /// Checks that the schedule has an end, and one only.
+    fn check_stop(&self) -> Result<(), String> {
+        let Some(stop) = &self.stop else {
+            let needs = self.schedule == Schedule::Converge;
+            return if needs {
+                Err("schedule converge needs stop: when the ratings have settled".into())
+            } else {
+                Ok(())
+            };
+        };
+        if self.schedule != Schedule::Converge {
+            return Err("stop is for schedule = \"converge\" only".into());
+        }
+        if (self.blocks, self.blocks_of_random, self.cycles, self.order) != (0, None, 1, Order::Blocks) {
+            return Err("with schedule converge, stop says how much is played: without blocks, cycles and order".into());
+        }
+        stop.check()
     }
 
     /// Checks that the schedule has as many sides as the tables.

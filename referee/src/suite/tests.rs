@@ -18,11 +18,13 @@ fn the_reference_names_every_field() {
     let text = Suite::named("reference").unwrap();
     let suite = Suite::parse(text, &Games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let part = |k: usize| serde_json::to_value(&suite.parts[k]).unwrap();
+    let suite = Suite { files: [("starts.jsonl".to_owned(), String::new())].into(), ..suite };
+    let of_parts = suite.parts.iter().flat_map(|part| names(serde_json::to_value(part).unwrap()));
+    let policy = Policy { unparsed: Some(After::Tries(IllegalPolicy::Random)), ..suite.policy.clone() };
     let fields = [
         names(serde_json::to_value(&suite).unwrap()),
-        names(part(0)),
-        names(serde_json::to_value(&suite.policy).unwrap()),
+        of_parts.collect(),
+        names(serde_json::to_value(&policy).unwrap()),
     ];
     for field in fields.concat().iter().filter(|f| *f != "part") {
         let set = text.lines().any(|line| {
@@ -33,7 +35,7 @@ fn the_reference_names_every_field() {
         });
         assert!(set, "{field} is not explained");
     }
-    let schedules = ["against", "climb", "bisect", "round_robin", "self_play"];
+    let schedules = ["against", "climb", "bisect", "round_robin", "self_play", "converge"];
     assert!(schedules.iter().all(|s| text.contains(&format!("schedule = \"{s}\""))));
 }
 
@@ -65,6 +67,23 @@ fn what_is_wrong_is_named() {
         ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "leaves no room for tables"),
         (", \"anchor level=1\", \"anchor level=2\"]", "]", "1 named, but each block needs 3"),
         ("seats = \"permutations\"", "seats = \"permutation\"", "unknown variant"),
+        ("most = 400 }", "most = 40 }", "games at most most"),
+        ("over = 10,", "over = 60,", "over is at most games"),
+        ("sigma = 1.5", "sigma = 0", "above 0"),
+        ("metric = \"trueskill\"", "metric = \"elo\"", "elo"),
+        ("stop = {", "blocks = 2\nstop = {", "without blocks"),
+        ("stop = {", "cycles = 2\nstop = {", "without blocks, cycles"),
+        ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
+        ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
+        ("once = [\"initial\"]", "once = [\"inital\"]", "it has initial, revision"),
+        ("starts = \"reference-starts.jsonl\"", "once = [\"initial\"]", "has no phases"),
+        ("moves = 3 ", "moves = 0 ", "at least 1"),
+        ("reference-starts.jsonl\"", "others.jsonl\"", "does not carry this file"),
+        (
+            "moves = 3                               # the match is truncated after so many decisions of the candidate\nblocks = 2",
+            "blocks = 3",
+            "blocks = 3, but reference-starts.jsonl has 2 starts",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         let error = Suite::parse(&text.replacen(from, to, 1), &Games::builtin()).unwrap_err().to_string();

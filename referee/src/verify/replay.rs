@@ -40,7 +40,18 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
     let mut steps = history::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
+        let start = record.header.start as usize;
+        let given = step.at < start;
+        if given && step.at + step.events.len() > start {
+            return Err(Fault::at(step.at, FaultKind::Move, "the start ends within a joint move"));
+        }
         match step.events {
+            [RecordEvent::Chance(_)] if given => {}
+            _ if given => {
+                for (at, m) in step.moves() {
+                    replay.check_given(at, m)?;
+                }
+            }
             [RecordEvent::Chance(c)] => replay.chance(&step, c.action)?,
             _ => {
                 for (at, m) in step.moves() {
@@ -49,7 +60,7 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
                 moves += u32::from(step.played);
             }
         }
-        if game.hand_scores() {
+        if game.hand_scores() && !given {
             for mark in step.marks() {
                 if let ("hand_score", MarkValue::Number(score)) = (mark.name, mark.value) {
                     hand_scores[mark.seat].push(score);
@@ -62,6 +73,10 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
         }
+    }
+    if record.header.start as usize > record.events.len() {
+        let message = format!("its start has {} events, but there are {}", record.header.start, record.events.len());
+        return Err(Fault::new(FaultKind::Move, message));
     }
     let over = steps.position().turn() == Turn::Over;
     let wrong = match reason {
@@ -94,6 +109,18 @@ impl Replay<'_> {
         let name = |outcome: Option<u32>| outcome.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
         let message = format!("outcome {}, but the seed draws {}", name(action), name(drawn));
         Err(Fault::at(step.at, FaultKind::Chance, message))
+    }
+
+    /// Checks a move of the start: no agent made it.
+    fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), Fault> {
+        let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
+        let turn = self.turns[m.seat as usize];
+        self.turns[m.seat as usize] += 1;
+        if *m != (MoveRecord { seat: m.seat, turn, forced: true, ..bare }) {
+            let message = format!("a move of the start is forced, has turn {turn}, and nothing beside it");
+            return Err(Fault::at(at, FaultKind::Move, message));
+        }
+        Ok(())
     }
 
     /// Checks the turn and the refused attempts of a move, and whether it was rightly forced.
