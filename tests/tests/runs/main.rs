@@ -2,3 +2,357 @@
 
 mod deals;
 mod excerpts;
+mod faults;
+mod models;
+mod once;
+mod policies;
+mod shards;
+mod skills;
+mod walls;
+mod wire;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ludex_env::Stream;
+use serde_json::Value;
+
+/// How a command ended.
+struct Ran {
+    ok: bool,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn json(&self) -> Value {
+        assert!(self.ok, "{}{}", self.out, self.err);
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {}", self.out))
+    }
+
+    fn well(&self) -> &str {
+        assert!(self.ok, "{}{}", self.out, self.err);
+        &self.out
+    }
+
+    fn fails(&self) -> &str {
+        assert!(!self.ok, "{}", self.out);
+        &self.err
+    }
+}
+
+/// A folder to run in, with a suite of small games.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// Two parts, one of them a ladder to be halved.
+const SUITE: &str = r#"
+name = "small"
+version = 1
+title = "Small"
+
+[[part]]
+id = "nim"
+game = "nim"
+schedule = "against"
+opponents = ["random", "anchor level=1"]
+blocks = 12
+
+[[part]]
+id = "four"
+game = "connect_four"
+schedule = "bisect"
+blocks = 6
+metrics = ["level"]
+"#;
+
+impl Place {
+    fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().expect("a temporary folder") };
+        fs::write(place.path("small.toml"), SUITE).unwrap();
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn of_run(&self, run: &str, file: &str) -> PathBuf {
+        self.path("ludex-data").join("runs").join(run).join(file)
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_ludex-tests"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program")
+    }
+
+    fn ludex(&self, args: &[&str]) -> Ran {
+        let done = self.start(args).wait_with_output().expect("its end");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Ran { ok: done.status.success(), out: text(done.stdout), err: text(done.stderr) }
+    }
+
+    /// `ludex evaluate` of an agent with the small suite.
+    fn evaluate(&self, agent: &str, run: &str, more: &[&str]) -> Ran {
+        self.ludex(&[&["evaluate", "--agent", agent, "--suite", "small.toml", "--run", run, "--json"], more].concat())
+    }
+
+    /// What a run has written so far, in bytes.
+    fn written(&self, run: &str) -> u64 {
+        let size = |file| fs::metadata(self.of_run(run, file)).map_or(0, |m| m.len());
+        size("episodes.jsonl") + size("calls.jsonl")
+    }
+}
+
+/// What must be the same whether or not a run was interrupted.
+fn table(ran: &Ran) -> Value {
+    let mut all = ran.json();
+    for once in ["run", "played", "folder", "files"] {
+        all.as_object_mut().unwrap().remove(once);
+    }
+    // Time is not the same twice.
+    all["usage"].as_object_mut().unwrap().remove("seconds");
+    all
+}
+
+/// The text of a run's file without times, and without what depends on them.
+fn timeless(text: &str) -> String {
+    let times = r#""(started|ended|at|begun)": ?"[^"]*"|"(digest|calls_sha256)": ?"[0-9a-f]{32,}"|"ms": ?[0-9]+"#;
+    regex::Regex::new(times).unwrap().replace_all(text, "").into_owned()
+}
+
+/// The records of a run.
+fn records(place: &Place, run: &str) -> Vec<Value> {
+    let text = fs::read_to_string(place.of_run(run, "episodes.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Starts a line again and again and kills it when it has written so much more, drawn at random, as often as is said; then
+/// lets it come to its end.
+fn killed(place: &Place, run: &str, line: &[&str], times: u32, step: u64) -> Ran {
+    let mut rng = Stream::named("ludex.v1:test:kills");
+    let mut kills = 0;
+    while kills < times {
+        let until = place.written(run) + 1 + rng.unit() as u64 * step + (rng.unit() * step as f64) as u64;
+        let mut child = place.start(line);
+        loop {
+            if child.try_wait().unwrap().is_some() {
+                panic!("it came to its end after {kills} kills: too little to play for this test");
+            }
+            if place.written(run) >= until {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                kills += 1;
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+    place.ludex(line)
+}
+
+#[test]
+fn ten_kills_change_nothing() {
+    let place = Place::new();
+    let whole = place.evaluate("mcts sims=60", "whole", &["--jobs", "2"]);
+    let line =
+        ["evaluate", "--agent", "mcts sims=60", "--suite", "small.toml", "--run", "cut", "--json", "--jobs", "2"];
+    let cut = killed(&place, "cut", &line, 10, 6_000);
+    assert_eq!(table(&cut), table(&whole));
+    let again = place.evaluate("mcts sims=60", "whole", &[]);
+    assert_eq!(
+        (again.json()["played"].as_u64(), table(&again)),
+        (Some(0), table(&whole)),
+        "what is done is not played again"
+    );
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_cut_away_and_damage_is_named() {
+    let place = Place::new();
+    let whole = place.evaluate("random", "a", &[]);
+    place.evaluate("random", "b", &["--budget", "games=10"]).json();
+    for file in ["episodes.jsonl", "calls.jsonl", "log.jsonl"] {
+        let path = place.of_run("b", file);
+        let mut bytes = fs::read(&path).unwrap();
+        // Half a record, and half of a letter; in one file with a line break, as a disk may leave it.
+        bytes.extend(b"{\"ludex\":1,\"episode\":\"b.nim.0-1.9.0\",\"\xc3");
+        bytes.extend(if file == "log.jsonl" { "\n" } else { "" }.as_bytes());
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(table(&place.evaluate("random", "b", &[])), table(&whole));
+    let path = place.of_run("b", "episodes.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"ludex\":1", "\"ludex\":x", 1)).unwrap();
+    let error = place.evaluate("random", "b", &[]);
+    assert!(error.fails().contains("episodes.jsonl: line 1 is damaged"), "{}", error.err);
+}
+
+#[test]
+fn what_changed_is_refused_by_name() {
+    let place = Place::new();
+    place.evaluate("mcts sims=5", "r", &["--budget", "games=2"]).json();
+    for (agent, more, what) in [
+        ("mcts sims=6", &[][..], "spec of mcts sims=5: was mcts sims=5, is mcts sims=6"),
+        ("mcts sims=5", &["--scale", "0.5"], "scale: was 1, is 0.5"),
+        ("mcts sims=5", &["--secret", "00ff"], "seeds: was open (0), is a secret"),
+        ("mcts sims=5", &["--agent", "alphabeta"], "number of agents"),
+    ] {
+        let ran = place.evaluate(agent, "r", more);
+        assert!(ran.fails().contains(what), "{}", ran.err);
+        assert!(ran.err.contains("run r was begun with other settings; --run with another name"), "{}", ran.err);
+    }
+    fs::write(place.path("small.toml"), SUITE.replace("blocks = 12", "blocks = 13")).unwrap();
+    assert!(place.evaluate("mcts sims=5", "r", &[]).fails().contains("suite: was small version 1"));
+    fs::write(place.path("small.toml"), SUITE).unwrap();
+    assert!(place.evaluate("mcts sims=5", "r", &[]).ok, "the first command continues the run");
+}
+
+#[test]
+fn budgets_stop_between_pairs_and_the_same_line_goes_on() {
+    let place = Place::new();
+    let whole = place.evaluate("random", "whole", &[]);
+    let first = place.evaluate("random", "part", &["--budget", "games=7", "--jobs", "1"]);
+    assert_eq!((first.json()["end"].as_str(), first.json()["matches"].as_u64()), (Some("budget"), Some(8)));
+    assert!(first.err.contains("the budget of 7 matches is used up (7)"), "{}", first.err);
+    let status = place.ludex(&["status", "part", "--json"]).json();
+    assert_eq!((status["state"].as_str(), status["matches"].as_u64()), (Some("stopped"), Some(8)));
+    assert_eq!(table(&place.evaluate("random", "part", &[])), table(&whole));
+    assert_eq!(place.ludex(&["status", "part", "--json"]).json()["state"], "done");
+    for (bad, why) in [("games", "is not valid; write usd=50"), ("days=3", "is not valid"), ("usd=-1", "is not valid")]
+    {
+        assert!(place.evaluate("random", "part", &["--budget", bad]).fails().contains(why));
+    }
+}
+
+#[test]
+fn an_interval_that_is_narrow_enough_ends_a_part() {
+    let place = Place::new();
+    let matches =
+        |ci: &str, run: &str| place.evaluate("mcts sims=5", run, &["--ci", ci]).json()["matches"].as_u64().unwrap();
+    let all = place.evaluate("mcts sims=5", "all", &[]).json()["matches"].as_u64().unwrap();
+    let (wide, narrow) = (matches("2000", "wide"), matches("0.1", "narrow"));
+    assert!(wide < all && narrow == all, "{wide} {narrow} {all}");
+    // However wide: the first look is after eight blocks of two matches in each of the two parts.
+    assert!(wide >= 2 * 8, "{wide}");
+    let part = &place.ludex(&["status", "all", "--json"]).json()["parts"][0];
+    let width = |end: &str| part["rating"][end].as_f64().unwrap();
+    let blocks = part["blocks"].as_f64().unwrap();
+    let needed = (blocks * ((width("high") - width("low")) / 60.0).powi(2)).ceil().max(2.0);
+    assert_eq!((blocks, part["blocks_for_30"].as_f64()), (24.0, Some(needed)));
+    let shown = place.ludex(&["status", "all"]);
+    assert!(shown.well().contains("for +-30") && shown.well().contains(&format!(" {needed} ")), "{}", shown.out);
+}
+
+#[test]
+fn a_run_is_played_by_one_at_a_time() {
+    let place = Place::new();
+    place.evaluate("random", "r", &["--budget", "games=2"]).json();
+    let lock = fs::File::open(place.of_run("r", "lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(place.evaluate("random", "r", &[]).fails().contains("run r is being played by another process"));
+    assert_eq!(place.ludex(&["status", "r", "--json"]).json()["state"], "playing");
+    lock.unlock().unwrap();
+    assert!(place.evaluate("random", "r", &[]).ok);
+    // Without a name, all runs are listed.
+    let all = place.ludex(&["status", "--json"]).json();
+    assert!(all["runs"].as_array().is_some_and(|runs| runs.iter().any(|run| run["run"] == "r")), "{all}");
+    let listed = place.ludex(&["status"]);
+    let list = listed.well();
+    assert!(list.starts_with("run ") && list.lines().skip(1).any(|line| line.starts_with("r ")), "{list}");
+}
+
+#[test]
+fn what_cannot_be_played_is_said_before_anything_is() {
+    let place = Place::new();
+    for (agent, why) in [
+        ("rndom", "did you mean random?"),
+        ("remote", "it enrols on a server"),
+        ("tit_for_tat", "tit_for_tat in part nim"),
+    ] {
+        let ran = place.evaluate(agent, "never", &[]);
+        assert!(ran.fails().contains(why), "{agent}: {}", ran.err);
+    }
+    assert!(!place.of_run("never", "run.json").exists());
+    assert!(place.evaluate("random", "No Name", &[]).fails().contains("small letters"));
+    let missing = place.ludex(&["evaluate", "--agent", "random", "--suite", "absolut", "--run", "x"]);
+    assert!(missing.fails().contains("did you mean absolute?"), "{}", missing.err);
+    assert!(place.ludex(&["status", "nothing"]).fails().contains("there is no run \"nothing\""));
+}
+
+/// The built-in suites can be played as they are written: every opponent plays its game.
+#[test]
+fn the_suites_that_come_along_can_be_played() {
+    for (name, _) in ludex_referee::suite::SUITES {
+        let text = ludex_referee::suite::Suite::named(name).unwrap();
+        let suite = ludex_referee::suite::Suite::parse(text, &ludex_env::Games::builtin()).unwrap();
+        let candidate = [("random".to_owned(), "random".to_owned())];
+        let plan = ludex_referee::suite::plan::Plan::new(suite, &candidate, 1.0, &ludex_env::Games::builtin()).unwrap();
+        ludex_play::runs::tables(&plan, None).unwrap_or_else(|e| panic!("{name}: {e:#}"));
+    }
+}
+
+/// What a suite's own opponent does wrong is not won by the candidate: the match is played again and then discarded. An
+/// opponent that cannot play at all is told before anything is played.
+#[test]
+fn an_opponent_that_fails_loses_nothing_for_the_candidate() {
+    let place = Place::new();
+    // It gives up after its first move.
+    let bot = "import json, sys\nseen = json.loads(sys.stdin.readline())\nif seen['responses']: sys.exit(3)\ntaken = [(m['x'], m['y']) for m in seen['requests']]\nx, y = [(x, y) for x in range(3) for y in range(3) if (x, y) not in taken][0]\nprint(json.dumps({'response': {'x': x, 'y': y}}))\n";
+    fs::write(place.path("bot.py"), bot).unwrap();
+    let suite = |policy: &str, cmd: &str| {
+        format!(
+            "name = \"weak\"\nversion = 1\ntitle = \"W\"\n{policy}[[part]]\nid = \"ttt\"\ngame = \"tic_tac_toe\"\nschedule = \"against\"\nopponents = ['botzone cmd=\"{cmd}\"']\nblocks = 2\n"
+        )
+    };
+    let run = |policy: &str, cmd: &str, run: &str| {
+        fs::write(place.path("weak.toml"), suite(policy, cmd)).unwrap();
+        place.ludex(&["evaluate", "--agent", "random", "--suite", "weak.toml", "--run", run, "--json"])
+    };
+    let ran = run("", "python3 bot.py", "fails");
+    assert!(ran.fails().contains("no match counts"), "{}", ran.err);
+    let records = fs::read_to_string(place.of_run("fails", "episodes.jsonl")).unwrap();
+    assert_eq!((records.lines().count(), records.matches("infra_error").count()), (8, 8));
+    let status = place.ludex(&["status", "fails", "--json"]).json();
+    assert_eq!((&status["parts"][0]["wins"], &status["parts"][0]["discarded"]), (&0.into(), &4.into()));
+    let counted = run("[policy]\nopponent_fault = \"count\"\n", "python3 bot.py", "counts").json();
+    assert_eq!((&counted["parts"][0]["wins"], &counted["parts"][0]["discarded"]), (&4.into(), &0.into()));
+    let missing = run("", "no-such-program-here", "missing");
+    let why = missing.fails();
+    assert!(why.contains("nothing was played: ") || why.contains("no-such-program-here"), "{why}");
+    assert_eq!(fs::metadata(place.of_run("missing", "episodes.jsonl")).map_or(0, |m| m.len()), 0);
+}
+
+/// A candidate that is also an opponent is counted from the seat that the plan gives it.
+#[test]
+fn a_candidate_that_meets_itself_is_counted_once() {
+    let place = Place::new();
+    let suite = "name = \"self\"\nversion = 1\ntitle = \"S\"\n[[part]]\nid = \"nim\"\ngame = \"nim\"\nschedule = \"against\"\nopponents = [\"random\", \"mcts sims=20\"]\nblocks = 4\nmetrics = [\"score_rate\", \"length\"]\n";
+    fs::write(place.path("self.toml"), suite).unwrap();
+    let ran = place.ludex(&["evaluate", "--agent", "random", "--suite", "self.toml", "--run", "r", "--json"]).json();
+    let part = &ran["parts"][0];
+    assert_eq!(part["metrics"]["length"]["n"], 16, "{part}");
+    assert_eq!(part["metrics"]["score_rate"]["n"], 16, "{part}");
+    assert_eq!(part["metrics"]["score_rate"]["value"], part["score"]["value"], "{part}");
+}
+
+/// The prisoner's dilemma has no winner: it is measured by its mean return, and no group averages a score of it.
+#[test]
+fn what_is_no_fight_has_no_score() {
+    let place = Place::new();
+    let suite = "name = \"pd\"\nversion = 1\ntitle = \"P\"\n[[part]]\nid = \"pd\"\ngame = \"iterated_prisoners_dilemma\"\nschedule = \"against\"\nopponents = [\"tit_for_tat\"]\nblocks = 2\ngroups = [\"cooperation\"]\n";
+    fs::write(place.path("pd.toml"), suite).unwrap();
+    let ran = place.ludex(&["evaluate", "--agent", "random", "--suite", "pd.toml", "--run", "r", "--json"]).json();
+    let part = &ran["parts"][0];
+    assert!(part["score"].is_null() && part["rating"].is_null() && part["metrics"]["mean_return"]["n"] == 4, "{part}");
+    assert_eq!(ran["groups"].as_array().unwrap().len(), 0);
+}
