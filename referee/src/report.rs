@@ -26,6 +26,9 @@ pub struct ReportAbout {
     /// Secret of the rated seeds, hex, so that anybody can check that none was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
+    /// What a reader must know of the plan, such as parts that could not be played.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Everything that a report shows.

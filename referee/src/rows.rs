@@ -259,6 +259,11 @@ impl<'a> Rows<'a> {
         Rows { agent: Some(agent), opponent: Some(opponent), ..self.clone() }
     }
 
+    /// The matches in which an agent is `a`, the first of those who meet, and not the opponent of others.
+    pub fn of_first(&self, agent: usize) -> Rows<'a> {
+        self.filtered(|game| game.players.iter().zip(&game.sides).any(|(&player, &side)| player == agent && side == 0))
+    }
+
     /// The same matches, and the question about all.
     pub fn of_all(&self) -> Rows<'a> {
         Rows { agent: None, opponent: None, ..self.clone() }

@@ -76,7 +76,8 @@ impl Excerpts {
         let block = if self.blocks == 0 { index } else { index % self.blocks };
         let line = block.checked_rem(self.starts.len() as u64);
         let start = line.and_then(|line| self.starts.get(line as usize)).cloned().unwrap_or_default();
-        let seating = self.seatings.get(turn).filter(|_| self.moves.is_some());
+        let seating = turn.checked_rem(self.seatings.len()).and_then(|turn| self.seatings.get(turn));
+        let seating = seating.filter(|_| self.moves.is_some());
         let sides = seating.into_iter().flatten().enumerate();
         Excerpt { start, moves: self.moves, of: sides.filter(|(_, side)| **side == 0).map(|(seat, _)| seat).collect() }
     }
