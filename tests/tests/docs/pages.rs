@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ludex_agents::{AgentClass, ArgDef, ArgKind};
-use ludex_env::Entry;
+use ludex_env::{Entry, MarkDoc};
 use ludex_protocol::spec::{RewardModel, Spec, TensorSpec};
 use serde_json::Value;
 
@@ -74,10 +74,27 @@ fn index() -> String {
     page
 }
 
+/// The table of what the rules count, if they count anything.
+fn marks(e: &Entry) -> String {
+    let docs = ludex_env::load(e.id).expect("a game loads with its defaults").marks_docs();
+    if docs.is_empty() {
+        return String::new();
+    }
+    let row = |d: &MarkDoc| format!("| `{}` | {} | {} | {} |\n", d.name, d.unit, d.formula, d.source);
+    let rows: String = docs.iter().map(row).collect();
+    format!(
+        "\n## Marks\n\nWhat the rules count of each step, for metrics. `ludex replay RECORD --marks` prints it.\n\n\
+         | mark | unit | what | source |\n|---|---|---|---|\n{rows}"
+    )
+}
+
 fn game(e: &Entry) -> String {
     let s = spec(e);
-    let mut page =
-        format!("{NOTE}\n\n{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n", e.page);
+    let mut page = format!(
+        "{NOTE}\n\n{}{}\n## In figures\n\nWith default parameters:\n\n| what | value |\n|---|---|\n",
+        e.page,
+        marks(e)
+    );
     let mut row = |what: &str, value: String| {
         let _ = writeln!(page, "| {what} | {value} |");
     };

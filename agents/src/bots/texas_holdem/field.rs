@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ludex_env::Stream;
-use ludex_env::cards::{Card, Hand};
+use ludex_env::cards::{Card, Equity, Hand};
 
 use super::spot::PokerTable;
 
@@ -156,25 +156,7 @@ pub fn beaten(deck: &Deck, hole: &[Card], board: &[Card]) -> f64 {
 
 /// The share of the pot that one's hand wins on average against `others` random hands.
 pub fn sampled(deck: &Deck, hole: &[Card], board: &[Card], others: usize, samples: u32, rng: &mut Stream) -> f64 {
-    let own: Hand = hole.iter().copied().collect();
-    let known: Hand = board.iter().copied().collect();
-    let missing = deck.board.saturating_sub(board.len());
-    let mut rest = deck.without(bits(hole) | bits(board));
-    let mut sum = 0.0;
-    for _ in 0..samples {
-        draw(&mut rest, missing + others * deck.hole, rng);
-        let (drawn, holes) = rest.split_at(missing.min(rest.len()));
-        let full = drawn.iter().fold(known, |all, &c| all + Hand::from(c));
-        let mine = (own + full).strength();
-        let mut ties = 1.0;
-        let beaten = holes.chunks(deck.hole).take(others).all(|h| {
-            let theirs = h.iter().fold(full, |all, &c| all + Hand::from(c)).strength();
-            ties += f64::from(u8::from(theirs == mine));
-            theirs <= mine
-        });
-        sum += if beaten { 1.0 / ties } else { 0.0 };
-    }
-    sum / f64::from(samples.max(1))
+    Equity::against_random(&deck.cards, hole, board, deck.board, others, samples, rng)
 }
 
 /// Weights of the hands that a seat may hold, one for each of [`Deck::held`].
