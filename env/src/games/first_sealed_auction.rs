@@ -1,6 +1,7 @@
 #![doc = include_str!("first_sealed_auction.md")]
 
 mod marks;
+mod picture;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use crate::game::{
     Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
+use crate::picture::Picture;
 use crate::tensor::{one_hot, ones, stretches};
 
 /// The rules for a table and a currency.
@@ -364,6 +366,10 @@ impl Game for FirstSealedAuction {
             (None, None) => "The bids are being opened.".to_owned(),
         });
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

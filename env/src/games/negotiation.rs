@@ -1,5 +1,6 @@
 #![doc = include_str!("negotiation.md")]
 
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use crate::game::{
     Action, Facts, Game, Heard, MarkDoc, Marks, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::{ParamError, rows};
+use crate::picture::Picture;
 use crate::split;
 use crate::tensor::stretches;
 
@@ -534,6 +536,10 @@ impl Game for Negotiation {
             lines.push(format!("Values of p0: {}, of p1: {}", Self::list(first), Self::list(second)));
         }
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
