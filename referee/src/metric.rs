@@ -14,6 +14,7 @@ mod mirror;
 mod returns;
 mod score;
 mod time;
+pub mod value;
 mod walls;
 
 pub use self::illegal::ILLEGAL_RATE;

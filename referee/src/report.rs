@@ -4,7 +4,9 @@
 //! command that makes it again.
 
 mod csv;
+pub mod figure;
 mod html;
+pub(crate) mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,6 +6,7 @@ use minijinja::{Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::Report;
+use super::text::number;
 use crate::metric::METRICS;
 use crate::rating::table::Tally;
 use crate::scale::Scale;
@@ -32,21 +33,6 @@ pub(super) fn page(report: &Report) -> String {
     // The template is part of the program and a test renders it. If it fails all the same, the error is shown instead
     // of the page.
     env.render_named_str("report.html", include_str!("report.html"), context).unwrap_or_else(|e| format!("{e:#}"))
-}
-
-/// A number for people: a true minus sign, never `-0`; an en dash if there is no number.
-fn number(value: Option<f64>, digits: usize) -> String {
-    match value {
-        Some(v) if v.is_finite() => {
-            let text = format!("{v:.digits$}");
-            match text.strip_prefix('-') {
-                Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_owned(),
-                Some(rest) => format!("\u{2212}{rest}"),
-                None => text,
-            }
-        }
-        _ => "\u{2013}".to_owned(),
-    }
 }
 
 /// A cell of a crosstable.
