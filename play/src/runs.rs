@@ -15,6 +15,7 @@ pub mod folder;
 mod ground;
 pub mod lines;
 pub mod merge;
+pub mod observed;
 pub mod pages;
 pub mod play;
 pub mod settings;

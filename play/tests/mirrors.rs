@@ -2,9 +2,10 @@
 //! `cargo test -p ludex-play --test mirrors -- --nocapture` prints the table of docs/ratings.md.
 
 use ludex_play::local::{Seated, block_key, play_match, setup};
-use ludex_referee::metric::{MEAN_RETURN, MIRRORED_RETURN, Measure, Sample};
+use ludex_referee::metric::{MEAN_RETURN, MIRRORED_RETURN, Measure, Metric};
 use ludex_referee::read::Source;
 use ludex_referee::result::GameResult;
+use ludex_referee::rows::{Match, RowAgent, RowPart, Rows, Table};
 use ludex_referee::schedule::Seeds;
 use ludex_referee::{Verified, Verifier};
 
@@ -43,8 +44,17 @@ fn played(case: &Case, mean: u64) -> Vec<(GameResult, usize)> {
     (0..MATCHES).map(one).collect()
 }
 
-fn measured(of: fn(&[Sample]) -> Option<Measure>, games: &[(GameResult, usize)]) -> Measure {
-    of(&games.iter().map(|(game, seat)| Sample { game, seat: *seat }).collect::<Vec<_>>()).unwrap()
+/// A metric of agent 0, which had the seat that is given with each match.
+fn measured(metric: Metric, games: &[(GameResult, usize)]) -> Measure {
+    let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
+    let players = |seat: usize| if seat == 0 { vec![0, 1] } else { vec![1, 0] };
+    let rows = Rows::new(Table {
+        agents: ["agent", "anchor"].map(agent).to_vec(),
+        parts: vec![RowPart::of_game("part", games[0].0.game())],
+        matches: games.iter().map(|(game, seat)| Match::of(game, 0, players(*seat))).collect(),
+        ..Table::default()
+    });
+    metric.usual(&rows.of_agent(0)).unwrap()
 }
 
 /// Mean of some numbers, and its standard error.
@@ -76,7 +86,7 @@ fn mirrors_do_not_bias_the_mean_and_take_luck_away() {
         let both: Vec<(Measure, Measure)> = (0..case.means)
             .map(|mean| {
                 let games = played(&case, mean);
-                (measured(MEAN_RETURN.of, &games), measured(MIRRORED_RETURN.of, &games))
+                (measured(MEAN_RETURN, &games), measured(MIRRORED_RETURN, &games))
             })
             .collect();
         let (truth, _) = mean(&both.iter().map(|(plain, _)| plain.value).collect::<Vec<_>>());

@@ -47,6 +47,7 @@ pub mod rating;
 pub mod read;
 pub mod report;
 pub mod result;
+pub mod rows;
 pub mod scale;
 pub mod schedule;
 pub mod standing;

@@ -1,35 +1,44 @@
-//! What can be measured of an agent. Each metric has its own file, with formula, unit, source and code.
+//! What can be measured. Each metric has its own file, with formula, unit, source and code.
 //!
-//! A metric is a function of the games that an agent played, each with the agent's seat. If there is nothing to
-//! measure, the metric is absent, never zero.
+//! A metric is a function of [`Rows`] and arguments, so the same formula serves records and imported tables. If there is
+//! nothing to measure, the value is absent, never zero.
 
-use serde::Serialize;
+use std::collections::BTreeSet;
 
 use crate::moments::Moments;
-use crate::result::{GameResult, SeatResult};
+use crate::rows::{COLUMNS, Rows};
+
+pub mod ask;
+pub mod value;
 
 mod illegal;
 mod length;
+mod level;
 mod mirror;
 mod returns;
 mod score;
 mod time;
-pub mod value;
 mod walls;
 
+pub use self::ask::{Args, Ask, ParamDef, Takes};
 pub use self::illegal::ILLEGAL_RATE;
 pub use self::length::LENGTH;
 pub use self::mirror::MIRRORED_RETURN;
 pub use self::returns::MEAN_RETURN;
 pub use self::score::SCORE_RATE;
 pub use self::time::TIME_PER_MOVE;
+pub use self::value::{Edge, Graph, Matrix, Measure, Point, Quantiles, Value};
 pub use self::walls::WALL_POINTS;
 
-/// All metrics, in the order in which reports show them.
-pub const METRICS: &[Metric] =
+/// The metrics that every report of ratings shows, in its order.
+pub const USUAL: &[Metric] =
     &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE];
 
-/// A way to measure an agent.
+/// All metrics, as suites, figures and tables ask for them.
+pub const METRICS: &[Metric] =
+    &[SCORE_RATE, MEAN_RETURN, MIRRORED_RETURN, WALL_POINTS, LENGTH, ILLEGAL_RATE, TIME_PER_MOVE, level::LEVEL];
+
+/// A way to measure.
 #[derive(Clone, Copy)]
 pub struct Metric {
     /// Its name for programs.
@@ -44,39 +53,116 @@ pub struct Metric {
     pub formula: &'static str,
     /// Where it comes from.
     pub source: &'static str,
+    /// What it is measured of.
+    pub scope: Scope,
+    /// What it takes.
+    pub params: &'static [ParamDef],
     /// The measurement; `None` where there is nothing to measure.
-    pub of: fn(&[Sample]) -> Option<Measure>,
+    pub of: fn(&Rows, &Args) -> Option<Value>,
 }
 
-/// A game that an agent played.
-#[derive(Clone, Copy)]
-pub struct Sample<'a> {
-    /// The game.
-    pub game: &'a GameResult,
-    /// The agent's seat.
-    pub seat: usize,
+/// What a metric is measured of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// Of one agent, or of one agent against another. It may look at the matches of all.
+    Agent,
+    /// Of an ordered pair of agents.
+    Pair,
+    /// Of all agents of a part.
+    Pool,
+    /// Of all parts together.
+    Suite,
 }
 
-impl<'a> Sample<'a> {
-    /// The result of the agent's seat.
-    fn own(&self) -> &'a SeatResult {
-        &self.game.seats[self.seat]
+/// A metric with its arguments.
+#[derive(Clone)]
+pub struct Asked {
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Its arguments.
+    pub args: Args,
+}
+
+impl Metric {
+    /// The metric of an id.
+    ///
+    /// # Errors
+    /// There is none, with the nearest name and all names.
+    pub fn named(id: &str) -> Result<&'static Metric, String> {
+        METRICS.iter().find(|metric| metric.id == id).ok_or_else(|| {
+            let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
+            let near = ludex_protocol::error::nearest(id, ids.iter().copied());
+            let hint = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            format!("there is no metric {id:?}{hint} There are: {}", ids.join(", "))
+        })
+    }
+
+    /// The measurement without arguments, if it is a number.
+    pub fn usual(&self, rows: &Rows) -> Option<Measure> {
+        (self.of)(rows, &Args::new(self.params, &Default::default()).ok()?)?.number()
     }
 }
 
-/// A measured number.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measure {
-    /// The estimate.
-    pub value: f64,
-    /// Lower end of its 95 % interval, if the metric gives one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// Upper end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// How many things were counted.
-    pub n: u64,
+impl Asked {
+    /// The metric that is asked for.
+    ///
+    /// # Errors
+    /// An unknown metric, or arguments that it does not take.
+    pub fn new(ask: &Ask) -> Result<Asked, String> {
+        let metric = Metric::named(&ask.id)?;
+        let args = Args::new(metric.params, &ask.args).map_err(|why| format!("metric {}: {why}", ask.id))?;
+        for param in metric.params.iter().filter(|param| param.takes == Takes::Metric) {
+            let Some(inner) = args.given(param.name) else { continue };
+            Asked::new(&Ask::parse(inner)?)
+                .map_err(|why| format!("metric {}: {} = {inner:?}: {why}", ask.id, param.name))?;
+        }
+        Ok(Asked { metric, args })
+    }
+
+    /// As [`new`](Self::new), from text.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and those of [`Ask::parse`].
+    pub fn parse(text: &str) -> Result<Asked, String> {
+        Asked::new(&Ask::parse(text)?)
+    }
+
+    /// The measurement; `None` where there is nothing to measure.
+    pub fn of(&self, rows: &Rows) -> Option<Value> {
+        (self.metric.of)(rows, &self.args)
+    }
+
+    /// The measurement, if it is a number.
+    pub fn number(&self, rows: &Rows) -> Option<Measure> {
+        self.of(rows)?.number()
+    }
+
+    /// The names of the marks that it needs, so that a [`Verifier`](crate::Verifier) keeps them.
+    pub fn marks(&self) -> BTreeSet<String> {
+        let mut out: BTreeSet<String> = self.metric.needs().iter().map(|mark| (*mark).to_owned()).collect();
+        for param in self.metric.params {
+            let Some(value) = self.args.given(param.name) else { continue };
+            match param.takes {
+                Takes::Mark if !COLUMNS.contains(&value) => out.extend([value.to_owned()]),
+                Takes::Metric => out.extend(Asked::parse(value).iter().flat_map(Asked::marks)),
+                _ => {}
+            }
+        }
+        out
+    }
+}
+
+impl Metric {
+    /// The marks that it reads whatever its arguments are.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// A number as a value.
+fn number(measure: Option<Measure>) -> Option<Value> {
+    measure.map(Value::Number)
 }
 
 /// The mean of numbers with the interval of the normal approximation, `mean +- 1.96 s / sqrt(n)`, cut to what is possible;
@@ -89,6 +175,9 @@ fn mean(of: &Moments, [least, most]: [f64; 2]) -> Option<Measure> {
 
 /// The range of what cannot be negative.
 const NOT_NEGATIVE: [f64; 2] = [0.0, f64::INFINITY];
+
+/// The range of every number.
+const ANY: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 pub mod anchored;
 pub mod elo;
 pub mod glicko;
+pub mod progress;
 pub mod table;
 pub mod trueskill;
 

@@ -1,6 +1,8 @@
 //! What ratings and metrics need of a verified record: a few hundred bytes, however long the game was.
 
-use ludex_env::GameRef;
+use std::borrow::Cow;
+
+use ludex_env::{GameRef, MarkValue};
 use ludex_protocol::record::{AgentKind, MoveRecord, Reason, Record, RecordEvent};
 use ludex_protocol::spec::Spec;
 
@@ -66,6 +68,75 @@ pub struct SeatResult {
     pub refused: u64,
     /// The milliseconds of its own moves; turns without a move and forced moves are left out.
     pub times: Moments,
+    /// What its answers cost.
+    pub tokens: TokenUse,
+    /// What was marked of its moves, in the order of play: the marks that the [`Verifier`](crate::Verifier) was asked for.
+    pub marks: Vec<SeatMark>,
+}
+
+impl SeatResult {
+    /// A seat of which nothing is known but who sat there.
+    pub(crate) fn new(name: &str, spec: Option<String>, kind: AgentKind) -> SeatResult {
+        SeatResult {
+            name: name.to_owned(),
+            spec,
+            kind,
+            payoff: None,
+            hand_scores: Vec::new(),
+            answers: Answers::default(),
+            refused: 0,
+            times: Moments::default(),
+            tokens: TokenUse::default(),
+            marks: Vec::new(),
+        }
+    }
+}
+
+/// A mark of a seat.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeatMark {
+    /// Its name.
+    pub name: Cow<'static, str>,
+    /// Its value.
+    pub value: MarkValue,
+    /// The seat's own turn, from 0: that of its move, or for a mark of a step without a move of the seat, that of its next one.
+    pub turn: u32,
+}
+
+/// The mark that is made of the note `emotion` of a move: a letter from `A` (desperate) to `E` (excited).
+pub const EMOTION: &str = "emotion";
+
+/// Tokens of a seat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TokenUse {
+    /// Moves whose notes say what they cost, and refused attempts likewise.
+    pub answers: u64,
+    /// Moves among them.
+    pub moves: u64,
+    /// Tokens that were read.
+    pub input: u64,
+    /// Tokens that were written.
+    pub out: u64,
+}
+
+impl TokenUse {
+    /// Tokens that were read and written.
+    pub fn total(&self) -> u64 {
+        self.input + self.out
+    }
+
+    /// Adds the attempts at a move.
+    fn take(&mut self, m: &MoveRecord) {
+        let mut used = false;
+        for notes in m.tries.iter().filter_map(|attempt| attempt.notes.as_ref()).chain(m.notes.as_ref()) {
+            let Some(tokens) = notes.tokens else { continue };
+            used = true;
+            self.answers += 1;
+            self.input += tokens.input;
+            self.out += tokens.out;
+        }
+        self.moves += u64::from(used);
+    }
 }
 
 impl GameResult {
@@ -80,20 +151,15 @@ impl GameResult {
     ) -> Self {
         let (header, footer) = (&record.header, &record.footer);
         let seat = |(seat, who): (usize, &ludex_protocol::record::RecordSeat)| SeatResult {
-            name: who.name.clone(),
-            spec: who.spec.clone(),
-            kind: who.kind,
             payoff: footer.returns.get(seat).copied(),
-            hand_scores: Vec::new(),
-            answers: Answers::default(),
-            refused: 0,
-            times: Moments::default(),
+            ..SeatResult::new(&who.name, who.spec.clone(), who.kind)
         };
         let mut seats: Vec<SeatResult> = header.seats.iter().enumerate().map(seat).collect();
         for event in &record.events {
             let RecordEvent::Move(m) = event else { continue };
             let Some(seat) = seats.get_mut(m.seat as usize) else { continue };
             seat.answers.take(m);
+            seat.tokens.take(m);
             seat.refused += m.tries.len() as u64;
             if is_own(m) {
                 seat.times.push(m.ms as f64);
@@ -123,6 +189,11 @@ impl GameResult {
     /// What its game tells about itself.
     pub fn spec(&self) -> &Spec {
         self.game.spec()
+    }
+
+    /// Its game.
+    pub fn game(&self) -> &GameRef {
+        &self.game
     }
 
     /// The plain result, as ratings take it: `players` names who sat on each seat, `pair` the block.

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::answers::Answers;
-use crate::metric::{METRICS, Measure, Sample};
+use crate::metric::{Measure, USUAL};
 use crate::outcome::is_fight;
 use crate::power;
 use crate::rating::PlayedGame;
@@ -23,6 +23,7 @@ use crate::rating::elo::{Elo, elo};
 use crate::rating::table::{Tally, crosstable, total};
 use crate::rating::trueskill::trueskill;
 use crate::result::GameResult;
+use crate::rows::{Match, RowAgent, RowPart, Rows, Table, rung};
 
 /// How to rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -195,18 +196,20 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     agents.extend(games.iter().flat_map(|g| keys(g)));
     let agents = Vec::from_iter(agents);
     let mut pairs = HashMap::new();
-    // What each agent played, in the order of the games and seats.
-    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); agents.len()];
     let mut all: Vec<PlayedGame> = Vec::with_capacity(games.len());
-    for &game in &games {
+    let mut rows = Table {
+        agents: agents.iter().map(|key| RowAgent { name: labels[key].clone(), candidate: true }).collect(),
+        parts: vec![RowPart::of_game(games[0].part.as_deref().unwrap_or_default(), &games[0].game)],
+        ..Table::default()
+    };
+    for (place, &game) in games.iter().enumerate() {
         let next = pairs.len();
         let pair = game.pair.as_deref().map(|p| *pairs.entry((game.run.as_deref(), p)).or_insert(next));
         let players: Vec<usize> = keys(game).map(|k| agents.partition_point(|a| *a < k)).collect();
-        for (seat, &player) in players.iter().enumerate() {
-            samples[player].push(Sample { game, seat });
-        }
+        rows.matches.push(Match { order: place, ..Match::of(game, 0, players.clone()) });
         all.push(game.played(players, pair));
     }
+    let rows = Rows::new(rows);
     let game = &*games[0].game;
     let spec = game.spec();
     let fixed = match &options.fixed {
@@ -229,18 +232,20 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
     let draws = Some(ladder::draws(game.page(), &spec.string));
     let settings = Anchored { fixed: fixed.clone(), draws, resamples: options.resamples, seed: options.seed };
     let ratings = anchored(players, &unordered, &settings);
-    let rows = agents.iter().zip(&samples).enumerate().map(|(k, (key, samples))| {
+    let rows = agents.iter().enumerate().map(|(k, key)| {
+        let rows = rows.of_agent(k);
+        let samples = rows.samples();
         let (rating, tally) = (ratings.players[k], total(&table[k]));
         let interval = rating.and_then(|r| r.interval);
         let blocks = rating.map_or(0, |r| r.blocks);
         let met = tally.games() > 0;
         let mut answers = Answers::default();
-        samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
+        samples.iter().for_each(|s| answers.add(&s.own().answers));
         // A mirror match is one game with two samples.
         let played = samples.chunk_by(|a, b| std::ptr::eq(a.game, b.game)).count() as u64;
         AgentRow {
             name: labels[key].clone(),
-            kind: samples.last().map(|s| s.game.seats[s.seat].kind).unwrap_or_default(),
+            kind: samples.last().map(|s| s.own().kind).unwrap_or_default(),
             rating: rating.map(|r| r.rating),
             low: interval.map(|i| i.low),
             high: interval.map(|i| i.high),
@@ -255,7 +260,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             answers: Some(answers).filter(|answers| answers.total() > 0),
             games: played,
             tally,
-            metrics: METRICS.iter().filter_map(|m| Some((m.id, (m.of)(samples)?))).collect(),
+            metrics: USUAL.iter().filter_map(|m| Some((m.id, m.usual(&rows)?))).collect(),
         }
     });
     let mut rows: Vec<(usize, AgentRow)> = rows.enumerate().collect();
@@ -294,19 +299,11 @@ fn seat_rows(spec: &Spec, games: &[PlayedGame]) -> Vec<SeatRow> {
 /// The rungs of a game's ladder that the server played, by the name of the anchor or by the agent's own, and `random`:
 /// an agent that plays at random is as strong as level 0.
 fn ladder_constants(agents: &[AgentKey], labels: &BTreeMap<AgentKey, String>, spec: &Spec) -> Vec<(usize, f64)> {
+    // Whoever calls itself `random` or has it as its spec; rungs by the spec alone.
     let mut out = constants(agents, labels, &BTreeMap::from([("random".to_owned(), 0.0)]));
-    for a in spec.anchors.iter().filter(|a| a.level > 0) {
-        let Some(rating) = a.rating else { continue };
-        let bot = if a.bot == 1 { String::new() } else { format!(" bot={}", a.bot) };
-        let names = [format!("anchor level={}{bot}", a.level), a.agent.clone()];
-        out.extend(
-            agents
-                .iter()
-                .enumerate()
-                .filter(|(_, key)| key.1.is_some_and(|spec| names.iter().any(|name| name == spec)))
-                .map(|(k, _)| (k, rating)),
-        );
-    }
+    let rungs =
+        agents.iter().enumerate().filter_map(|(k, key)| Some((k, rung(spec, key.1.filter(|s| *s != "random")?)?)));
+    out.extend(rungs);
     out
 }
 

@@ -14,7 +14,7 @@ use ludex_protocol::record::IllegalPolicy;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::metric::METRICS;
+use crate::metric::{Ask, Asked};
 use crate::schedule::Deals;
 
 /// The built-in suites, by name.
@@ -29,9 +29,6 @@ const MOST_SIDES: usize = 8;
 
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
-
-/// The measure of a climb that [`verdict`] makes, in addition to the metrics of [`crate::metric`].
-pub const LEVEL: &str = "level";
 
 /// Why a suite cannot be used: what is wrong, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -209,9 +206,9 @@ pub struct Part {
     /// How matches are held. What the text leaves out is as in the suite's policy.
     #[serde(default)]
     pub policy: Option<Policy>,
-    /// What is measured, beside wins, draws and losses.
+    /// What is measured, beside wins, draws and losses: ids of metrics, or tables with the id and arguments.
     #[serde(default)]
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Ask>,
     /// Groups that averages are taken over, e.g. `board`, `bluff`.
     #[serde(default)]
     pub groups: Vec<String>,
@@ -389,11 +386,8 @@ impl Part {
             }
         }
         self.check_sides(seats)?;
-        for metric in &self.metrics {
-            let known: Vec<&str> = METRICS.iter().map(|m| m.id).chain([LEVEL]).collect();
-            if !known.contains(&metric.as_str()) {
-                return Err(format!("there is no metric {metric:?}; there are: {}", known.join(", ")));
-            }
+        for ask in &self.metrics {
+            Asked::new(ask)?;
         }
         let names: BTreeSet<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
         if names.len() < self.variants.len() || !names.iter().all(|name| is_word(name)) {

@@ -3,7 +3,7 @@
 mod replay;
 mod stream;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
@@ -154,6 +154,8 @@ impl std::error::Error for Fault {}
 #[derive(Default)]
 pub struct Verifier {
     games: Games,
+    /// The names of the marks that results keep.
+    wanted: BTreeSet<String>,
     /// By the game's name: the parameters, and the game with them.
     loaded: RwLock<HashMap<String, Vec<(Params, GameRef)>>>,
 }
@@ -167,6 +169,13 @@ impl Verifier {
     /// A verifier for these games.
     pub fn of(games: Games) -> Self {
         Verifier { games, ..Self::default() }
+    }
+
+    /// The same verifier, whose results keep the marks of these names. Without them no mark is computed: some cost much
+    /// more than the verification.
+    pub fn wanting(mut self, marks: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.wanted.extend(marks.into_iter().map(Into::into));
+        self
     }
 
     /// Verifies one record.
@@ -214,7 +223,7 @@ impl Verifier {
         let game = self.game(&record.header)?;
         let seed = seed_of(&record)?;
         let reason = record.footer.reason.ok_or_else(|| Fault::new(FaultKind::Result, "the episode is not over"))?;
-        let ending = replay(&game, &record, reason, seed)?;
+        let ending = replay(&game, &record, reason, seed, &self.wanted)?;
         let at_fault = result(game.spec(), &record, reason, &ending, named()?)?;
         let digest = digest().map_err(|e| Fault::new(FaultKind::Digest, e.to_string()))?;
         match &record.footer.digest {
@@ -228,8 +237,8 @@ impl Verifier {
             Some(_) => {}
         }
         let mut result = GameResult::new(game, &record, reason, at_fault, ending.moves, ending.teams, digest);
-        for (seat, scores) in result.seats.iter_mut().zip(ending.hand_scores) {
-            seat.hand_scores = scores;
+        for ((seat, scores), marks) in result.seats.iter_mut().zip(ending.hand_scores).zip(ending.marks) {
+            (seat.hand_scores, seat.marks) = (scores, marks);
         }
         Ok(Verified { record, source, seed, result })
     }

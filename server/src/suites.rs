@@ -58,7 +58,7 @@ impl Suites {
                 game: part.game.spec().string.clone(),
                 matches: part.matches_at_most() / if among_candidates { 1 } else { 2 },
                 candidates: if among_candidates { 2 } else { 1 },
-                metrics: part.part.metrics.clone(),
+                metrics: part.part.metrics.iter().map(|ask| ask.to_string()).collect(),
             }
         };
         let parts: Vec<SuitePart> = plan.parts.iter().map(part).collect();

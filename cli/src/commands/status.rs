@@ -12,7 +12,7 @@ use ludex_play::runs::folder::Look;
 use ludex_play::runs::lines::LogLine;
 use ludex_play::runs::play::results;
 use ludex_play::runs::settings::RunKind;
-use ludex_play::runs::summary::{counting, groups, rows, verified};
+use ludex_play::runs::summary::{counting_or_invalid, groups, rows, verified_with};
 
 /// What `ludex status` takes.
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let (done, _) = results(&look.settings.run, &plan, records);
     let due: usize = plan.next(&done).iter().map(|b| b.matches.len()).sum();
     let run = &look.settings.run;
-    let rows = rows(run, &plan, &done, verified(counting(run, &done, records))?);
+    let rows = rows(run, &plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
     // Matches that end after the run has stopped say less than why it stopped.
     let last = look.past.log.iter().rev().find(|line| line.what != "failed").or(look.past.log.last());
     let state = state(look.playing, due == 0);

@@ -20,7 +20,7 @@ use super::folder::{Folder, Look, path_of};
 use super::lines::RUN;
 use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{RunSeeds, RunSettings};
-use super::summary::{GroupScore, PartResult, counting, groups, ids, rows, verified, widths};
+use super::summary::{GroupScore, PartResult, counting_or_invalid, groups, ids, rows, verified, verified_with, widths};
 use super::walk::Walk;
 use super::{RunTable, tables};
 use crate::local::{self, Seated};
@@ -253,7 +253,7 @@ impl Findings {
     /// A record that does not verify.
     pub fn of(run: &str, plan: &Plan, records: &[Record]) -> anyhow::Result<Findings> {
         let (done, _) = results(run, plan, records);
-        let rows = rows(run, plan, &done, verified(counting(run, &done, records))?);
+        let rows = rows(run, plan, &done, verified_with(counting_or_invalid(run, &done, records), plan.marks())?);
         let mut games = verified(records)?;
         Walk::new(plan, &ids(plan), &done, &[]).put_in_order(run, &mut games);
         Ok(Findings { games, groups: groups(plan, &rows), rows })

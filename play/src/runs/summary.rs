@@ -1,14 +1,15 @@
 //! The results of a run so far: scores, levels, ratings, metrics. They come from its records, which are verified first.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ludex_protocol::record::{Parts, Reason, Record};
 use ludex_referee::answers::Answers;
-use ludex_referee::metric::{MEAN_RETURN, METRICS, Measure, Metric, Sample};
+use ludex_referee::metric::{Ask, Asked, MEAN_RETURN, Measure, Scope, Value};
 use ludex_referee::outcome::is_fight;
 use ludex_referee::power::stopping_width;
 use ludex_referee::rating::table::{Interval, Tally, wilson};
 use ludex_referee::read::Source;
+use ludex_referee::rows::Rows;
 use ludex_referee::scale::{AgentRow, RatingOptions, Scale, rate};
 use ludex_referee::suite::Part;
 use ludex_referee::suite::plan::{Done, Plan, PlannedPart, Results, points};
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 use super::episode::key_of;
 use super::lines::EPISODES;
+use super::observed::observed;
 use super::play::results;
 use super::walk::Walk;
 
@@ -48,7 +50,10 @@ pub struct PartResult {
     pub blocks_for_30: Option<u64>,
     /// The part's other measurements, by metric.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub metrics: BTreeMap<&'static str, Measure>,
+    pub metrics: BTreeMap<String, Measure>,
+    /// The part's measurements that are not one number: shares, series and so on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, Value>,
     /// What became of its answers, if it is a language model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
@@ -76,10 +81,18 @@ pub struct Against {
 /// The records of matches that count. Matches that are to be played again are left out, and so are matches that do not count
 /// because an illegal move ended them.
 pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
+    of_plan(run, done, records, |done| matches!(done, Done::Points(_)))
+}
+
+/// As [`counting`], with the matches that do not count because an illegal move ended them: what [`rows`] takes.
+pub fn counting_or_invalid<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r Record> {
+    of_plan(run, done, records, |done| matches!(done, Done::Points(_) | Done::Invalid))
+}
+
+fn of_plan<'r>(run: &str, done: &Results, records: &'r [Record], is: impl Fn(&Done) -> bool) -> Vec<&'r Record> {
     let counts = |record: &&Record| {
         let key = key_of(run, &record.header.episode).map(|(key, _)| key);
-        key.is_some_and(|key| matches!(done.get(key), Some(Done::Points(_))))
-            && record.footer.reason.is_some_and(Reason::counts)
+        key.is_some_and(|key| done.get(key).is_some_and(&is)) && record.footer.reason.is_some_and(Reason::counts)
     };
     records.iter().filter(counts).collect()
 }
@@ -89,7 +102,18 @@ pub fn counting<'r>(run: &str, done: &Results, records: &'r [Record]) -> Vec<&'r
 /// # Errors
 /// A record that does not verify: the program has a fault, or the file was changed.
 pub fn verified<'r>(records: impl IntoIterator<Item = &'r Record>) -> anyhow::Result<Vec<Verified>> {
-    let verifier = Verifier::new();
+    verified_with(records, BTreeSet::new())
+}
+
+/// The records that verify, with the marks of these names.
+///
+/// # Errors
+/// As [`verified`].
+pub fn verified_with<'r>(
+    records: impl IntoIterator<Item = &'r Record>,
+    marks: BTreeSet<String>,
+) -> anyhow::Result<Vec<Verified>> {
+    let verifier = Verifier::new().wanting(marks);
     let source = Source { file: EPISODES.into(), line: 0 };
     let check = |record: &Record| {
         let parts = Parts::parse(&record.to_line()?)?;
@@ -108,22 +132,31 @@ fn scale_of<'s>(scales: &'s [Scale], part: &PlannedPart) -> Option<&'s Scale> {
     scales.iter().find(|s| s.string == part.game.spec().string && s.part.as_deref() == Some(&part.part.id))
 }
 
-/// The rows of a run, part by part.
+/// The rows of a run, part by part, by its matches that count and those that are invalid ([`counting_or_invalid`]).
 pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) -> Vec<PartResult> {
     let walk = Walk::new(plan, &ids(plan), done, &[]);
     walk.put_in_order(run, &mut games);
-    let scales = rate(&games, &RatingOptions::default());
+    let counts = |game: &&Verified| {
+        let key = key_of(run, &game.record().header.episode).map(|(key, _)| key);
+        key.is_some_and(|key| matches!(done.get(key), Some(Done::Points(_))))
+    };
+    let counted: Vec<&Verified> = games.iter().filter(counts).collect();
+    let scales = rate(&counted, &RatingOptions::default());
+    let all = observed(run, plan, done, &walk, &games);
     let mut out = Vec::new();
     for (at, part) in plan.parts.iter().enumerate() {
         let string = &part.game.spec().string;
         let fight = is_fight(&*part.game);
         for &a in &part.candidates {
             let name = &plan.agents[a].name;
-            let samples = samples(run, &walk, (at, a), &games);
+            let measured_rows = all.of_part(at).of_agent(a);
+            let samples = measured_rows.samples();
             let rated = scale_of(&scales, part).and_then(|s| rated(s, name));
             let mut answers = Answers::default();
-            samples.iter().for_each(|s| answers.add(&s.game.seats[s.seat].answers));
-            let lost = |s: &&Sample| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat);
+            samples.iter().for_each(|s| answers.add(&s.own().answers));
+            let lost = samples.iter().filter(|s| s.game.reason == Reason::Illegal && s.game.at_fault == Some(s.seat));
+            let lost_by_answers = lost.count() as u64;
+            let (metrics, values) = measured(&part.part, fight, &measured_rows);
             let mut row = PartResult {
                 part: part.part.id.clone(),
                 game: string.clone(),
@@ -135,9 +168,10 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
                 rating: rated.and_then(rating),
                 blocks: rated.map_or(0, |agent| agent.blocks),
                 blocks_for_30: rated.and_then(|agent| agent.blocks_for_30),
-                metrics: measured(&part.part, fight, &samples),
+                metrics,
+                values,
                 answers: Some(answers).filter(|answers| answers.total() > 0),
-                lost_by_answers: samples.iter().filter(lost).count() as u64,
+                lost_by_answers,
                 discarded: 0,
                 invalid: 0,
             };
@@ -148,7 +182,7 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
                 row.invalid += invalid;
                 let mut tally = part.tally(&pairing, done);
                 if place > 1 || pairing.len() > 2 {
-                    tally = among_many(run, &walk, (at, a), &pairing, &games);
+                    tally = among_many(run, &walk, (at, a), &pairing, &counted);
                 } else if place == 1 {
                     std::mem::swap(&mut tally.wins, &mut tally.losses);
                 }
@@ -172,19 +206,8 @@ pub fn rows(run: &str, plan: &Plan, done: &Results, mut games: Vec<Verified>) ->
     out
 }
 
-/// The games of an agent in a part with its seats there. The plan says who sat where: an agent may meet one of its own name.
-fn samples<'g>(run: &str, walk: &Walk, (part, agent): (usize, usize), games: &'g [Verified]) -> Vec<Sample<'g>> {
-    let of = |game: &'g Verified| {
-        let planned = walk.of_episode(run, &game.record().header.episode).filter(|planned| planned.part == part);
-        let seats = planned.map(|planned| planned.seats.clone()).unwrap_or_default();
-        let own = seats.into_iter().enumerate().filter(move |(_, who)| *who == agent);
-        own.map(|(seat, _)| Sample { game: game.result(), seat })
-    };
-    games.iter().flat_map(of).collect()
-}
-
 /// The result of an agent in the blocks of a pairing of many: in each match its return against the mean of the others'.
-fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[usize], games: &[Verified]) -> Tally {
+fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[usize], games: &[&Verified]) -> Tally {
     let mut tally = Tally::default();
     for game in games {
         let planned = walk.of_episode(run, &game.record().header.episode).filter(|planned| planned.part == part);
@@ -199,11 +222,22 @@ fn among_many(run: &str, walk: &Walk, (part, agent): (usize, usize), pairing: &[
     tally
 }
 
-/// The metrics that a part asks for; of a game that is not a fight also the mean return, which is its result.
-fn measured(part: &Part, fight: bool, samples: &[Sample]) -> BTreeMap<&'static str, Measure> {
-    let asked =
-        |metric: &&Metric| part.metrics.iter().any(|id| id == metric.id) || (!fight && metric.id == MEAN_RETURN.id);
-    METRICS.iter().filter(asked).filter_map(|metric| Some((metric.id, (metric.of)(samples)?))).collect()
+/// The metrics that a part asks for, numbers and others; of a game that is not a fight also the mean return, which is its result.
+fn measured(part: &Part, fight: bool, rows: &Rows) -> (BTreeMap<String, Measure>, BTreeMap<String, Value>) {
+    let (mut metrics, mut values) = (BTreeMap::new(), BTreeMap::new());
+    let result = (!fight).then(|| Ask::plain(MEAN_RETURN.id));
+    for ask in part.metrics.iter().chain(&result) {
+        // A suite's metrics are checked when it is read.
+        let Ok(asked) = Asked::new(ask) else { continue };
+        let scope = asked.metric.scope;
+        let value = if scope == Scope::Agent { asked.of(rows) } else { asked.of(&rows.of_all()) };
+        match value {
+            Some(Value::Number(measure)) => drop(metrics.insert(ask.to_string(), measure)),
+            Some(other) => drop(values.insert(ask.to_string(), other)),
+            None => {}
+        }
+    }
+    (metrics, values)
 }
 
 /// The mean score of a candidate over the parts of each group that it played. Parts without a score, because their games are

@@ -1,7 +1,8 @@
 //! Illegal-move rate: how often an attempt was refused.
 
-use super::{Measure, Metric, Sample};
+use super::{Args, Measure, Metric, Scope, Value};
 use crate::rating::table::wilson;
+use crate::rows::Rows;
 
 /// `refused attempts / all attempts`, with Wilson's interval. An attempt is an act that was answered by `accepted` or
 /// `refused`; a move that the policy forced is not an attempt.
@@ -14,13 +15,16 @@ pub const ILLEGAL_RATE: Metric = Metric {
     digits: 3,
     formula: "refused attempts / (refused + accepted attempts); forced moves are not attempts; Wilson interval",
     source: "tries, docs/protocol.md",
+    scope: Scope::Agent,
+    params: &[],
     of: illegal_rate,
 };
 
-fn illegal_rate(samples: &[Sample]) -> Option<Measure> {
+fn illegal_rate(rows: &Rows, _: &Args) -> Option<Value> {
+    let samples = rows.samples();
     let refused: u64 = samples.iter().map(|s| s.own().refused).sum();
     let accepted: u64 = samples.iter().map(|s| s.own().times.count()).sum();
     let n = refused + accepted;
     let i = wilson(refused as f64, n as f64)?;
-    Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n })
+    Some(Value::Number(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n }))
 }

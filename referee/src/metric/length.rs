@@ -1,6 +1,7 @@
 //! Length: how long the agent's games are.
 
-use super::{Measure, Metric, NOT_NEGATIVE, Sample, mean};
+use super::{Args, Metric, NOT_NEGATIVE, Scope, Value, mean, number};
+use crate::rows::Rows;
 
 /// The mean over games of the moves of all seats; a joint move is one, chance outcomes are not counted.
 ///
@@ -12,9 +13,12 @@ pub const LENGTH: Metric = Metric {
     digits: 1,
     formula: "moves of all seats / games; a joint move is one, chance is not counted; mean +- 1.96 s / sqrt(games)",
     source: "length, docs/protocol.md",
+    scope: Scope::Agent,
+    params: &[],
     of: length,
 };
 
-fn length(samples: &[Sample]) -> Option<Measure> {
-    mean(&samples.iter().map(|s| f64::from(s.game.moves)).collect(), NOT_NEGATIVE)
+fn length(rows: &Rows, _: &Args) -> Option<Value> {
+    let lengths = rows.samples().into_iter().filter_map(|s| s.game.moves).map(f64::from);
+    number(mean(&lengths.collect(), NOT_NEGATIVE))
 }

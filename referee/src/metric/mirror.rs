@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Measure, Metric, Sample};
+use super::{Args, Measure, Metric, Scope, Value};
 use crate::rating::table::Z95;
+use crate::rows::{Rows, Sample};
 
 /// The mean return over the games that have a mirror, less what the mirrors say was luck.
 ///
@@ -24,6 +25,8 @@ pub const MIRRORED_RETURN: Metric = Metric {
     formula: "mean of r - b c over the games with a mirror: r the seat's return, c its return in the mirror less the \
               mean of the mirror's seats, b = cov(r, c) / var(c); +- 1.96 s sqrt(1/n + mean(c)^2 / S_cc)",
     source: "control variates: Lavenberg and Welch, Management Science 27 (1981)",
+    scope: Scope::Agent,
+    params: &[],
     of: mirrored_return,
 };
 
@@ -31,12 +34,13 @@ pub const MIRRORED_RETURN: Metric = Metric {
 const LEAST: usize = 4;
 
 /// The server's agent on the other seats.
-fn agent<'a>(sample: &Sample<'a>) -> Option<&'a str> {
+fn agent<'a>(sample: &Sample<'_, 'a>) -> Option<&'a str> {
     let others = sample.game.seats.iter().enumerate().filter(|(seat, _)| *seat != sample.seat);
     others.into_iter().find_map(|(_, seat)| seat.spec.as_deref())
 }
 
-fn mirrored_return(samples: &[Sample]) -> Option<Measure> {
+fn mirrored_return(rows: &Rows, _: &Args) -> Option<Value> {
+    let samples = rows.samples();
     let with: Vec<(&Sample, f64)> = samples
         .iter()
         .filter(|s| s.game.mirror.len() == s.game.seats.len())
@@ -60,7 +64,7 @@ fn mirrored_return(samples: &[Sample]) -> Option<Measure> {
             (*r, s.game.mirror[s.seat] - usual)
         })
         .collect();
-    Some(controlled(&pairs))
+    Some(Value::Number(controlled(&pairs)))
 }
 
 /// The mean of the first numbers, with the second ones, of expected value 0, as their control.

@@ -1,6 +1,7 @@
 //! Mean return: what the game paid.
 
-use super::{Measure, Metric, Sample, mean};
+use super::{ANY, Args, Metric, Scope, Value, mean, number};
+use crate::rows::Rows;
 
 /// The mean over games of the seat's return, as the record has it (after a forfeit, what the forfeit gives).
 ///
@@ -12,10 +13,14 @@ pub const MEAN_RETURN: Metric = Metric {
     digits: 3,
     formula: "sum of the seat's returns / games, forfeits included; mean +- 1.96 s / sqrt(games)",
     source: "undiscounted return, as in OpenSpiel and Gymnasium",
+    scope: Scope::Agent,
+    params: &[],
     of: mean_return,
 };
 
-fn mean_return(samples: &[Sample]) -> Option<Measure> {
-    let spec = samples.first()?.game.spec();
-    mean(&samples.iter().filter_map(|s| s.own().payoff).collect(), [spec.min_return, spec.max_return])
+fn mean_return(rows: &Rows, _: &Args) -> Option<Value> {
+    let samples = rows.samples();
+    let spec = rows.part_of(samples.first()?.game).spec();
+    let bounds = spec.map_or(ANY, |spec| [spec.min_return, spec.max_return]);
+    number(mean(&samples.iter().filter_map(|s| s.own().payoff).collect(), bounds))
 }

@@ -1,8 +1,9 @@
 //! Score rate: the share of the points.
 
-use super::{Measure, Metric, Sample};
-use crate::outcome::is_fight;
+use super::{Args, Measure, Metric, Scope, Value};
+use crate::rating::PlayedGame;
 use crate::rating::table::Tally;
+use crate::rows::Rows;
 
 /// `(wins + draws / 2) / comparisons`, with Wilson's interval. In a game of n seats every other seat is a comparison.
 ///
@@ -15,16 +16,18 @@ pub const SCORE_RATE: Metric = Metric {
     formula: "(wins + draws / 2) / comparisons; in a game of n seats every other seat that is not an ally is a comparison; Wilson \
               interval; only in games that can be won against somebody",
     source: "E. B. Wilson, JASA 22 (1927)",
+    scope: Scope::Agent,
+    params: &[],
     of: score_rate,
 };
 
-fn score_rate(samples: &[Sample]) -> Option<Measure> {
+fn score_rate(rows: &Rows, _: &Args) -> Option<Value> {
     let mut tally = Tally::default();
     // What is not a fight has no points to share.
-    for sample in samples.iter().filter(|sample| is_fight(&*sample.game.game)) {
+    for sample in rows.samples().iter().filter(|sample| rows.part_of(sample.game).is_fight()) {
         // Every seat a player of its own, so that a game against oneself counts from both sides.
-        let seats = (0..sample.game.seats.len()).collect();
-        for duel in sample.game.played(seats, None).duels() {
+        let seats = (0..sample.game.players.len()).collect();
+        for duel in (PlayedGame { seats, ..sample.game.played(None) }).duels() {
             if duel.a == sample.seat {
                 tally.add(duel.score);
             } else if duel.b == sample.seat {
@@ -33,5 +36,5 @@ fn score_rate(samples: &[Sample]) -> Option<Measure> {
         }
     }
     let i = tally.score()?;
-    Some(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n: tally.games() })
+    Some(Value::Number(Measure { value: i.value, low: Some(i.low), high: Some(i.high), n: tally.games() }))
 }

@@ -3,11 +3,24 @@ use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEv
 
 use super::*;
 use crate::read::Source;
+use crate::result::GameResult;
+use crate::rows::{Match, RowAgent, RowPart, Table};
 use crate::testing::{break_off, parts, play, seal};
 use crate::verify::Verifier;
 
 fn verified(record: Record) -> GameResult {
     Verifier::new().verify(&parts(&seal(record)), Source::default()).unwrap().into_result()
+}
+
+/// The match as its only row; agent k sat on seat k.
+fn rows(game: &GameResult) -> Rows<'_> {
+    let agent = |name: &str| RowAgent { name: name.to_owned(), candidate: true };
+    Rows::new(Table {
+        agents: game.seats.iter().map(|seat| agent(&seat.name)).collect(),
+        parts: vec![RowPart::of_game("part", game.game())],
+        matches: vec![Match::of(game, 0, (0..game.seats.len()).collect())],
+        ..Table::default()
+    })
 }
 
 fn moves(record: &mut Record) -> Vec<&mut MoveRecord> {
@@ -40,7 +53,7 @@ fn every_metric_by_hand() {
     }
     moves(&mut record)[2].tries = vec![refused(99), refused(-1)];
     let game = verified(record);
-    let of = |seat: usize, metric: Metric| (metric.of)(&[Sample { game: &game, seat }]).map(|m| (m.value, m.n));
+    let of = |seat: usize, metric: Metric| metric.usual(&rows(&game).of_agent(seat)).map(|m| (m.value, m.n));
     assert_eq!(of(0, SCORE_RATE), Some((1.0, 1)));
     assert_eq!(of(1, SCORE_RATE), Some((0.0, 1)));
     assert_eq!(of(0, MEAN_RETURN), Some((1.0, 1)));
@@ -54,14 +67,21 @@ fn every_metric_by_hand() {
 
 #[test]
 fn nothing_to_measure_is_absent() {
-    assert!(METRICS.iter().all(|m| (m.of)(&[]).is_none()));
+    let empty = Rows::new(Table { agents: vec![RowAgent { name: "a".into(), candidate: true }], ..Table::default() });
+    for metric in METRICS {
+        let missing = metric.params.iter().filter(|p| p.default.is_empty());
+        let given = missing.map(|p| (p.name.to_owned(), toml::Value::String("score_rate".into()))).collect();
+        let args = Args::new(metric.params, &given).unwrap_or_else(|why| panic!("{}: {why}", metric.id));
+        assert_eq!((metric.of)(&empty.of_agent(0), &args), None, "{}", metric.id);
+        assert_eq!((metric.of)(&empty, &args), None, "{}", metric.id);
+    }
     // A seat that never moved has no time and no attempts, but a score.
     let mut record = play("tic_tac_toe", &["a", "b"], 1);
     break_off(&mut record, 1, Reason::Timeout, Some(1));
     let game = verified(record);
-    let sample = [Sample { game: &game, seat: 1 }];
-    assert!((TIME_PER_MOVE.of)(&sample).is_none() && (ILLEGAL_RATE.of)(&sample).is_none());
-    assert!((SCORE_RATE.of)(&sample).is_some());
+    let own = rows(&game).of_agent(1);
+    assert!(TIME_PER_MOVE.usual(&own).is_none() && ILLEGAL_RATE.usual(&own).is_none());
+    assert!(SCORE_RATE.usual(&own).is_some());
 }
 
 #[test]
@@ -72,10 +92,10 @@ fn forced_moves_are_neither_attempts_nor_thought() {
     (m.forced, m.ms, m.tries) = (true, 9000, vec![refused(50), refused(51), refused(52)]);
     let count = moves(&mut record).iter().filter(|m| m.seat == 0).count() as u64;
     let game = verified(record);
-    let sample = [Sample { game: &game, seat: 0 }];
-    let illegal = (ILLEGAL_RATE.of)(&sample).unwrap();
+    let own = rows(&game).of_agent(0);
+    let illegal = ILLEGAL_RATE.usual(&own).unwrap();
     assert_eq!((illegal.n, illegal.value), (count + 2, 3.0 / (count + 2) as f64));
-    assert_eq!((TIME_PER_MOVE.of)(&sample).unwrap().n, count - 1);
+    assert_eq!(TIME_PER_MOVE.usual(&own).unwrap().n, count - 1);
 }
 
 #[test]

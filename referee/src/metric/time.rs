@@ -1,7 +1,8 @@
 //! Time per move: how long the agent takes.
 
-use super::{Measure, Metric, NOT_NEGATIVE, Sample, mean};
+use super::{Args, Metric, NOT_NEGATIVE, Scope, Value, mean, number};
 use crate::moments::Moments;
+use crate::rows::Rows;
 
 /// The mean over the agent's moves of the recorded time; turns without a move and forced moves are left out. Absent where
 /// no time was taken: all that is recorded is 0 then.
@@ -14,12 +15,14 @@ pub const TIME_PER_MOVE: Metric = Metric {
     digits: 1,
     formula: "sum of the recorded milliseconds of the agent's own moves / moves; mean +- 1.96 s / sqrt(moves)",
     source: "ms, docs/protocol.md",
+    scope: Scope::Agent,
+    params: &[],
     of: time_per_move,
 };
 
-fn time_per_move(samples: &[Sample]) -> Option<Measure> {
+fn time_per_move(rows: &Rows, _: &Args) -> Option<Value> {
     let mut times = Moments::default();
-    samples.iter().for_each(|s| times.add(&s.own().times));
+    rows.samples().iter().for_each(|s| times.add(&s.own().times));
     // Agents that compute in this process are not timed in runs, so that their records are the same everywhere.
-    mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0)
+    number(mean(&times, NOT_NEGATIVE).filter(|time| time.value > 0.0))
 }

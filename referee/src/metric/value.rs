@@ -1,87 +1,117 @@
-//! What a metric gives.
+//! What a metric gives: a number, or something that a figure can draw.
 
 use serde::Serialize;
 
-use super::Measure;
+/// A measured number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of its 95 % interval, if the metric gives one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// How many things were counted.
+    pub n: u64,
+}
 
-/// The value of a metric.
+impl Measure {
+    /// A number without an interval.
+    pub fn plain(value: f64, n: u64) -> Measure {
+        Measure { value, low: None, high: None, n }
+    }
+}
+
+/// What a metric gives. In JSON it is `{"kind": "number", "value": ..}` and so on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Value {
-    /// A number.
+    /// One number.
     Number(Measure),
-    /// Numbers by name.
+    /// A number for each name.
     Shares(Vec<(String, Measure)>),
-    /// The spread of many numbers.
+    /// How some numbers are spread.
     Quantiles(Quantiles),
-    /// Numbers along a line.
+    /// A number for each step, as (step, number).
     Series(Vec<(f64, Measure)>),
     /// Points of a plane.
     Points(Vec<Point>),
-    /// Numbers by two names.
+    /// A table.
     Matrix(Matrix),
-    /// Who beat whom.
+    /// Who beats whom.
     Graph(Graph),
 }
 
-/// The spread of many numbers.
+impl Value {
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<Measure> {
+        match self {
+            Value::Number(measure) => Some(*measure),
+            _ => None,
+        }
+    }
+}
+
+/// How some numbers are spread. Between two numbers, quantiles are interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantiles {
-    /// How many.
+    /// How many numbers.
     pub n: u64,
     /// The least.
     pub min: f64,
-    /// The lower quartile.
+    /// A quarter is at most this.
     pub q1: f64,
-    /// The median.
+    /// The middle.
     pub median: f64,
-    /// The upper quartile.
+    /// Three quarters are at most this.
     pub q3: f64,
-    /// The largest.
+    /// The greatest.
     pub max: f64,
-    /// The mean.
+    /// Their mean.
     pub mean: f64,
 }
 
 /// A point of a plane.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Along.
+    /// To the right.
     pub x: f64,
-    /// Up.
+    /// Upwards.
     pub y: f64,
-    /// Its name.
+    /// What it is; may be empty.
     pub label: String,
 }
 
-/// Numbers by two names.
+/// A table of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Matrix {
-    /// Names of the rows.
+    /// The names of its rows.
     pub rows: Vec<String>,
-    /// Names of the columns.
+    /// The names of its columns.
     pub columns: Vec<String>,
-    /// The numbers, row by row.
+    /// `cells[row][column]`; absent where nothing was measured.
     pub cells: Vec<Vec<Option<Measure>>>,
 }
 
-/// Nodes with weighted arrows.
+/// A directed graph.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Graph {
-    /// Names of the nodes.
+    /// The names of its nodes.
     pub nodes: Vec<String>,
-    /// The arrows.
+    /// Its edges.
     pub edges: Vec<Edge>,
 }
 
-/// An arrow.
+/// An edge of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Edge {
-    /// Where it begins: an index of the nodes.
+    /// The node where it begins, as an index of the nodes.
     pub from: usize,
-    /// Where it ends.
+    /// The node where it ends.
     pub to: usize,
-    /// Its weight.
+    /// How much it weighs.
     pub weight: f64,
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Measure, Metric, Sample};
+use super::{Args, Measure, Metric, Scope, Value};
+use crate::rows::Rows;
 
 /// The sum of an entrant's points over all walls.
 ///
@@ -18,6 +19,8 @@ pub const WALL_POINTS: Metric = Metric {
     formula: "sum over walls of n + 1 - place, by the entrants' scores in that hand summed over the matches of the block; equal \
               sums share the mean of their places",
     source: "the contest of International mahjong at IJCAI 2020: 4, 3, 2 and 1 points for a wall over 24 seatings",
+    scope: Scope::Agent,
+    params: &[],
     of: wall_points,
 };
 
@@ -30,18 +33,19 @@ struct Block<'a> {
     uneven: bool,
 }
 
-fn wall_points(samples: &[Sample]) -> Option<Measure> {
-    let mut blocks: BTreeMap<(Option<&str>, &str), Block> = BTreeMap::new();
-    for sample in samples {
+fn wall_points(rows: &Rows, _: &Args) -> Option<Value> {
+    let mut blocks: BTreeMap<(usize, &str), Block> = BTreeMap::new();
+    for sample in &rows.samples() {
         let (game, own) = (sample.game, sample.own());
-        let Some(pair) = game.pair.as_deref().filter(|_| game.game.hand_scores()) else { continue };
+        let tells = rows.part_of(game).game.as_ref().is_some_and(|game| game.hand_scores());
+        let Some(pair) = game.block.filter(|_| tells) else { continue };
         let entrants: BTreeSet<&str> = game.seats.iter().map(|seat| seat.name.as_str()).collect();
-        let block = blocks.entry((game.part.as_deref(), pair)).or_default();
+        let block = blocks.entry((game.part, pair)).or_default();
         let (first, hands) = (block.own.is_none(), own.hand_scores.len());
         block.uneven |= entrants.len() < game.seats.len() || hands == 0;
         block.uneven |= !first && (block.entrants != entrants || block.hands.len() != hands);
         (block.own, block.entrants) = (Some(own.name.as_str()), entrants);
-        for seat in &game.seats {
+        for seat in game.seats {
             for (hand, score) in seat.hand_scores.iter().enumerate() {
                 block.hands.resize_with(block.hands.len().max(hand + 1), BTreeMap::new);
                 *block.hands[hand].entry(seat.name.as_str()).or_default() += score;
@@ -56,7 +60,7 @@ fn wall_points(samples: &[Sample]) -> Option<Measure> {
             walls += 1;
         }
     }
-    (walls > 0).then_some(Measure { value: sum, low: None, high: None, n: walls })
+    (walls > 0).then_some(Value::Number(Measure::plain(sum, walls)))
 }
 
 /// One point for the own place, one for each entrant behind it, and half a point for each that shares it.

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::figure::text;
-use crate::metric::METRICS;
+use crate::metric::USUAL;
 
 pub(super) fn ratings(report: &Report) -> String {
     let head = [
@@ -22,7 +22,7 @@ pub(super) fn ratings(report: &Report) -> String {
         "trueskill_mu",
         "trueskill_sigma",
     ];
-    let of_metrics = METRICS.iter().flat_map(|m| ["", "_low", "_high", "_n"].map(|part| format!("{}{part}", m.id)));
+    let of_metrics = USUAL.iter().flat_map(|m| ["", "_low", "_high", "_n"].map(|part| format!("{}{part}", m.id)));
     text(|out| {
         let last = ["blocks", "blocks_for_30"].map(String::from);
         out.write_record(head.into_iter().map(String::from).chain(of_metrics).chain(last))?;
@@ -35,7 +35,7 @@ pub(super) fn ratings(report: &Report) -> String {
                 row.extend([a.fixed, a.anchored].map(|b| b.to_string()));
                 row.extend([a.games, a.tally.wins, a.tally.draws, a.tally.losses].map(|n| n.to_string()));
                 row.extend([a.elo, a.mu, a.sigma].map(number));
-                for metric in METRICS {
+                for metric in USUAL {
                     let m = a.metrics.get(metric.id);
                     row.extend([m.map(|m| m.value), m.and_then(|m| m.low), m.and_then(|m| m.high)].map(number));
                     row.push(m.map(|m| m.n.to_string()).unwrap_or_default());

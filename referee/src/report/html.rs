@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Report;
 use super::text::number;
-use crate::metric::METRICS;
+use crate::metric::USUAL;
 use crate::rating::table::Tally;
 use crate::scale::Scale;
 
@@ -17,7 +17,7 @@ pub(super) fn page(report: &Report) -> String {
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::Html);
     env.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
     env.add_filter("num", number);
-    let metrics: Vec<_> = METRICS
+    let metrics: Vec<_> = USUAL
         .iter()
         .map(|m| context! { id => m.id, title => m.title, unit => m.unit, digits => m.digits, formula => m.formula, source => m.source })
         .collect();

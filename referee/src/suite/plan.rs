@@ -1,7 +1,7 @@
 //! Which matches a suite wants next, as a function of those that are done. A run that was interrupted continues by
 //! asking again, and the bisection of a ladder gives the same level to everybody who has the results.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Outcome, Reason, Record};
@@ -9,6 +9,8 @@ use ludex_protocol::record::{Outcome, Reason, Record};
 use super::shard::Shard;
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
+use crate::metric::Asked;
+use crate::rating::progress::passes;
 use crate::rating::{self, gain, table::Tally};
 use crate::schedule::{Deals, MatchSeeds, Seeds};
 
@@ -259,6 +261,12 @@ impl Plan {
         self.parts.iter().map(PlannedPart::matches_at_most).sum()
     }
 
+    /// The names of the marks that its metrics need.
+    pub fn marks(&self) -> BTreeSet<String> {
+        let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
+        asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks()).collect()
+    }
+
     /// The part, pairing, number and turn of a match by its [`key`].
     pub fn find(&self, key: &str) -> Option<(usize, Vec<usize>, u64, usize)> {
         let Place { part, pairing, index, turn } = Place::parse(key)?;
@@ -272,8 +280,7 @@ impl Plan {
         match record.footer.reason {
             Some(Reason::Illegal) if part.invalid == Invalid::Replay => Done::Invalid,
             Some(reason) if reason.counts() => {
-                let first: Vec<bool> =
-                    part.seatings[turn % part.seatings.len()].iter().map(|&side| side == 0).collect();
+                let first: Vec<bool> = part.sides(turn).iter().map(|&side| side == 0).collect();
                 Done::Points(points(&first, record))
             }
             _ => Done::Discarded,
@@ -361,6 +368,29 @@ impl PlannedPart {
         out
     }
 
+    /// The cycle of each match that may be played, from 0, by [`key`]; empty where there is one cycle only.
+    pub fn cycles(&self) -> HashMap<String, u64> {
+        let mut out = HashMap::new();
+        let mut met: HashMap<&[usize], u64> = HashMap::new();
+        for cell in self.cells.iter().filter(|_| self.part.cycles > 1) {
+            // A pairing has one cell for each cycle, in order.
+            let next = met.entry(&cell.pairing).or_default();
+            let cycle = *next;
+            *next += 1;
+            out.extend(
+                self.known(cell)
+                    .into_iter()
+                    .map(|(index, turn)| (key(&self.part.id, &cell.pairing, index, turn), cycle)),
+            );
+        }
+        out
+    }
+
+    /// The side of each seat in a match of a block: 0 is `a`, the first of those who meet.
+    pub fn sides(&self, turn: usize) -> &[usize] {
+        &self.seatings[turn % self.seatings.len()]
+    }
+
     /// How many matches are planned for a pairing, if it is played.
     pub fn planned(&self, pairing: &[usize]) -> u64 {
         self.cells.iter().filter(|c| c.pairing == pairing).map(|c| self.again(c, 0).len() as u64).sum()
@@ -407,7 +437,7 @@ impl PlannedPart {
     /// Whether a level is passed: at least half of the decided matches are won. Where no match was decided, it is passed only
     /// in a part whose best result is a draw.
     fn passed(&self, tally: &Tally) -> bool {
-        tally.wins >= tally.losses && (self.part.drawn || tally.wins > 0)
+        passes(tally, self.part.drawn)
     }
 
     /// How far candidate `a` got on the ladder.

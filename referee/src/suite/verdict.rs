@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::plan::{Climb, PlannedPart, Results};
-use crate::rating::table::{Interval, Tally, wilson};
+use crate::rating::progress::{decided, drawn};
+use crate::rating::table::{Interval, Tally};
 
 /// A candidate's place on a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,16 +39,4 @@ pub fn level(part: &PlannedPart, a: usize, done: &Results) -> Option<Level> {
             Some(Level { level, topped: false, progress, tally })
         }
     }
-}
-
-fn decided(tally: &Tally) -> Option<Interval> {
-    scaled(wilson(tally.wins as f64, (tally.wins + tally.losses) as f64), 200.0)
-}
-
-fn drawn(tally: &Tally) -> Option<Interval> {
-    scaled(wilson(tally.draws as f64, tally.games() as f64), 100.0)
-}
-
-fn scaled(share: Option<Interval>, by: f64) -> Option<Interval> {
-    share.map(|i| Interval { value: by * i.value, low: by * i.low, high: by * i.high })
 }

@@ -1,10 +1,14 @@
 //! Checking the events of a record while they are played again.
+
+use std::collections::BTreeSet;
+
 use ludex_env::history::{self, Step, Stop};
 use ludex_env::{Draw, DynState, GameRef, Heard, MarkValue, Outcomes, Seat, Stream, Turn};
 use ludex_protocol::error::ErrorCode;
 use ludex_protocol::record::{IllegalPolicy, MoveRecord, Reason, Record, RecordEvent, Try};
 
 use super::{Fault, FaultKind};
+use crate::result::{EMOTION, SeatMark};
 
 /// Where the events lead.
 pub(super) struct Ending {
@@ -16,6 +20,8 @@ pub(super) struct Ending {
     pub teams: Option<Vec<usize>>,
     /// Of each seat the score of each hand, where the game's marks tell it.
     pub hand_scores: Vec<Vec<f64>>,
+    /// Of each seat the marks that were asked for.
+    pub marks: Vec<Vec<SeatMark>>,
     /// The seat whose last turn has refused attempts but no move.
     pub unanswered: Option<Seat>,
 }
@@ -29,7 +35,15 @@ struct Replay<'a> {
 }
 
 /// Plays all events. The last position must fit the reason why the episode ended.
-pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Option<u64>) -> Result<Ending, Fault> {
+///
+/// `wanted` are the names of the marks to keep. Some cost much more than the replay, so none is computed that nobody wants.
+pub(super) fn replay(
+    game: &GameRef,
+    record: &Record,
+    reason: Reason,
+    seed: Option<u64>,
+    wanted: &BTreeSet<String>,
+) -> Result<Ending, Fault> {
     let mut replay = Replay {
         record,
         draw: seed.map(|seed| Draw::new(game.id(), seed, u64::from(record.header.number))),
@@ -37,9 +51,12 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
     };
     let (mut moves, mut unanswered) = (0, None);
     let mut hand_scores = vec![Vec::new(); game.spec().players as usize];
+    let mut marks = vec![Vec::new(); game.spec().players as usize];
+    let of_game = wanted.iter().any(|name| name != EMOTION);
     let mut steps = history::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
+        let before = replay.turns.clone();
         match step.events {
             [RecordEvent::Chance(c)] => replay.chance(&step, c.action)?,
             _ => {
@@ -49,10 +66,21 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
                 moves += u32::from(step.played);
             }
         }
-        if game.hand_scores() {
+        if wanted.contains(EMOTION) {
+            for (_, m) in step.moves() {
+                let Some(felt) = m.notes.as_ref().and_then(|notes| notes.emotion.clone()) else { continue };
+                let mark = SeatMark { name: EMOTION.into(), value: MarkValue::Text(felt), turn: m.turn };
+                marks[m.seat as usize].push(mark);
+            }
+        }
+        if of_game || game.hand_scores() {
             for mark in step.marks() {
-                if let ("hand_score", MarkValue::Number(score)) = (mark.name, mark.value) {
-                    hand_scores[mark.seat].push(score);
+                if let ("hand_score", MarkValue::Number(score)) = (mark.name, &mark.value) {
+                    hand_scores[mark.seat].push(*score);
+                }
+                if wanted.contains(mark.name) {
+                    let turn = before[mark.seat];
+                    marks[mark.seat].push(SeatMark { name: mark.name.into(), value: mark.value, turn });
                 }
             }
         }
@@ -74,7 +102,7 @@ pub(super) fn replay(game: &GameRef, record: &Record, reason: Reason, seed: Opti
         return Err(Fault::new(FaultKind::Result, wrong));
     }
     let position = steps.position();
-    Ok(Ending { returns: position.returns(), moves, teams: position.teams(), hand_scores, unanswered })
+    Ok(Ending { returns: position.returns(), moves, teams: position.teams(), hand_scores, marks, unanswered })
 }
 
 fn fault(stop: Stop) -> Fault {

@@ -59,7 +59,8 @@ impl Verifier {
 
     fn judge(&self, line: RawLine, wanted: &impl Fn(&str, &Params) -> bool) -> Judged {
         let RawLine { source, episode, text } = line;
-        let fast = read_line(&text, Keep::WithoutNotes);
+        let keep = if self.wanted.is_empty() { Keep::WithoutNotes } else { Keep::All };
+        let fast = read_line(&text, keep);
         if let Some(Line { record, .. }) = &fast
             && !wanted(&record.header.game, &record.header.params)
         {

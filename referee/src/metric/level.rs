@@ -1,0 +1,135 @@
+//! Level: how far an agent gets on a ladder.
+
+use std::collections::BTreeMap;
+
+use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value};
+use crate::rating::progress::{corrected, decided, drawn, passes};
+use crate::rating::table::{Interval, Tally};
+use crate::rows::Rows;
+
+/// The first level that was not passed, and the progress there in per cent; a ladder whose top was passed gives the level after
+/// it and no progress.
+///
+/// `paper`: a level is passed with at least half of the decided matches, and progress is `200 wins / (wins + losses)`. Undecided
+/// is not passed. Where the top can only be drawn (`drawn`), progress at the top is `100 draws / matches`, and the top is passed
+/// without a loss. `corrected`: a draw is half a point everywhere, a level is passed with half of the points, and progress is `200 s`
+/// up to 100.
+///
+/// Unit: levels, and per cent. Source: BotzoneBench.
+pub const LEVEL: Metric = Metric {
+    id: "level",
+    title: "Level",
+    unit: "level",
+    digits: 1,
+    formula: "the first level not passed; paper: passed with w / (w + l) >= 0.5, progress 200 w / (w + l), at a top that can only be \
+              drawn 100 d / n; corrected: s = (w + d / 2) / n, passed with s >= 0.5, progress min(200 s, 100); Wilson interval",
+    source: "BotzoneBench",
+    scope: Scope::Agent,
+    params: &[
+        ParamDef { name: "form", default: "paper", takes: Takes::Words(&["paper", "corrected"]), doc: "which rule" },
+        ParamDef {
+            name: "of",
+            default: "both",
+            takes: Takes::Words(&["both", "level", "progress", "total"]),
+            doc: "both as shares, one of them, or level + progress / 100",
+        },
+        ParamDef {
+            name: "drawn",
+            default: "part",
+            takes: Takes::Words(&["part", "yes", "no"]),
+            doc: "whether the best result against the top is a draw; part: as the suite says",
+        },
+    ],
+    of: level,
+};
+
+fn level(rows: &Rows, args: &Args) -> Option<Value> {
+    let mut levels: BTreeMap<u32, Tally> = BTreeMap::new();
+    let mut best_is_draw = args.is("drawn", "yes");
+    for (game, seats) in rows.own_matches() {
+        let Some(level) = game.level else { continue };
+        levels.entry(level).or_default().add(game.points(&seats));
+        best_is_draw |= args.is("drawn", "part") && rows.part_of(game).drawn;
+    }
+    let game = rows.own_matches().first()?.0;
+    let rungs = rows.part_of(game).spec().into_iter().flat_map(|spec| &spec.anchors).map(|rung| rung.level);
+    let top = rungs.chain(rows.matches().filter_map(|game| game.level)).max()?;
+    let full = best_is_draw.then_some(top);
+    let (level, progress) = place(&levels, full, args.is("form", "corrected"))?;
+    let n = levels.values().map(Tally::games).sum();
+    let at = Measure::plain(f64::from(level), n);
+    let shown = progress.map(|(p, n)| Measure { value: p.value, low: Some(p.low), high: Some(p.high), n });
+    match args.text("of") {
+        "level" => Some(Value::Number(at)),
+        "progress" => shown.map(Value::Number),
+        "total" => {
+            let part = |end: f64| at.value + end / 100.0;
+            let total =
+                shown.map(|p| Measure { value: part(p.value), low: p.low.map(part), high: p.high.map(part), n });
+            Some(Value::Number(total.unwrap_or(at)))
+        }
+        _ => {
+            let both = [Some(("level", at)), shown.map(|p| ("progress", p))];
+            Some(Value::Shares(both.into_iter().flatten().map(|(name, m)| (name.to_owned(), m)).collect()))
+        }
+    }
+}
+
+/// The level that was reached with the progress there, and from how many matches that is made. `full` is the level whose best
+/// result is a draw.
+fn place(levels: &BTreeMap<u32, Tally>, full: Option<u32>, points: bool) -> Option<(u32, Option<(Interval, u64)>)> {
+    for (&level, tally) in levels {
+        let at_full = full == Some(level);
+        let passed = match points {
+            true => tally.score().is_some_and(|s| s.value >= 0.5),
+            false if at_full => tally.losses == 0,
+            false => passes(tally, full.is_some()),
+        };
+        if !passed {
+            let progress = match points {
+                true => corrected(tally),
+                false if at_full => drawn(tally),
+                false => decided(tally),
+            };
+            return Some((level, progress.map(|progress| (progress, tally.games()))));
+        }
+    }
+    levels.keys().last().map(|last| (last + 1, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ladder(results: &[[u64; 3]]) -> BTreeMap<u32, Tally> {
+        let tally = |&[wins, draws, losses]: &[u64; 3]| Tally { wins, draws, losses };
+        (0..).zip(results.iter().map(tally)).collect()
+    }
+
+    fn reached(results: &[[u64; 3]], drawn: bool, corrected: bool) -> (u32, Option<f64>) {
+        let full = drawn.then_some(1);
+        let (level, progress) = place(&ladder(results), full, corrected).unwrap();
+        (level, progress.map(|(p, _)| p.value))
+    }
+
+    /// Cells of table 2 of BotzoneBench, as specs give them, and the rulings.
+    #[test]
+    fn by_hand() {
+        // Gomoku, level 3: 5-0-27 is 31.25.
+        let fives = [[16, 0, 0], [32, 0, 0], [20, 0, 12], [5, 0, 27]];
+        assert_eq!(reached(&fives, false, false), (3, Some(31.25)));
+        // Exactly half passes: hold'em 8-0-8.
+        assert_eq!(reached(&[[8, 0, 8], [3, 0, 12]], false, false), (1, Some(40.0)));
+        // Undecided is not passed, and has no progress.
+        assert_eq!(reached(&[[0, 16, 0]], false, false), (0, None));
+        assert_eq!(reached(&[[0, 16, 0]], false, true), (1, None));
+        // Draws count half in the corrected form: (1 + 6) / 15 = 7/15.
+        assert!((reached(&[[1, 12, 2]], false, false).1.unwrap() - 200.0 / 3.0).abs() < 1e-12);
+        assert!((reached(&[[1, 12, 2]], false, true).1.unwrap() - 200.0 * 7.0 / 15.0).abs() < 1e-12);
+        // Tic-tac-toe: 19 draws of 32 at the top are 59.4; all draws pass it.
+        assert_eq!(reached(&[[16, 0, 0], [0, 19, 13]], true, false), (1, Some(59.375)));
+        assert_eq!(reached(&[[16, 0, 0], [0, 32, 0]], true, false), (2, None));
+        // Below the top, decided matches count: 6 of 16.
+        assert_eq!(reached(&[[6, 0, 10]], true, false), (0, Some(75.0)));
+    }
+}
