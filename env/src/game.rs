@@ -347,6 +347,8 @@ pub trait Game: Sized + Send + Sync + 'static {
     /// Whether [`marks`](Game::marks) tells the score of every hand of an episode as `hand_score`, so that blocks of many entrants
     /// can be ranked hand by hand.
     const HAND_SCORES: bool = false;
+    /// What a seat of each team is called, by the team's number: see [`teams`](Game::teams).
+    const ROLES: &'static [&'static str] = &[];
 
     /// The game with these parameters.
     ///

@@ -26,6 +26,10 @@ pub trait DynGame: Send + Sync {
     fn hand_scores(&self) -> bool {
         false
     }
+    /// What a seat of each team is called, by the team's number; empty where teams have no names.
+    fn roles(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// The first position.
     fn start(&self) -> Box<dyn DynState>;
     /// A view from its serde form, as a remote agent receives it.
@@ -70,6 +74,10 @@ impl<G: Game> DynGame for Shared<G> {
 
     fn hand_scores(&self) -> bool {
         G::HAND_SCORES
+    }
+
+    fn roles(&self) -> &'static [&'static str] {
+        G::ROLES
     }
 
     fn start(&self) -> Box<dyn DynState> {

@@ -179,6 +179,14 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// The name of the position's phase, for games that have several; `None` where the host shows no state.
+    pub fn phase(&self) -> Option<&'static str> {
+        match self.sight {
+            Sight::State(s) => s.phase(),
+            Sight::View(_) => None,
+        }
+    }
+
     /// The true state, where the host allowed to peek.
     pub fn peek(&self) -> Option<Box<dyn DynState>> {
         match self.sight {

@@ -86,6 +86,8 @@ pub struct Match {
     narrator: Option<Narrator>,
     /// Whether rows are put out.
     keeps: bool,
+    /// Decisions of those whose decisions the excerpt counts.
+    decisions: u32,
     /// The record of a match that had ended before a restart.
     recalled: Option<Box<Record>>,
     out: Vec<Output>,
@@ -111,6 +113,7 @@ impl Match {
             clocks: Clocks::new(setup.header.clock.clone(), seats, now),
             narrator: (!clients.is_empty()).then(|| Narrator::new(&setup, clients)),
             keeps: true,
+            decisions: 0,
             recalled: None,
             out: Vec::new(),
             state: setup.game.start(),
@@ -343,10 +346,7 @@ impl Match {
             self.expire(now);
         }
         match input {
-            Input::Start => {
-                self.story.begun = true;
-                self.settle();
-            }
+            Input::Start => self.begin(),
             Input::Act { seat, re, act } => self.act(now, seat, re, *act),
             Input::Agent { seat, turn, did } => self.agent(now, seat, turn, did),
             Input::Resign { seat, re } => self.resign(seat, Some(re)),

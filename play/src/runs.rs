@@ -16,6 +16,7 @@ mod ground;
 pub mod lines;
 pub mod merge;
 pub mod observed;
+pub mod once;
 pub mod pages;
 pub mod play;
 pub mod settings;
@@ -33,8 +34,10 @@ use ludex_protocol::Refusal;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::MatchSeeds;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, seeds};
+use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{OpponentFault, Part, Policy, Suite};
 
+use self::once::Once;
 use crate::local::{Seated, blameless};
 
 /// The rules of a run, as functions of the matches that are done: which blocks are due, and what a match counts.
@@ -83,6 +86,10 @@ pub struct RunTable {
     /// Those of them whose failures spoil a match instead of losing it ([`blameless`]): the suite's own opponents that are not
     /// language models, unless its policy says otherwise.
     pub own_opponents: BTreeSet<usize>,
+    /// What its matches play, if not the whole game.
+    pub excerpts: Excerpts,
+    /// Which of its questions are asked once.
+    pub once: Once,
 }
 
 /// The tables of a suite's parts. Every agent is built for every game that it plays, so that an agent that cannot play is
@@ -118,13 +125,17 @@ pub fn tables(plan: &Plan, secret: Option<&[u8]>) -> anyhow::Result<Vec<RunTable
         }
         let suite = &plan.suite;
         let policy = policy.clone();
+        let match_seeds = planned.match_seeds(seeds(&suite.name, suite.seed, &planned.part.id, secret), suite.deals);
+        let once = Once::new(&planned.part.once, match_seeds.of(&[], 0, 0));
         out.push(RunTable {
             id: planned.part.id.clone(),
             game: planned.game.clone(),
             policy,
-            seeds: planned.match_seeds(seeds(&suite.name, suite.seed, &planned.part.id, secret), suite.deals),
+            seeds: match_seeds,
             players,
             own_opponents,
+            excerpts: planned.excerpts.clone(),
+            once,
         });
     }
     Ok(out)

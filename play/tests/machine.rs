@@ -7,10 +7,12 @@ use ludex_protocol::error::ErrorCode;
 use ludex_protocol::message::{Act, MatchView};
 use ludex_protocol::message::{EventKind, MatchFrame};
 use ludex_protocol::record::{
-    Clock, Header, Illegal, IllegalPolicy, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat,
+    Clock, Header, Illegal, IllegalPolicy, MoveRecord, Notes, Outcome, Reason, Record, RecordEvent, RecordSeat,
+    Refusals,
 };
 use ludex_protocol::{Move, ServerMessage};
 use ludex_referee::Verifier;
+use ludex_referee::suite::starts::Excerpt;
 
 fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
     let game = ludex_env::load(game).unwrap();
@@ -41,6 +43,7 @@ fn setup(game: &str, change: impl FnOnce(&mut Setup)) -> Setup {
         run: None,
         pair: None,
         mirror: Vec::new(),
+        excerpt: Default::default(),
         restarts: 0,
         header,
         game,
@@ -177,7 +180,7 @@ fn an_act_has_exactly_one_move() {
 #[test]
 fn refusals_leave_the_state_and_end_in_the_policy() {
     for policy in [IllegalPolicy::Forfeit, IllegalPolicy::Random, IllegalPolicy::Default] {
-        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2 });
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = Illegal { policy, tries: 2, unparsed: None });
         assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
         let out = send(&mut m, 2, 1, by_id(0, 0, 4));
         let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
@@ -206,6 +209,41 @@ fn refusals_leave_the_state_and_end_in_the_policy() {
             assert_eq!(record.footer.reason, Some(Reason::Illegal));
             assert_eq!((record.footer.at_fault, record.footer.returns), (Some(1), vec![1.0, -1.0]));
         }
+    }
+}
+
+/// Texts that name no move have tries and a policy of their own, where the match says so.
+#[test]
+fn unparsed_texts_are_counted_apart_from_illegal_moves() {
+    let refusals = |policy, tries| Refusals { policy, tries };
+    let unparsed = Some(refusals(IllegalPolicy::Random, 2));
+    let rule = Illegal { policy: IllegalPolicy::Default, tries: 3, unparsed };
+    let (unread, taken) = ("nonsense", "o(1,1)");
+    for (said, then) in [
+        (&[unread, unread][..], IllegalPolicy::Random),
+        (&[taken, unread, taken, unread], IllegalPolicy::Random),
+        (&[taken, taken, unread, taken], IllegalPolicy::Default),
+    ] {
+        let mut m = start("tic_tac_toe", |s| s.header.illegal = rule);
+        assert!(accepted(&send(&mut m, 1, 0, by_id(0, 0, 4))));
+        let mut left = [rule.tries, 2];
+        for (attempt, text) in (0..).zip(said) {
+            let out = send(&mut m, 2, 1, by_text(0, attempt, text));
+            let ServerMessage::Refused(r) = reply(&out) else { panic!("a refusal was due") };
+            let unread = usize::from(*text == unread);
+            left[unread] -= 1;
+            let code = [ErrorCode::IllegalAction, ErrorCode::Unparsed][unread];
+            let last = attempt as usize + 1 == said.len();
+            assert_eq!((r.attempt, r.code, r.tries_left), (attempt + 1, code, left[unread]), "{said:?}");
+            assert_eq!(r.then, last.then_some(then), "{said:?}");
+            // The same answer again, also after the turn.
+            assert_eq!(reply(&send(&mut m, 3, 1, by_text(0, attempt, text))), reply(&out));
+        }
+        play_out(&mut m, 10);
+        let record = verified(&m);
+        let RecordEvent::Move(forced) = &record.events[1] else { panic!("a move was due") };
+        assert!(forced.forced && forced.tries.len() == said.len(), "{forced:?}");
+        assert_eq!(record.header.illegal, rule);
     }
 }
 
@@ -453,6 +491,60 @@ fn a_match_comes_back_from_its_rows_at_every_point() {
         }
         assert!(matches!(rows.last(), Some(Kept::End(_))));
         verified(&m);
+    }
+}
+
+/// Two moves are given, and the match ends after two decisions of seat 0.
+#[test]
+fn a_match_begins_at_its_start_and_ends_after_its_decisions() {
+    let moved = |seat, action| MoveRecord { seat, action: Some(action), forced: true, ..MoveRecord::default() };
+    let given = [moved(0, 4), moved(1, 0)].map(RecordEvent::Move);
+    let excerpt = || Excerpt { start: given.to_vec(), moves: Some(2), of: vec![0] };
+    let mut m = start("tic_tac_toe", |setup| {
+        setup.excerpt = excerpt();
+        setup.header.start = 2;
+    });
+    // Both seats hear the given moves, and nobody is asked for them.
+    for seat in 0..2 {
+        let told = m.retold(Watcher::Seat(seat), &[]);
+        let moves =
+            told.iter().filter(|f| matches!(f, MatchFrame::Event(e) if matches!(e.kind, EventKind::Move { .. })));
+        assert_eq!(moves.count(), 2);
+        assert_eq!(told.iter().filter(|f| matches!(f, MatchFrame::Turn(_))).count(), 1 - seat, "{told:?}");
+    }
+    let turn = open_turn(&m, 0).unwrap();
+    assert_eq!((turn.turn, turn.legal.iter().count()), (1, 7));
+    let mut rows = Vec::new();
+    for (seat, turn, action) in [(0, 1, 1), (1, 1, 2), (0, 2, 3)] {
+        assert!(!m.over());
+        let out = send(&mut m, 10, seat, by_id(turn, 0, action));
+        assert!(accepted(&out), "{out:?}");
+        rows.extend(out.into_iter().filter_map(|o| if let Output::Keep(row) = o { Some(*row) } else { None }));
+    }
+    let record = verified(&m);
+    assert_eq!((record.footer.reason, record.header.start, record.events.len()), (Some(Reason::Truncated), 2, 5));
+    // It comes back from its rows at the same position.
+    rows.retain(|row| !matches!(row, Kept::End(_)));
+    let last = rows.pop().unwrap();
+    let setup = setup("tic_tac_toe", |setup| {
+        setup.excerpt = excerpt();
+        setup.header.start = 2;
+        setup.restarts = 1;
+    });
+    let (back, _) = Match::restore(setup.clone(), rows.clone(), 0).unwrap();
+    assert!(!back.over() && open_turn(&back, 0).is_some_and(|turn| turn.turn == 2));
+    rows.push(last);
+    assert!(Match::restore(setup, rows, 0).unwrap().0.over());
+    // A record that says otherwise of its start is refused.
+    for start in [0, 1, 3, 9] {
+        let mut forged = record.clone();
+        forged.header.start = start;
+        let parts = ludex_protocol::record::Parts::parse(&forged.to_line().unwrap()).unwrap();
+        let sealed = ludex_referee::digest::digest(&parts).unwrap();
+        forged.footer.digest = Some(sealed);
+        let line = forged.to_line().unwrap();
+        let fault = Verifier::new().verify_line(&line, Default::default()).err().expect("a false start");
+        assert!(fault.to_string().contains("start") || fault.to_string().contains("forced"), "{start}: {fault}");
     }
 }
 

@@ -88,6 +88,16 @@ pub enum IllegalPolicy {
     Default,
 }
 
+/// How many refusals a turn may have, and what follows the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Refusals {
+    /// What follows the last refusal.
+    pub policy: IllegalPolicy,
+    /// Refusals in one turn until then.
+    pub tries: u32,
+}
+
 /// How a match treats illegal moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -96,11 +106,29 @@ pub struct Illegal {
     pub policy: IllegalPolicy,
     /// Refusals in one turn until then.
     pub tries: u32,
+    /// What holds for texts that name no move, which are then counted apart; absent: they count as illegal moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unparsed: Option<Refusals>,
 }
 
 impl Default for Illegal {
     fn default() -> Self {
-        Illegal { policy: IllegalPolicy::Forfeit, tries: 3 }
+        Illegal { policy: IllegalPolicy::Forfeit, tries: 3, unparsed: None }
+    }
+}
+
+impl Illegal {
+    /// What holds for a refusal with this code.
+    pub fn rule(&self, code: ErrorCode) -> Refusals {
+        let apart = self.unparsed.filter(|_| code == ErrorCode::Unparsed);
+        apart.unwrap_or(Refusals { policy: self.policy, tries: self.tries })
+    }
+
+    /// How many of these attempts of one turn count together with a refusal with this code.
+    pub fn used(&self, tries: &[Try], code: ErrorCode) -> u32 {
+        let unparsed = |code| code == ErrorCode::Unparsed;
+        let together = |tried: &&Try| self.unparsed.is_none() || unparsed(tried.code) == unparsed(code);
+        tries.iter().filter(together).count() as u32
     }
 }
 
@@ -326,6 +354,9 @@ pub struct Header {
     /// Hex SHA-256 over the salt's bytes and the seed's decimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed_commit: Option<String>,
+    /// How many of the first events are a start that was given: no agent chose them, and the seed did not draw them.
+    #[serde(default, deserialize_with = "or_default", skip_serializing_if = "is_default")]
+    pub start: u32,
     /// When it started, UTC in RFC 3339.
     #[serde(default, deserialize_with = "or_default")]
     pub started: String,

@@ -186,6 +186,17 @@ impl GameResult {
         }
     }
 
+    /// Makes each agent another one in each role: `NAME/ROLE`, in games whose teams have names. A constant of a ladder holds for
+    /// all roles together, so the agents are no constants then.
+    pub fn by_role(&mut self) {
+        let roles = self.game.roles();
+        for (seat, team) in self.seats.iter_mut().zip(&self.teams) {
+            let Some(role) = roles.get(*team) else { continue };
+            seat.name = format!("{}/{role}", seat.name);
+            seat.spec = seat.spec.as_ref().map(|spec| format!("{spec}/{role}"));
+        }
+    }
+
     /// What its game tells about itself.
     pub fn spec(&self) -> &Spec {
         self.game.spec()

@@ -218,12 +218,13 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         None => ladder_constants(&agents, labels, spec),
     };
     let (players, unpaired) = (agents.len(), all.iter().filter(|g| g.pair.is_none()).count());
+    // Sequential Elo and TrueSkill follow the order of the plan. Teams play against each other, whatever an agent's aim is.
+    let teamed = all.iter().any(|game| !game.teams.is_empty());
+    let skills = if is_fight(game) || teamed { trueskill(players, &all) } else { Vec::new() };
     if !is_fight(game) {
         all.clear();
     }
-    // Sequential Elo and TrueSkill follow the order of the plan.
     let elos = elo(players, &all, Elo { start: options.elo_start, k: options.elo_k });
-    let skills = trueskill(players, &all);
     let (table, seats) = (crosstable(players, &all), seat_rows(spec, &all));
     // The rating to quote must not depend on it, and neither must the resamples of its interval.
     let mut by_name: Vec<usize> = (0..all.len()).collect();
@@ -239,6 +240,7 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
         let interval = rating.and_then(|r| r.interval);
         let blocks = rating.map_or(0, |r| r.blocks);
         let met = tally.games() > 0;
+        let skill = skills.get(k).filter(|_| met || teamed);
         let mut answers = Answers::default();
         samples.iter().for_each(|s| answers.add(&s.own().answers));
         // A mirror match is one game with two samples.
@@ -255,8 +257,8 @@ fn scale(mut games: Vec<&GameResult>, labels: &BTreeMap<AgentKey, String>, optio
             fixed: rating.is_some_and(|r| r.fixed),
             anchored: rating.is_some_and(|r| r.anchored),
             elo: met.then(|| elos[k]),
-            mu: met.then(|| skills[k].mu),
-            sigma: met.then(|| skills[k].sigma),
+            mu: skill.map(|skill| skill.mu),
+            sigma: skill.map(|skill| skill.sigma),
             answers: Some(answers).filter(|answers| answers.total() > 0),
             games: played,
             tally,

@@ -3,17 +3,20 @@
 //!
 //! `referee/suites/reference.toml` explains the format: it uses every field, and a test reads it.
 
+pub mod converge;
 pub mod plan;
 pub mod shard;
+pub mod starts;
 pub mod verdict;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ludex_env::{GameRef, Games};
-use ludex_protocol::record::IllegalPolicy;
+use ludex_protocol::record::{Illegal, IllegalPolicy, Refusals};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::converge::Stop;
 use crate::metric::{Ask, Asked};
 use crate::schedule::Deals;
 
@@ -60,6 +63,9 @@ pub struct Suite {
     /// Arguments for `llm` agents, candidates and opponents, whose own spec does not give them.
     #[serde(default)]
     pub llm: toml::Table,
+    /// The texts of files that parts name, so that the suite can be read where its folder is not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// What is played, in the order of reports.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
@@ -72,7 +78,10 @@ pub struct Policy {
     /// How many answers may be refused in one turn.
     pub tries: u32,
     /// What follows the last refusal.
-    pub illegal: IllegalPolicy,
+    pub illegal: After,
+    /// The same for answers that no parser understands, which are then counted apart from illegal moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unparsed: Option<After>,
     /// Whether a seat with one legal action plays it without being asked.
     pub skip_forced: bool,
     /// Seconds for one move; agents that cannot be interrupted may take longer.
@@ -90,13 +99,51 @@ pub struct Policy {
     pub replay_factor: u32,
 }
 
+/// What follows refused answers of one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged, expecting = "forfeit, random or default, or a table such as { tries = 2, then = \"default\" }")]
+pub enum After {
+    /// This, after the policy's number of tries.
+    Tries(IllegalPolicy),
+    /// The same, with a number of its own.
+    Own(OwnTries),
+}
+
+/// A number of tries, and what follows the last refusal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnTries {
+    /// How many answers may be refused in one turn.
+    pub tries: u32,
+    /// What follows the last refusal.
+    pub then: IllegalPolicy,
+}
+
+impl After {
+    fn refusals(self, tries: u32) -> Refusals {
+        match self {
+            After::Tries(policy) => Refusals { policy, tries },
+            After::Own(OwnTries { tries, then }) => Refusals { policy: then, tries },
+        }
+    }
+}
+
 impl Policy {
+    /// How matches treat refused answers.
+    pub fn illegal(&self) -> Illegal {
+        let Refusals { policy, tries } = self.illegal.refusals(self.tries);
+        Illegal { policy, tries, unparsed: self.unparsed.map(|after| after.refusals(self.tries)) }
+    }
+
     fn check(&self) -> Result<(), String> {
         let in_range = |name: &str, n: u64, least: u64, most: u64| {
             let fits = (least..=most).contains(&n);
             if fits { Ok(()) } else { Err(format!("{name} = {n}: from {least} to {most}")) }
         };
         in_range("tries", self.tries.into(), 1, 100)?;
+        let illegal = self.illegal();
+        in_range("illegal.tries", illegal.tries.into(), 1, 100)?;
+        in_range("unparsed.tries", illegal.unparsed.map_or(1, |unparsed| unparsed.tries.into()), 1, 100)?;
         in_range("limit_s", self.limit_s, 1, 86_400)?;
         // At most one, so that no two records of a run have the same name.
         in_range("rematches", self.rematches.into(), 0, 1)?;
@@ -108,7 +155,8 @@ impl Default for Policy {
     fn default() -> Self {
         Policy {
             tries: 3,
-            illegal: IllegalPolicy::Forfeit,
+            illegal: After::Tries(IllegalPolicy::Forfeit),
+            unparsed: None,
             skip_forced: true,
             limit_s: 300,
             on_timeout: OnTimeout::Error,
@@ -175,7 +223,11 @@ pub struct Part {
     #[serde(default)]
     pub opponents: Vec<String>,
     /// Blocks of matches on one seed for each pairing (with `climb` and `bisect`: for each level).
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub blocks: u64,
+    /// When the ratings have settled (with `converge`, in the place of `blocks`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// The same at level 0, where fewer are enough.
     #[serde(default)]
     pub blocks_of_random: Option<u64>,
@@ -194,6 +246,15 @@ pub struct Part {
     /// How many times a round robin is held, each time on other seeds.
     #[serde(default = "one")]
     pub cycles: u32,
+    /// A file of [starts], one a line: block k begins at that of line k.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<String>,
+    /// After how many decisions of the candidate a match is truncated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<u32>,
+    /// Phases whose questions an agent is asked once for each game, seat and view; the answer is given again in later matches.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub once: Vec<String>,
     /// Whether a draw is the best possible result against the top level: then progress counts draws.
     #[serde(default)]
     pub drawn: bool,
@@ -212,6 +273,10 @@ pub struct Part {
     /// Groups that averages are taken over, e.g. `board`, `bluff`.
     #[serde(default)]
     pub groups: Vec<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn one() -> u32 {
@@ -241,6 +306,8 @@ pub enum Schedule {
     Bisect,
     /// The candidates meet each other.
     RoundRobin,
+    /// The candidates meet in random pairs until their ratings have settled, see [`Stop`].
+    Converge,
     /// A candidate takes all seats.
     SelfPlay,
 }
@@ -312,7 +379,7 @@ impl Suite {
                 let why = "a word of small letters, digits, _ and -, used by one part only";
                 return Err(SuiteError(format!("part id = {:?}: {why}", part.id)));
             }
-            part.check(games).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
+            part.check(games, &suite.files).map_err(|why| SuiteError(format!("part {:?}: {why}", part.id)))?;
         }
         Ok(suite)
     }
@@ -356,7 +423,7 @@ impl Suite {
 }
 
 impl Part {
-    fn check(&self, games: &Games) -> Result<(), String> {
+    fn check(&self, games: &Games, files: &BTreeMap<String, String>) -> Result<(), String> {
         let game = self.load(games)?;
         let seats = game.spec().players as usize;
         match (self.schedule, self.opponents.is_empty()) {
@@ -371,7 +438,12 @@ impl Part {
         if matches!(self.schedule, Schedule::Climb | Schedule::Bisect) && game.spec().anchors.len() < 2 {
             return Err(format!("{} has no ladder", game.spec().string));
         }
-        let counts = [self.blocks, self.blocks_of_random.unwrap_or(1), u64::from(self.cycles)];
+        self.check_stop()?;
+        let counts = [
+            if self.stop.is_some() { 1 } else { self.blocks },
+            self.blocks_of_random.unwrap_or(1),
+            u64::from(self.cycles),
+        ];
         if counts.iter().any(|n| !(1..=MOST).contains(n)) {
             return Err(format!("blocks, blocks_of_random and cycles are at least 1 and at most {MOST}"));
         }
@@ -389,6 +461,8 @@ impl Part {
         for ask in &self.metrics {
             Asked::new(ask)?;
         }
+        starts::check(self, &game, files)?;
+        self.check_once(&game)?;
         let names: BTreeSet<&str> = self.variants.iter().map(|v| v.name.as_str()).collect();
         if names.len() < self.variants.len() || !names.iter().all(|name| is_word(name)) {
             return Err("variants have names, words of small letters, digits, _ and -, each its own".into());
@@ -402,6 +476,39 @@ impl Part {
     /// As [`Games::load`].
     pub fn load(&self, games: &Games) -> Result<GameRef, String> {
         games.load(&self.game).map_err(|e| e.to_string())
+    }
+
+    /// Checks that the game has the phases whose questions are asked once.
+    fn check_once(&self, game: &GameRef) -> Result<(), String> {
+        let schemas = game.spec().proposals.iter().flat_map(|schemas| schemas.keys());
+        let phases: BTreeSet<&str> = schemas.map(|key| key.split('/').next().unwrap_or(key)).collect();
+        match self.once.iter().find(|name| !phases.contains(name.as_str())) {
+            None => Ok(()),
+            Some(other) if phases.is_empty() => Err(format!("once = {other:?}: {} has no phases", game.spec().string)),
+            Some(other) => {
+                let phases = phases.into_iter().collect::<Vec<_>>().join(", ");
+                Err(format!("once = {other:?}: {} has no such phase; it has {phases}", game.spec().string))
+            }
+        }
+    }
+
+    /// Checks that the schedule has an end, and one only.
+    fn check_stop(&self) -> Result<(), String> {
+        let Some(stop) = &self.stop else {
+            let needs = self.schedule == Schedule::Converge;
+            return if needs {
+                Err("schedule converge needs stop: when the ratings have settled".into())
+            } else {
+                Ok(())
+            };
+        };
+        if self.schedule != Schedule::Converge {
+            return Err("stop is for schedule = \"converge\" only".into());
+        }
+        if (self.blocks, self.blocks_of_random, self.cycles, self.order) != (0, None, 1, Order::Blocks) {
+            return Err("with schedule converge, stop says how much is played: without blocks, cycles and order".into());
+        }
+        stop.check()
     }
 
     /// Checks that the schedule has as many sides as the tables.

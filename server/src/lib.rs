@@ -58,4 +58,4 @@ mod tls;
 mod token;
 
 pub use config::Config;
-pub use listen::{run, run_then};
+pub use listen::{run, run_then, run_while};

@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use ludex_protocol::error::close;
 use ludex_protocol::message::Draining;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, LocalSet};
 use tokio_rustls::TlsAcceptor;
 
@@ -108,6 +108,37 @@ pub async fn run_then(
     shared.hub.close_ladders().await;
     shared.store.clone().close().await?;
     Ok(())
+}
+
+/// Serves `listener` while `work` runs with the match plane; then ends in order.
+///
+/// # Errors
+/// As [`run`], and those of `work`.
+pub async fn run_while<F: Future<Output = anyhow::Result<()>>>(
+    listener: TcpListener,
+    config: Config,
+    work: impl FnOnce(Arc<Hub>) -> F,
+) -> anyhow::Result<()> {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (up, ready) = oneshot::channel();
+    let ready_then = move |hub: &Arc<Hub>| {
+        let _ = up.send(hub.clone());
+        Ok(())
+    };
+    let server = run_then(listener, config, ready_then, async {
+        let _ = stopped.await;
+    });
+    let work = async {
+        // Without a hub the server has failed, and reports that itself.
+        let done = match ready.await {
+            Ok(hub) => work(hub).await,
+            Err(_) => Ok(()),
+        };
+        drop(stop);
+        done
+    };
+    let (served, worked) = tokio::join!(server, work);
+    served.and(worked)
 }
 
 /// What an operator should know whose server other machines can reach.

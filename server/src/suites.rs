@@ -48,11 +48,17 @@ impl Suites {
                 "the suite {name} cannot be offered: its opponent {opponent:?} needs a person or a language model"
             );
         }
+        if let Some(part) = suite.parts.iter().find(|part| !part.once.is_empty()) {
+            let id = &part.id;
+            anyhow::bail!(
+                "the suite {name} cannot be offered: part {id:?} asks some answers once, and a client is always asked"
+            );
+        }
         // Two candidates, so that parts in which candidates meet have matches.
         let candidates: Vec<(String, String)> = ["a", "b"].map(|name| (name.to_owned(), "remote".to_owned())).to_vec();
         let plan = Plan::new(suite, &candidates, 1.0, &Games::builtin())?;
         let part = |part: &PlannedPart| {
-            let among_candidates = part.part.schedule == Schedule::RoundRobin;
+            let among_candidates = matches!(part.part.schedule, Schedule::RoundRobin | Schedule::Converge);
             SuitePart {
                 part: part.part.id.clone(),
                 game: part.game.spec().string.clone(),

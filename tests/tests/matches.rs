@@ -13,6 +13,10 @@ use serde_json::{Value, json};
 
 #[path = "matches/documents.rs"]
 mod documents;
+#[path = "matches/plans.rs"]
+mod plans;
+#[path = "matches/scripts.rs"]
+mod scripts;
 
 /// The record of a match, which must verify.
 async fn record(server: &Server, id: &str) -> Value {

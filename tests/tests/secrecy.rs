@@ -106,6 +106,7 @@ fn machine(game: &GameRef, seed: u64) -> Match {
         run: None,
         pair: None,
         mirror: Vec::new(),
+        excerpt: Default::default(),
         restarts: 0,
         header,
         game: game.clone(),

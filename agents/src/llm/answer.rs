@@ -74,11 +74,11 @@ pub(super) fn read(ask: &Ask<'_>, view: &dyn DynView, answer: &str, finish: Opti
         let refused = Some(Move::Document(document.clone()));
         return Reading { verdict: "illegal", mv: None, read: None, refused, emotion, analysis };
     }
-    let illegal = all.iter().rev().find(|c| names_any(ask, view, c));
+    let illegal = all.iter().rev().find_map(|c| names_any(ask, view, c));
     let last = all.last().map(Candidate::text).unwrap_or_default();
     let (verdict, said) = match (illegal, finish) {
         (_, Some(REFUSED)) => ("refused", answer.trim().to_owned()),
-        (Some(c), _) => ("illegal", c.text()),
+        (Some(name), _) => ("illegal", name.to_owned()),
         (_, Some(CUT)) => ("truncated", NOTHING.to_owned()),
         _ if answer.trim().is_empty() => ("empty", NOTHING.to_owned()),
         _ => ("unparsed", last),
@@ -192,11 +192,11 @@ fn short_line(answer: &str) -> Option<&str> {
     line.filter(|line| line.chars().count() <= BARE)
 }
 
-/// Whether a candidate names an action of the game at all.
-fn names_any(ask: &Ask<'_>, view: &dyn DynView, candidate: &Candidate) -> bool {
-    let Candidate::Text(text) = candidate else { return false };
+/// The form of a candidate that names an action of the game, legal or not.
+fn names_any<'a>(ask: &Ask<'_>, view: &dyn DynView, candidate: &'a Candidate) -> Option<&'a str> {
+    let Candidate::Text(text) = candidate else { return None };
     let all: Vec<Action> = (0..view.spec().actions).collect();
-    forms(text).any(|form| view.parse(ask.seat, &all, form).is_some())
+    forms(text).find(|form| view.parse(ask.seat, &all, form).is_some())
 }
 
 /// `said`, cut to an excerpt; or [`NOTHING`] if the rules would read it as a move after all (as games of speech might).

@@ -14,7 +14,6 @@ use ludex_play::runs::folder::{Look, path_of};
 use ludex_server::config::Config;
 use ludex_server::matches::Hub;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::{print, tournament};
@@ -61,34 +60,16 @@ pub(super) fn run(args: Args) -> anyhow::Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no free port on the loopback interface")?;
         let url = format!("ws://{}", listener.local_addr()?);
-        let (stop, stopped) = oneshot::channel::<()>();
-        let (up, ready) = oneshot::channel();
-        let config = Config::new(&args.data);
-        let server = ludex_server::run_then(
-            listener,
-            config,
-            move |hub| {
-                let _ = up.send(hub.clone());
-                Ok(())
-            },
-            async {
-                let _ = stopped.await;
-            },
-        );
-        let work = async {
-            // Without a hub the server has failed, and reports that itself.
-            if let Ok(hub) = ready.await {
-                show(&args, &url, &hub).await?;
-                if args.serve {
-                    println!("\nThe server keeps running at {url}; stop it with Ctrl-C.");
-                    tokio::signal::ctrl_c().await?;
-                }
+        ludex_server::run_while(listener, Config::new(&args.data), |hub| async {
+            let hub = hub;
+            show(&args, &url, &hub).await?;
+            if args.serve {
+                println!("\nThe server keeps running at {url}; stop it with Ctrl-C.");
+                tokio::signal::ctrl_c().await?;
             }
-            drop(stop);
-            anyhow::Ok(())
-        };
-        let (served, worked) = tokio::join!(server, work);
-        served.and(worked)
+            Ok(())
+        })
+        .await
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use ludex_referee::GameResult;
 use ludex_referee::rating::table::Interval;
 use ludex_referee::scale::{AgentRow, Scale, rate};
 use serde_json::json;
@@ -16,6 +17,9 @@ pub(super) struct Args {
     from: records::From,
     #[command(flatten)]
     rated: records::Rated,
+    /// Rate each agent apart in each role, as NAME/ROLE, in games with named teams: undercover, fight_the_landlord
+    #[arg(long)]
+    by_role: bool,
     /// Print one JSON document: {ratings, records, refused}
     #[arg(long)]
     json: bool,
@@ -23,7 +27,10 @@ pub(super) struct Args {
 
 pub(super) fn run(args: Args) -> anyhow::Result<()> {
     let options = args.rated.options()?;
-    let (good, refused) = args.rated.read(&args.from, &options)?;
+    let (mut good, refused) = args.rated.read(&args.from, &options)?;
+    if args.by_role {
+        good.iter_mut().for_each(GameResult::by_role);
+    }
     let scales = rate(&good, &options);
     if args.json {
         return Ok(print::json(&json!({ "ratings": scales, "records": good.len(), "refused": refused }))?);

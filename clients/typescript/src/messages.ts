@@ -392,7 +392,12 @@ export interface MatchStart extends Numbered {
   seats: SeatInfo[];
   rated: boolean;
   clock: Clock;
-  illegal: { policy: 'forfeit' | 'random' | 'default'; tries: number };
+  illegal: {
+    policy: 'forfeit' | 'random' | 'default';
+    tries: number;
+    /** Texts that name no move, where they are counted apart. */
+    unparsed?: { policy: 'forfeit' | 'random' | 'default'; tries: number };
+  };
   skip_forced?: boolean;
   seed_commit?: string;
 }

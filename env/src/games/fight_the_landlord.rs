@@ -158,6 +158,7 @@ impl Game for FightTheLandlord {
         (4, 1, "split_search worlds=300"),
     ];
     const UNIT: Unit = Unit::Duplicate(1);
+    const ROLES: &'static [&'static str] = &["landlord", "farmer"];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         Ok(FightTheLandlord { plays: Plays::of(params.rules), params })

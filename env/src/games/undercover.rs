@@ -167,6 +167,8 @@ pub struct State {
     out: ArrayVec<u8, MOST>,
 }
 
+const _: () = assert!(size_of::<State>() <= 512, "a position fits into 512 bytes, apart from what was said");
+
 impl Undercover {
     fn players(&self) -> usize {
         self.params.players as usize
@@ -325,6 +327,7 @@ impl Game for Undercover {
     ];
     const LADDER: &'static [(u32, u32, &'static str)] = &[(0, 1, "random"), (1, 1, "stock_speaker")];
     const UNIT: Unit = Unit::Field(&["random", "stock_speaker"]);
+    const ROLES: &'static [&'static str] = &["other", "undercover"];
 
     fn new(params: Params) -> Result<Self, ParamError> {
         if !(3..=10).contains(&params.players) {

@@ -13,6 +13,7 @@ use ludex_protocol::Move;
 use ludex_protocol::message::MatchFrame;
 use ludex_protocol::record::{Clock, Header, Illegal, Reason, Record, RecordEvent, RecordSeat, VERSION};
 use ludex_referee::digest::seed_commit;
+use ludex_referee::suite::starts::Excerpt;
 
 use super::seated::Seated;
 use crate::machine::terms::{Did, Input, Output, SeatSetup, Setup};
@@ -56,6 +57,7 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
         clock: Clock::default(),
         illegal: Illegal { tries: 1, ..Illegal::default() },
         seed_commit: Some(seed_commit(&salt, seed)),
+        start: 0,
         started: now_text(),
     };
     Setup {
@@ -70,6 +72,7 @@ pub(super) fn terms(game: &GameRef, seats: Vec<RecordSeat>, peeks: bool, seed: u
         run: None,
         pair: None,
         mirror: Vec::new(),
+        excerpt: Excerpt::default(),
         restarts: 0,
     }
 }

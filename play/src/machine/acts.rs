@@ -112,21 +112,21 @@ impl Match {
         }
         let tried = try_of(chosen, &why, self.clocks.used(seat, now), notes);
         let place = &self.places[seat];
-        let (turn, attempt) = (place.issued.saturating_sub(1), place.tries.len() as u32);
-        let answer = Box::new(refused(&self.setup, &*self.state, seat, (turn, attempt), why));
-        let tries_left = answer.tries_left;
+        let turn = place.issued.saturating_sub(1);
+        let answer = Box::new(refused(&self.setup, &*self.state, seat, (turn, &place.tries), why));
+        let then = answer.then;
         self.keep(|| Kept::Refused { seat, tried: tried.clone(), answer: answer.clone() });
         self.count_try(seat, tried, &answer.message);
         if let Some(re) = re {
             self.reply(seat, re, ServerMessage::Refused(answer));
         }
-        if tries_left > 0 {
+        let Some(policy) = then else {
             if self.places[seat].asked {
                 self.out.push(Output::Ask(seat));
             }
             return;
-        }
-        let forced = match self.setup.header.illegal.policy {
+        };
+        let forced = match policy {
             IllegalPolicy::Forfeit => return self.finish(Reason::Illegal, Some(seat)),
             IllegalPolicy::Default => self.state.default_move(seat, &mut self.draw.policy(seat, turn)),
             IllegalPolicy::Random => Heard::Action(self.state.random_action(seat, &mut self.draw.policy(seat, turn))),

@@ -54,8 +54,8 @@ impl Match {
     /// In the turn that is open, or waits for others.
     fn answered_now(&self, place: &Place, seat: Seat, turn: u32, attempt: u32) -> Option<Answered> {
         let state = || self.state.boxed();
-        if let Some(tried) = place.tries.get(attempt as usize) {
-            return refused_again(&self.setup, state(), seat, turn, attempt, tried);
+        if let Some((tried, before)) = attempt_of(&place.tries, attempt) {
+            return refused_again(&self.setup, state(), seat, turn, before, tried);
         }
         let act = place.pending.as_ref().filter(|act| act.attempt == attempt)?;
         accepted_again(&self.setup, state(), act)
@@ -70,14 +70,20 @@ impl Match {
         while let Some(transition) = position.next(story.events()).filter(|t| position.at + t.len() <= at) {
             position.play(transition);
         }
-        if let Some(tried) = m.tries.get(attempt as usize) {
-            return refused_again(&self.setup, position.state, seat, turn, attempt, tried);
+        if let Some((tried, before)) = attempt_of(&m.tries, attempt) {
+            return refused_again(&self.setup, position.state, seat, turn, before, tried);
         }
         if attempt as usize != m.tries.len() || m.forced {
             return None;
         }
         accepted_again(&self.setup, position.state, &act_of(m, attempt, story.bank(at)))
     }
+}
+
+/// A refused attempt of a turn, and those before it.
+fn attempt_of(tries: &[Try], attempt: u32) -> Option<(&Try, &[Try])> {
+    let at = attempt as usize;
+    Some((tries.get(at)?, tries.get(..at)?))
 }
 
 fn act_of(m: &MoveRecord, attempt: u32, bank_ms: u64) -> KeptAct {
@@ -96,12 +102,12 @@ fn refused_again(
     state: Box<dyn DynState>,
     seat: Seat,
     turn: u32,
-    attempt: u32,
+    before: &[Try],
     tried: &Try,
 ) -> Option<Answered> {
     let given = given(tried)?;
     let why = state.read(seat, &given).err()?;
-    let message = ServerMessage::Refused(Box::new(refused(setup, &*state, seat, (turn, attempt), why)));
+    let message = ServerMessage::Refused(Box::new(refused(setup, &*state, seat, (turn, before), why)));
     Some(Answered { state, seat, what: What::Refused(given), message })
 }
 
@@ -117,25 +123,26 @@ pub(super) fn accepted(setup: &Setup, state: &dyn DynState, act: &KeptAct) -> Se
     ServerMessage::Accepted(Accepted { match_id, turn: act.turn, action: act.action, text, bank_ms: act.bank_ms })
 }
 
-/// The answer to an act with the key (turn, try) that is refused.
+/// The answer to an act that is refused in a turn, after the attempts `before`.
 pub(super) fn refused(
     setup: &Setup,
     state: &dyn DynState,
     seat: Seat,
-    (turn, attempt): (u32, u32),
+    (turn, before): (u32, &[Try]),
     why: Refusal,
 ) -> Refused {
     let illegal = setup.header.illegal;
-    let tries_left = illegal.tries.saturating_sub(attempt + 1);
+    let rule = illegal.rule(why.code);
+    let tries_left = rule.tries.saturating_sub(illegal.used(before, why.code) + 1);
     Refused {
         match_id: setup.header.episode.clone(),
         turn,
-        attempt: attempt + 1,
+        attempt: before.len() as u32 + 1,
         code: why.code,
         message: why.message,
         tries_left,
         legal: Some(legal_of(state, seat)),
         issues: (!why.issues.is_empty()).then_some(why.issues),
-        then: (tries_left == 0).then_some(illegal.policy),
+        then: (tries_left == 0).then_some(rule.policy),
     }
 }

@@ -4,11 +4,15 @@ use ludex_env::{Seat, Turn};
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Reason, RecordEvent};
 
 use super::Match;
+use super::follow::Follower;
 use super::terms::{KeptAct, Output};
 
 impl Match {
     /// Plays an accepted move, or keeps it until the joint move is complete.
     pub(super) fn apply(&mut self, act: KeptAct) {
+        if self.setup.excerpt.counts(act.seat) && self.state.legal_list(act.seat).len() != 1 {
+            self.decisions += 1;
+        }
         let place = &mut self.places[act.seat];
         place.open = false;
         place.asked = false;
@@ -69,11 +73,34 @@ impl Match {
         self.story.push(RecordEvent::Move(event), act.bank_ms);
     }
 
+    /// Begins: plays the start that was given, and then until somebody has to be asked.
+    pub(super) fn begin(&mut self) {
+        self.story.begun = true;
+        let start = self.setup.excerpt.start.clone();
+        let mut position = Follower::new(&*self.setup.game);
+        while let Some(transition) = position.next(&start) {
+            position.play(transition);
+        }
+        self.state = position.state;
+        for event in start {
+            let bank = match &event {
+                RecordEvent::Move(m) => {
+                    self.places[m.seat as usize].issued += 1;
+                    self.clocks.banks()[m.seat as usize]
+                }
+                RecordEvent::Chance(_) => 0,
+            };
+            self.story.push(event, bank);
+        }
+        self.settle();
+    }
+
     /// Plays until somebody has to be asked or the episode is over.
     pub(super) fn settle(&mut self) {
         while !self.over() {
             match self.state.turn() {
                 Turn::Over => return self.finish(Reason::Finished, None),
+                _ if self.setup.excerpt.is_spent(self.decisions) => return self.finish(Reason::Truncated, None),
                 Turn::Chance => self.play_chance(),
                 Turn::Seat(seat) => {
                     if self.setup.skips(&*self.state, seat) {

@@ -214,17 +214,21 @@ impl Narrator {
     /// The questions that the position asks.
     fn tell_turns(&mut self, setup: &Setup, sink: &mut Sink) {
         let state = &*self.position.state;
+        // Nobody is asked for a move of the start.
+        let given = self.position.at < setup.header.start as usize;
         match state.turn() {
             Turn::Seat(seat) => {
                 let turn = self.issue(seat);
-                if !setup.skips(&*self.position.state, seat) {
+                if !given && !setup.skips(&*self.position.state, seat) {
                     self.tell_turn(setup, seat, turn, sink);
                 }
             }
             Turn::Together(acting) => {
                 for seat in acting.iter() {
                     let turn = self.issue(seat);
-                    self.tell_turn(setup, seat, turn, sink);
+                    if !given {
+                        self.tell_turn(setup, seat, turn, sink);
+                    }
                 }
             }
             Turn::Chance | Turn::Over => {}

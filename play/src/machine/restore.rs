@@ -41,12 +41,11 @@ impl Match {
 
     /// Plays the rows of the log.
     fn again(&mut self, rows: Vec<Kept>, now: u64) -> Result<(), String> {
-        self.story.begun = true;
         for (place, seat) in self.places.iter_mut().zip(&self.setup.seats) {
             place.waits = seat.remote;
             place.away_since = seat.remote.then_some(now);
         }
-        self.settle();
+        self.begin();
         for (n, row) in rows.into_iter().enumerate() {
             self.reapply(row, now).map_err(|why| format!("row {n}: {why}"))?;
         }

@@ -13,6 +13,7 @@ use ludex_protocol::message::{Act, MatchView};
 use ludex_protocol::message::{MatchFrame, Refused, ServerMessage};
 use ludex_protocol::record::{Header, Notes, Reason, Record, Try};
 use ludex_protocol::spec::Information;
+use ludex_referee::suite::starts::Excerpt;
 
 use super::watcher::Watcher;
 
@@ -21,7 +22,7 @@ use super::watcher::Watcher;
 pub struct Setup {
     /// The game.
     pub game: GameRef,
-    /// The head of the record: id, game, seats, clock, policy, commitment.
+    /// The head of the record: id, game, seats, clock, policy, commitment, length of the start.
     pub header: Header,
     /// One entry per seat.
     pub seats: Vec<SeatSetup>,
@@ -41,6 +42,8 @@ pub struct Setup {
     pub pair: Option<String>,
     /// The returns of the mirror on the same seed, for the record alone; empty without one.
     pub mirror: Vec<f64>,
+    /// The part of the game that is played.
+    pub excerpt: Excerpt,
     /// How often the match was brought back after a crash.
     pub restarts: u32,
 }

@@ -20,6 +20,7 @@ use super::archive::Archive;
 use super::bundle::Files;
 use super::ground::Ground;
 use super::lines::{EPISODES, RUN};
+use super::once;
 use super::play::results;
 pub use whole::{RunState, Whole};
 
@@ -68,9 +69,11 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
             message,
         }));
     }
+    let by_name: BTreeMap<&str, &Record> = plain.iter().map(|r| (r.header.episode.as_str(), r)).collect();
     let mut seen = records::Seen::default();
     for (source, record) in &records {
         let mut wrong = records::against_settings(run, record);
+        wrong.extend(once::wrong(record, |episode| by_name.get(episode).copied()));
         if let Some(ground) = &ground {
             wrong.extend(records::against_plan(run, ground, &walk, record));
             wrong.extend(seen.take(run, &*ground.schedule, record));
@@ -85,7 +88,6 @@ pub fn audit(run: &Archive, files: &Files, done: impl Fn() + Sync) -> Audit {
             message,
         }));
     }
-    let by_name: BTreeMap<&str, &Record> = plain.iter().map(|r| (r.header.episode.as_str(), r)).collect();
     out.refused.extend(calls::lines(run, &by_name));
     if let Some(ground) = &ground {
         let (wrong, note) = calls::replayed(run, ground, &walk, &records);

@@ -13,7 +13,7 @@ use ludex_agents::{AgentSpec, llm};
 use ludex_referee::read::{Refused, Source};
 
 use super::describe::{LICENCE, about_run, program, sha256};
-use super::lines::{CALLS, EPISODES, FILES, LOG, RUN, SUITE, whole_lines};
+use super::lines::{CALLS, EPISODES, FILES, LOG, ONCE, RUN, SUITE, whole_lines};
 use super::settings::RunSettings;
 
 /// The sums of all other files, as `sha256sum` writes and checks them.
@@ -163,6 +163,7 @@ pub(super) fn card(run: &RunSettings, files: &Files) -> String {
         SUITE => "the suite as it was".to_owned(),
         EPISODES => format!("{} records of matches, one a line", lines(EPISODES)),
         CALLS => format!("{} calls of models, one a line", lines(CALLS)),
+        ONCE => format!("{} answers that were given again, one a line", lines(ONCE)),
         LOG => "what happened to the run".to_owned(),
         "report.html" | "report.json" => "ratings and results".to_owned(),
         _ => String::new(),

@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use ludex_agents::llm::{self, Forecast};
 use ludex_agents::{Agent, AgentClass, AgentSpec, wrap};
 use ludex_env::{Ask, GameRef, Games};
+use ludex_referee::suite;
 use ludex_referee::suite::plan::{Block, Done, Plan, Results, key};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -153,6 +154,10 @@ fn tried(
 ) -> anyhow::Result<Vec<Cost>> {
     let mut suite = plan.suite.clone();
     for part in &mut suite.parts {
+        if part.stop.take().is_some() {
+            // A few blocks of all pairings in the place of random pairs.
+            (part.schedule, part.blocks) = (suite::Schedule::RoundRobin, TRIED);
+        }
         part.blocks = part.blocks.min(TRIED);
         part.blocks_of_random = part.blocks_of_random.map(|n| n.min(TRIED));
     }

@@ -1,5 +1,6 @@
 //! Evaluations as runs: candidates play a suite against its anchors.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +10,9 @@ use ludex_agents::{Agent, AgentClass, AgentError, AgentSpec, Answer, llm, wrap};
 use ludex_env::{Ask, Games};
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::Deals;
-use ludex_referee::suite::Suite;
 use ludex_referee::suite::plan::{Block, Entrant, Plan};
 use ludex_referee::suite::shard::Shard;
+use ludex_referee::suite::{Suite, starts};
 use ludex_referee::verify::Verified;
 
 use super::estimate::{self, Known, RunEstimate};
@@ -141,6 +142,9 @@ impl Evaluation {
         suite.deals = request.deals.unwrap_or(suite.deals);
         let mut plan = Plan::new(suite, &request.candidates.list, request.scale, &Games::builtin())?;
         plan.shard = request.shard;
+        if let Some(part) = plan.parts.iter().find(|part| !part.part.once.is_empty() && plan.shard.is_some()) {
+            bail!("part {:?} asks some answers once in a run, so it cannot be played in shards", part.part.id);
+        }
         let seeds = request.secret.clone().map_or(RunSeeds::Open(plan.suite.seed), RunSeeds::Secret);
         let tables = tables(&plan, seeds.secret().as_deref())?;
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -260,16 +264,30 @@ impl Findings {
     }
 }
 
-/// The text of a built-in suite, or of a file.
+/// The text of a built-in suite, or of a file. The text of a file holds the files that it names.
 ///
 /// # Errors
 /// A suite that does not exist, or a file that cannot be read.
 pub fn suite_text(name: &str) -> anyhow::Result<String> {
     let path = Path::new(name);
     if path.extension().is_some() || path.exists() {
-        return fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"));
+        let text = fs::read_to_string(path).with_context(|| format!("the suite {name} cannot be read"))?;
+        return Ok(starts::carrying(&text, &files_beside(path, &text)?)?);
     }
     Ok(Suite::named(name)?.to_owned())
+}
+
+/// The texts of the files that a suite names and does not hold: they lie beside it.
+fn files_beside(suite: &Path, text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let folder = suite.parent().unwrap_or(Path::new(""));
+    let read = |name: String| {
+        let plain = Path::new(&name).file_name().is_some_and(|file| file == name.as_str());
+        anyhow::ensure!(plain, "starts = {name:?}: the name of a file beside the suite, without a folder");
+        let file = folder.join(&name);
+        let text = fs::read_to_string(&file).with_context(|| format!("starts: {} cannot be read", file.display()))?;
+        Ok((name, text))
+    };
+    starts::missing(text).into_iter().map(read).collect()
 }
 
 /// Asks every endpoint for a word before the first match, so that a wrong URL, key or model spoils no match.

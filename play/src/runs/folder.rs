@@ -17,7 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, RUN, SUITE};
+use super::lines::{self, CALLS, CallLine, EPISODES, LOG, LogLine, ONCE, RUN, SUITE};
+use super::once::OnceLine;
 use super::settings::RunSettings;
 use super::usage::Usage;
 use crate::files::write_whole;
@@ -42,6 +43,8 @@ pub struct Past {
     pub open: HashMap<String, Calls>,
     /// Its log.
     pub log: Vec<LogLine>,
+    /// Answers that are given again.
+    pub once: Vec<OnceLine>,
 }
 
 impl Past {
@@ -52,7 +55,7 @@ impl Past {
     fn read(path: &Path, cut: bool) -> anyhow::Result<Past> {
         let records = rows::<Record>(&path.join(EPISODES), cut)?;
         let done: HashSet<&str> = records.iter().map(|r| r.header.episode.as_str()).collect();
-        let mut past = Past { log: rows(&path.join(LOG), cut)?, ..Past::default() };
+        let mut past = Past { log: rows(&path.join(LOG), cut)?, once: rows(&path.join(ONCE), cut)?, ..Past::default() };
         for CallLine { episode, seat, key, call, .. } in rows(&path.join(CALLS), cut)? {
             past.usage.add(&call);
             if !done.contains(episode.as_str()) {
@@ -293,7 +296,7 @@ pub fn read_settings(path: &Path) -> anyhow::Result<RunSettings> {
 ///
 /// If the line does not fit on the disk, what was written of it is removed, so that the next line does not follow half a
 /// line.
-fn append(file: &mut File, line: &str) -> io::Result<()> {
+pub(super) fn append(file: &mut File, line: &str) -> io::Result<()> {
     let len = file.metadata()?.len();
     file.write_all(format!("{line}\n").as_bytes()).inspect_err(|_| {
         // If this fails too, a line that is cut off remains.

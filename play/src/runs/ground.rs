@@ -8,10 +8,12 @@ use ludex_env::GameRef;
 use ludex_protocol::record::Record;
 use ludex_referee::schedule::MatchSeeds;
 use ludex_referee::suite::plan::{Plan, PlannedPart};
+use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{Policy, Suite};
 
 use super::archive::Archive;
 use super::lines::SUITE;
+use super::once::Once;
 use super::play::results;
 use super::settings::{RunKind, RunSeeds, RunSettings};
 use super::tournament::schedule::{PART, Terms, TournamentSchedule};
@@ -24,6 +26,8 @@ pub(crate) struct GroundPart {
     pub(crate) game: GameRef,
     pub(crate) policy: Policy,
     pub(crate) seeds: MatchSeeds,
+    pub(crate) excerpts: Excerpts,
+    pub(crate) once: Once,
 }
 
 /// The plan of a run.
@@ -56,7 +60,14 @@ impl Ground {
             let specs = specs.collect();
             // Each block of a tournament has a number of its own.
             let seeds = MatchSeeds::new(about.seeds_of(PART), about.deals, &game, BTreeMap::new());
-            let parts = vec![GroundPart { id: PART.to_owned(), game, policy: terms.policy, seeds }];
+            let parts = vec![GroundPart {
+                id: PART.to_owned(),
+                game,
+                policy: terms.policy,
+                seeds,
+                excerpts: Excerpts::default(),
+                once: Once::default(),
+            }];
             return Ok(Ground { schedule: Box::new(schedule), parts, specs, plan: None, suite });
         }
         let plan = about.plan(&suite).with_context(|| format!("{SUITE} cannot be used"))?;
@@ -66,11 +77,17 @@ impl Ground {
                 specs.insert((at, who), spec_in(&plan, at, who)?);
             }
         }
-        let part = |part: &PlannedPart| GroundPart {
-            id: part.part.id.clone(),
-            game: part.game.clone(),
-            policy: plan.suite.policy(&part.part).clone(),
-            seeds: part.match_seeds(about.seeds_of(&part.part.id), about.deals),
+        let part = |part: &PlannedPart| {
+            let seeds = part.match_seeds(about.seeds_of(&part.part.id), about.deals);
+            let once = Once::new(&part.part.once, seeds.of(&[], 0, 0));
+            GroundPart {
+                once,
+                id: part.part.id.clone(),
+                game: part.game.clone(),
+                policy: plan.suite.policy(&part.part).clone(),
+                seeds,
+                excerpts: part.excerpts.clone(),
+            }
         };
         let parts = plan.parts.iter().map(part).collect();
         let schedule = Box::new(about.plan(&suite)?);

@@ -22,8 +22,10 @@ pub const EPISODES: &str = "episodes.jsonl";
 pub const CALLS: &str = "calls.jsonl";
 /// What happened to the run, one event a line.
 pub const LOG: &str = "log.jsonl";
+/// Answers that are given again, one a line.
+pub const ONCE: &str = "once.jsonl";
 /// The files of a run. All but the first may be missing.
-pub const FILES: [&str; 5] = [RUN, SUITE, EPISODES, CALLS, LOG];
+pub const FILES: [&str; 6] = [RUN, SUITE, EPISODES, CALLS, ONCE, LOG];
 
 /// Which call of a seat: its turn, the attempt in that turn, the call of that attempt, all from 0. As text:
 /// `turn.attempt.step`.

@@ -8,19 +8,20 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use ludex_protocol::record::{Illegal, Reason, Record};
+use ludex_protocol::record::{Reason, Record};
 use ludex_referee::suite::OnTimeout;
 use ludex_referee::suite::plan::{Block, Done, Due, Results, block_key, key};
 
 use super::episode::{AGAIN, key_of, name_of};
 use super::executor::{Executor, Order};
 use super::folder::{Calls, Folder, Past};
+use super::once::Book;
 use super::usage::Usage;
 use super::{RunTable, Schedule};
-use crate::local::{self, Asking, Played};
+use crate::local::{self, Asking, Played, Seated};
 use crate::machine::terms::Setup;
 
 /// In the log: parts stop when the intervals of their ratings have this width.
@@ -135,6 +136,8 @@ struct Wave<'a> {
     stop: AtomicBool,
     /// The executor cannot play at present.
     waits: AtomicBool,
+    /// Answers that are given again.
+    book: &'a Arc<Book>,
     /// Calls of matches that were interrupted.
     open: &'a Mutex<HashMap<String, Calls>>,
     /// Matches that failed once.
@@ -163,6 +166,7 @@ impl Driver<'_> {
             self.folder.log(CI, None, Some(&points.to_string()))?;
         }
         let open = Mutex::new(past.open);
+        let book = Book::new(self.folder.path(), past.once);
         let begun = Instant::now();
         let mut keeper =
             Keeper { driver: self, begun, records: past.records, spoiled: Vec::new(), end: None, news: &mut news };
@@ -184,7 +188,7 @@ impl Driver<'_> {
             let queue = Queue { blocks: due.into(), flying: 0, kept: keeper.records.len() };
             let (queue, kept) = (Mutex::new(queue), Condvar::new());
             let (stop, waits) = (AtomicBool::new(false), AtomicBool::new(false));
-            let wave = Wave { queue, kept, stop, waits, open: &open, failed: &failed };
+            let wave = Wave { queue, kept, stop, waits, book: &book, open: &open, failed: &failed };
             self.play_wave(&wave, &mut keeper)?;
             keeper.end_wave()?;
             if wave.waits.load(Relaxed) && keeper.end.is_none() {
@@ -277,7 +281,10 @@ impl Driver<'_> {
         let episode = name_of(self.folder.run(), &key, wave.failed.contains_key(&key));
         let before = wave.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&episode).unwrap_or_default();
         let begun = Instant::now();
-        let players: Vec<_> = due.seats.iter().map(|who| &table.players[who]).collect();
+        let game = &table.game.spec().string;
+        let players = due.seats.iter().map(|who| wave.book.player(&table.once, game, &episode, &table.players[who]));
+        let players: Vec<Seated> = players.collect();
+        let players: Vec<&Seated> = players.iter().collect();
         let setup = setup(table, block, due, self.folder.run(), &episode);
         let journals = self.folder.journals(&episode, players.len(), before);
         let policy = &table.policy;
@@ -411,7 +418,9 @@ pub fn setup(table: &RunTable, block: &Block, due: &Due, run: &str, episode: &st
     let mut setup = local::setup(&table.game, &players, seed, &named, due.turn, pair);
     setup.header.episode = episode.to_owned();
     setup.header.rated = players.iter().all(|p| !p.agent.peeks());
-    setup.header.illegal = Illegal { policy: table.policy.illegal, tries: table.policy.tries };
+    setup.header.illegal = table.policy.illegal();
     setup.run = Some(run.to_owned());
+    setup.excerpt = table.excerpts.of(block.index, due.turn);
+    setup.header.start = setup.excerpt.start.len() as u32;
     setup
 }

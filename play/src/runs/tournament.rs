@@ -15,6 +15,7 @@ use ludex_protocol::spec::Utility;
 use ludex_referee::Verified;
 use ludex_referee::schedule::{Deals, MatchSeeds};
 use ludex_referee::suite::plan::{Block, seeds};
+use ludex_referee::suite::starts::Excerpts;
 use ludex_referee::suite::{Policy, Suite};
 use ludex_referee::tournament::{self, Format};
 use rayon::prelude::*;
@@ -25,6 +26,7 @@ use super::RunTable;
 use super::executor::Executor;
 use super::folder::{Folder, Look, path_of, read_settings};
 use super::lines::RUN;
+use super::once::Once;
 use super::play::{Budget, Driver, RunEnd, RunNews, results};
 use super::settings::{self, AgentId, RunKind, RunSeeds, RunSettings, SuiteId};
 use super::summary::verified;
@@ -343,6 +345,8 @@ impl Ready {
             seeds: MatchSeeds::new(seeds, contest.request.deals, &contest.game, BTreeMap::new()),
             players: players.clone(),
             own_opponents: BTreeSet::new(),
+            excerpts: Excerpts::default(),
+            once: Once::default(),
         }];
         let jobs = contest.jobs;
         let wave = |_: &[Record], mut due: Vec<Block>| {

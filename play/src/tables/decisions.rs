@@ -139,7 +139,10 @@ fn decided(run: &Archive, record: &Record, seats: &[Seat]) -> Result<Vec<Decisio
     let mut steps = Steps::new(&*game, &record.events);
     while let Some(step) = steps.next() {
         let step = step.map_err(|stop| stop.to_string())?;
-        for (_, m) in step.moves().filter(|(_, m)| seats.contains(&(m.seat as usize))) {
+        // Nobody decided about the moves of the start.
+        let decided =
+            |(at, m): &(usize, &MoveRecord)| *at >= record.header.start as usize && seats.contains(&(m.seat as usize));
+        for (_, m) in step.moves().filter(decided) {
             rows.push(of.row(step.before, m, ply)?);
         }
         ply += u32::from(step.moves().next().is_some());

@@ -25,15 +25,43 @@ pub struct Skill {
 /// # Panics
 /// If a game names a player outside `0..players`.
 pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<Skill> {
-    let config = TrueSkillConfig::new();
-    let mut skills = vec![TrueSkillRating::new(); players];
-    for game in games {
+    let mut skills = Skills::new(players);
+    games.iter().for_each(|game| skills.play(game));
+    (0..players).map(|player| skills.of(player)).collect()
+}
+
+/// Skills that follow the games, one after the other, as [`trueskill`] describes it.
+pub struct Skills {
+    config: TrueSkillConfig,
+    skills: Vec<TrueSkillRating>,
+}
+
+impl Skills {
+    /// The skills before the first game.
+    pub fn new(players: usize) -> Self {
+        Skills { config: TrueSkillConfig::new(), skills: vec![TrueSkillRating::new(); players] }
+    }
+
+    /// The skill of a player now.
+    ///
+    /// # Panics
+    /// If there is no such player.
+    pub fn of(&self, player: usize) -> Skill {
+        Skill { mu: self.skills[player].rating, sigma: self.skills[player].uncertainty }
+    }
+
+    /// Takes a game.
+    ///
+    /// # Panics
+    /// If the game names a player that does not exist.
+    pub fn play(&mut self, game: &PlayedGame) {
+        let Skills { config, skills } = self;
         let teams = teams(game);
         let mut who: Vec<usize> = game.seats.clone();
         who.sort_unstable();
         who.dedup();
         if who.len() < game.seats.len() || teams.len() < 2 {
-            continue;
+            return;
         }
         if let ([a], [b]) = (&*teams[0].seats, &*teams[1].seats)
             && teams.len() == 2
@@ -44,8 +72,8 @@ pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<Skill> {
                 std::cmp::Ordering::Less => Outcomes::LOSS,
             };
             let (a, b) = (game.seats[*a], game.seats[*b]);
-            (skills[a], skills[b]) = one_on_one(&skills[a], &skills[b], &outcome, &config);
-            continue;
+            (skills[a], skills[b]) = one_on_one(&skills[a], &skills[b], &outcome, config);
+            return;
         }
         let rated: Vec<Vec<TrueSkillRating>> =
             teams.iter().map(|t| t.seats.iter().map(|&s| skills[game.seats[s]]).collect()).collect();
@@ -55,14 +83,13 @@ pub fn trueskill(players: usize, games: &[PlayedGame]) -> Vec<Skill> {
             .map(|(r, t)| (&r[..], MultiTeamOutcome::new(teams.iter().filter(|o| o.score > t.score).count() + 1)))
             .collect();
         // It refuses only wrong weights, and none are given.
-        let Ok(after) = trueskill_multi_team(&ranked, &config, None) else { continue };
+        let Ok(after) = trueskill_multi_team(&ranked, config, None) else { return };
         for (team, after) in teams.iter().zip(after) {
             for (&seat, skill) in team.seats.iter().zip(after) {
                 skills[game.seats[seat]] = skill;
             }
         }
     }
-    skills.iter().map(|s| Skill { mu: s.rating, sigma: s.uncertainty }).collect()
 }
 
 struct Team {

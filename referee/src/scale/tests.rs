@@ -136,6 +136,32 @@ fn allies_are_a_team() {
 }
 
 #[test]
+fn roles_are_rated_apart() {
+    let names = ["a", "b", "c", "d", "e"];
+    let results = |games: Vec<Verified>| games.into_iter().map(Verified::into_result).collect::<Vec<_>>();
+    let mut games = results(verified((0..6).map(|seed| play("undercover", &names, seed))));
+    let plain = &rate(&games, &quick())[0];
+    assert!(plain.agents.iter().all(|a| a.rating.is_none() && a.elo.is_none() && a.mu.is_some()), "teams have skills");
+    games.iter_mut().for_each(GameResult::by_role);
+    let apart = &rate(&games, &quick())[0];
+    for name in names {
+        let of = |scale: &Scale, role: &str| {
+            let found = scale.agents.iter().find(|a| a.name == format!("{name}{role}"));
+            found.map_or((0, 0.0), |a| (a.games, a.games as f64 * a.metrics["mean_return"].value))
+        };
+        let [whole, one, other] = [of(plain, ""), of(apart, "/undercover"), of(apart, "/other")];
+        assert_eq!((whole.0, one.0 + other.0), (6, 6), "{name}");
+        assert!((whole.1 - one.1 - other.1).abs() < 1e-9, "{name}: {whole:?} {one:?} {other:?}");
+    }
+    let undercover = apart.agents.iter().filter(|a| a.name.ends_with("/undercover")).map(|a| a.games).sum::<u64>();
+    assert_eq!(undercover, 6, "one in each game");
+    // Where teams have no names, nothing changes.
+    let mut alone = results(verified([play("kuhn_poker", &["a", "b"], 1)]));
+    alone[0].by_role();
+    assert_eq!(alone[0].seats[0].name, "a");
+}
+
+#[test]
 fn what_is_no_fight_is_not_rated() {
     for game in ["hanabi", "iterated_prisoners_dilemma", "bargaining"] {
         let scale = &rate(&verified([play(game, &["a", "random"], 1)]), &quick())[0];

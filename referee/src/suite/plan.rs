@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ludex_env::{GameRef, Games};
 use ludex_protocol::record::{Outcome, Reason, Record};
 
+use super::converge::{Converge, Draw};
 use super::shard::Shard;
+use super::starts::Excerpts;
 use super::{Invalid, Order, Part, Schedule, Suite, SuiteError};
 use crate::digest::rated_seed;
 use crate::metric::Asked;
@@ -109,8 +111,12 @@ pub struct PlannedPart {
     pub game: GameRef,
     /// The candidates (or their variants) by their index among the run's agents.
     pub candidates: Vec<usize>,
+    /// What its matches play, if not the whole game.
+    pub excerpts: Excerpts,
     cells: Vec<Cell>,
     seatings: Vec<Vec<usize>>,
+    /// The matches of a part with random pairs; its cells are the pairings, without blocks.
+    converge: Option<Converge>,
     invalid: Invalid,
     replay_factor: u32,
 }
@@ -183,7 +189,7 @@ impl Plan {
                 }
             }
         }
-        let mut cells = Vec::new();
+        let (mut cells, mut converge) = (Vec::new(), None);
         let all = scaled(part.blocks);
         let seatings = part.seatings(game.spec().players as usize);
         let sides = part.sides(&seatings);
@@ -206,6 +212,14 @@ impl Plan {
                     cells.extend((0..).zip(&pairings).map(cell));
                 }
             }
+            Schedule::Converge => {
+                let pairings = choices(&who, sides);
+                if let Some(stop) = &part.stop {
+                    let named = format!("{}:{}:{}", self.suite.name, self.suite.seed, part.id);
+                    converge = Some(Converge::new(stop, scale, &pairings, seatings.len(), &named));
+                }
+                cells.extend((0..).zip(pairings).map(|(meeting, pairing)| Cell::new(pairing, None, 0..0, meeting)));
+            }
             Schedule::Climb | Schedule::Bisect => {
                 // The bots of a level share its blocks in contiguous pieces, so that one of them plays each seed.
                 let mut levels: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -224,9 +238,12 @@ impl Plan {
                 }
             }
         }
+        let numbers = if converge.is_some() { 0 } else { all };
+        let excerpts = Excerpts::new(&part, &game, &self.suite.files, &seatings, numbers)?;
         let policy = self.suite.policy(&part);
         let (invalid, replay_factor) = (policy.invalid, policy.replay_factor.max(1));
-        let mut planned = PlannedPart { part, game, candidates: who, cells, seatings, invalid, replay_factor };
+        let mut planned =
+            PlannedPart { part, game, candidates: who, excerpts, cells, seatings, converge, invalid, replay_factor };
         self.pieces = planned.number_pieces(self.pieces);
         self.parts.push(planned);
         Ok(())
@@ -247,8 +264,13 @@ impl Plan {
     pub fn next(&self, done: &Results) -> Vec<Block> {
         let mut due: Vec<(u64, Block)> = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
+            let has = |piece| self.shard.is_none_or(|shard| shard.has(piece));
+            if let (Some(converge), Some(cell)) = (&part.converge, part.cells.first()) {
+                due.extend(part.converging(at, converge, done).filter(|_| has(cell.piece)));
+                continue;
+            }
             for cell in part.due(done) {
-                let own = |block: &Block| self.shard.is_none_or(|shard| shard.has(part.piece(cell, block.index)));
+                let own = |block: &Block| has(part.piece(cell, block.index));
                 due.extend(part.blocks(at, cell, done).filter(|(_, block)| own(block)));
             }
         }
@@ -309,9 +331,14 @@ impl Cell {
 
 impl PlannedPart {
     /// Numbers the pieces of the part that shards share, from `first`; returns the number that follows. A piece is a block. If
-    /// results decide what is due, a piece is all that they decide about: a candidate's ladder, or the replays of a pairing.
+    /// results decide what is due, a piece is all that they decide about: a candidate's ladder, the replays of a pairing, or a part
+    /// whose ratings settle.
     fn number_pieces(&mut self, first: u64) -> u64 {
         let ladder = matches!(self.part.schedule, Schedule::Climb | Schedule::Bisect);
+        if self.converge.is_some() {
+            self.cells.iter_mut().for_each(|cell| cell.piece = first);
+            return first + 1;
+        }
         let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
         let (mut next, mut climbs) = (first, HashMap::new());
         for cell in &mut self.cells {
@@ -501,9 +528,33 @@ impl PlannedPart {
 
     /// The matches of a cell in replay `again` (0: as planned). Their numbers follow those of the plan.
     fn again(&self, cell: &Cell, again: u64) -> Vec<(u64, usize)> {
+        if let Some(converge) = &self.converge {
+            let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
+            let own = (0..).zip(converge.draws()).filter(|(_, draw)| again == 0 && pairing(draw) == &cell.pairing);
+            return own.map(|(n, draw)| (n, draw.turn)).collect();
+        }
         let turns = if self.part.order == Order::Halves { self.seatings.len() as u64 } else { 1 };
         let offset = again * cell.blocks.end * turns * u64::from(self.part.cycles);
         self.places(cell).flat_map(|(index, turns)| turns.map(move |turn| (offset + index, turn))).collect()
+    }
+
+    /// The matches of a part with random pairs that are due, and the rank of each.
+    fn converging<'a>(
+        &'a self,
+        at: usize,
+        converge: &'a Converge,
+        done: &'a Results,
+    ) -> impl Iterator<Item = (u64, Block)> + 'a {
+        let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
+        let known =
+            move |n: usize, draw: &Draw| done.get(&key(&self.part.id, pairing(draw), n as u64, draw.turn)).copied();
+        let open = converge.certain(known).map(|n| (n, &converge.draws()[n]));
+        open.filter(move |(n, draw)| known(*n, draw).is_none()).map(move |(n, draw)| {
+            let pairing = pairing(draw);
+            let seats = self.seatings[draw.turn].iter().map(|&side| pairing[side]).collect();
+            let matches = vec![Due { turn: draw.turn, seats }];
+            (n as u64, Block { part: at, pairing: pairing.clone(), index: n as u64, matches })
+        })
     }
 
     /// The blocks of a cell with matches that are due, and the rank of each.

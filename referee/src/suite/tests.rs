@@ -18,11 +18,13 @@ fn the_reference_names_every_field() {
     let text = Suite::named("reference").unwrap();
     let suite = Suite::parse(text, &Games::builtin()).unwrap();
     let names = |value: serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let part = |k: usize| serde_json::to_value(&suite.parts[k]).unwrap();
+    let suite = Suite { files: [("starts.jsonl".to_owned(), String::new())].into(), ..suite };
+    let of_parts = suite.parts.iter().flat_map(|part| names(serde_json::to_value(part).unwrap()));
+    let policy = Policy { unparsed: Some(After::Tries(IllegalPolicy::Random)), ..suite.policy.clone() };
     let fields = [
         names(serde_json::to_value(&suite).unwrap()),
-        names(part(0)),
-        names(serde_json::to_value(&suite.policy).unwrap()),
+        of_parts.collect(),
+        names(serde_json::to_value(&policy).unwrap()),
     ];
     for field in fields.concat().iter().filter(|f| *f != "part") {
         let set = text.lines().any(|line| {
@@ -33,7 +35,7 @@ fn the_reference_names_every_field() {
         });
         assert!(set, "{field} is not explained");
     }
-    let schedules = ["against", "climb", "bisect", "round_robin", "self_play"];
+    let schedules = ["against", "climb", "bisect", "round_robin", "self_play", "converge"];
     assert!(schedules.iter().all(|s| text.contains(&format!("schedule = \"{s}\""))));
 }
 
@@ -65,6 +67,23 @@ fn what_is_wrong_is_named() {
         ("seats = \"permutations\"", "seats = \"permutations\"\ntables = [\"abcd\"]", "leaves no room for tables"),
         (", \"anchor level=1\", \"anchor level=2\"]", "]", "1 named, but each block needs 3"),
         ("seats = \"permutations\"", "seats = \"permutation\"", "unknown variant"),
+        ("most = 400 }", "most = 40 }", "games at most most"),
+        ("over = 10,", "over = 60,", "over is at most games"),
+        ("sigma = 1.5", "sigma = 0", "above 0"),
+        ("metric = \"trueskill\"", "metric = \"elo\"", "elo"),
+        ("stop = {", "blocks = 2\nstop = {", "without blocks"),
+        ("stop = {", "cycles = 2\nstop = {", "without blocks, cycles"),
+        ("schedule = \"converge\"", "schedule = \"round_robin\"", "stop is for schedule = \"converge\" only"),
+        ("schedule = \"round_robin\"\nblocks = 1", "schedule = \"converge\"", "needs stop"),
+        ("once = [\"initial\"]", "once = [\"inital\"]", "it has initial, revision"),
+        ("starts = \"reference-starts.jsonl\"", "once = [\"initial\"]", "has no phases"),
+        ("moves = 3 ", "moves = 0 ", "at least 1"),
+        ("reference-starts.jsonl\"", "others.jsonl\"", "does not carry this file"),
+        (
+            "moves = 3                               # the match is truncated after so many decisions of the candidate\nblocks = 2",
+            "blocks = 3",
+            "blocks = 3, but reference-starts.jsonl has 2 starts",
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         let error = Suite::parse(&text.replacen(from, to, 1), &Games::builtin()).unwrap_err().to_string();
@@ -83,4 +102,40 @@ fn the_policy_of_a_part_is_laid_over_the_suites() {
     assert_eq!((a.tries, a.limit_s, a.invalid), (1, 7, Invalid::Replay));
     assert_eq!((b.tries, b.limit_s, b.invalid), (1, 7, Invalid::Count));
     assert_eq!(a.opponent_fault, OpponentFault::Discard);
+}
+
+#[test]
+fn unparsed_answers_are_counted_apart_where_the_policy_says_so() {
+    let suite = |policy: &str, of_part: &str| {
+        let text = format!(
+            "name = \"s\"\nversion = 1\ntitle = \"S\"\n[policy]\n{policy}\n[[part]]\nid = \"a\"\n\
+            game = \"nim\"\nschedule = \"self_play\"\nblocks = 1\n[part.policy]\n{of_part}\n"
+        );
+        Suite::parse(&text, &Games::builtin())
+    };
+    let illegal = |policy, of_part| {
+        let suite = suite(policy, of_part).unwrap();
+        let again = Suite::parse(&toml::to_string(&suite).unwrap(), &Games::builtin()).unwrap();
+        assert_eq!(again, suite);
+        suite.policy(&suite.parts[0]).illegal()
+    };
+    let refusals = |policy, tries| Some(Refusals { policy, tries });
+    let plain = illegal("tries = 4\nillegal = \"random\"", "");
+    assert_eq!(plain, Illegal { policy: IllegalPolicy::Random, tries: 4, unparsed: None });
+    let both = "illegal = { tries = 2, then = \"default\" }\nunparsed = { tries = 5, then = \"random\" }";
+    let apart = Illegal { policy: IllegalPolicy::Default, tries: 2, unparsed: refusals(IllegalPolicy::Random, 5) };
+    assert_eq!(illegal(both, ""), apart);
+    assert_eq!(illegal("", both), apart);
+    // One word takes the tries of the policy; what a part leaves out is the suite's.
+    let laid = illegal(both, "tries = 7\nunparsed = \"forfeit\"");
+    assert_eq!(laid, Illegal { unparsed: refusals(IllegalPolicy::Forfeit, 7), ..apart });
+    for (wrong, why) in [
+        ("unparsed = { tries = 0, then = \"default\" }", "unparsed.tries = 0: from 1 to 100"),
+        ("illegal = { tries = 101, then = \"default\" }", "illegal.tries = 101: from 1 to 100"),
+        ("illegal = { tries = 2, than = \"default\" }", "forfeit, random or default, or a table such as"),
+        ("unparsed = \"sleep\"", "forfeit, random or default, or a table such as"),
+    ] {
+        let error = suite(wrong, "").unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
 }

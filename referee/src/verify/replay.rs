@@ -56,8 +56,19 @@ pub(super) fn replay(
     let mut steps = history::steps(&**game, record);
     while let Some(step) = steps.next() {
         let step = step.map_err(fault)?;
+        let start = record.header.start as usize;
+        let given = step.at < start;
+        if given && step.at + step.events.len() > start {
+            return Err(Fault::at(step.at, FaultKind::Move, "the start ends within a joint move"));
+        }
         let before = replay.turns.clone();
         match step.events {
+            [RecordEvent::Chance(_)] if given => {}
+            _ if given => {
+                for (at, m) in step.moves() {
+                    replay.check_given(at, m)?;
+                }
+            }
             [RecordEvent::Chance(c)] => replay.chance(&step, c.action)?,
             _ => {
                 for (at, m) in step.moves() {
@@ -73,7 +84,7 @@ pub(super) fn replay(
                 marks[m.seat as usize].push(mark);
             }
         }
-        if of_game || game.hand_scores() {
+        if !given && (of_game || game.hand_scores()) {
             for mark in step.marks() {
                 if let ("hand_score", MarkValue::Number(score)) = (mark.name, &mark.value) {
                     hand_scores[mark.seat].push(*score);
@@ -90,6 +101,10 @@ pub(super) fn replay(
             }
             unanswered = step.moves().filter(|(_, m)| m.action.is_none()).map(|(_, m)| m.seat as usize).last();
         }
+    }
+    if record.header.start as usize > record.events.len() {
+        let message = format!("its start has {} events, but there are {}", record.header.start, record.events.len());
+        return Err(Fault::new(FaultKind::Move, message));
     }
     let over = steps.position().turn() == Turn::Over;
     let wrong = match reason {
@@ -124,6 +139,18 @@ impl Replay<'_> {
         Err(Fault::at(step.at, FaultKind::Chance, message))
     }
 
+    /// Checks a move of the start: no agent made it.
+    fn check_given(&mut self, at: usize, m: &MoveRecord) -> Result<(), Fault> {
+        let bare = MoveRecord { action: m.action, said: m.said.clone(), more: m.more, ..MoveRecord::default() };
+        let turn = self.turns[m.seat as usize];
+        self.turns[m.seat as usize] += 1;
+        if *m != (MoveRecord { seat: m.seat, turn, forced: true, ..bare }) {
+            let message = format!("a move of the start is forced, has turn {turn}, and nothing beside it");
+            return Err(Fault::at(at, FaultKind::Move, message));
+        }
+        Ok(())
+    }
+
     /// Checks the turn and the refused attempts of a move, and whether it was rightly forced.
     fn check(&mut self, before: &dyn DynState, at: usize, m: &MoveRecord) -> Result<(), Fault> {
         let wrong = |message: String| Err(Fault::at(at, FaultKind::Move, message));
@@ -133,26 +160,42 @@ impl Replay<'_> {
         }
         self.turns[seat] += 1;
         let about_move = |t: &&Try| matches!(t.code, ErrorCode::IllegalAction | ErrorCode::Unparsed);
+        let illegal = self.record.header.illegal;
         for attempt in m.tries.iter().filter(about_move) {
             let Some(given) = history::given(attempt) else { continue };
-            if before.read(seat, &given).is_ok() {
-                return wrong(format!("seat {seat} was refused {given:?}, which is legal"));
+            match before.read(seat, &given) {
+                Ok(_) => return wrong(format!("seat {seat} was refused {given:?}, which is legal")),
+                // Where the two are counted apart, the kind of a refusal decides what follows it.
+                Err(why) if illegal.unparsed.is_some() && why.code != attempt.code => {
+                    return wrong(format!(
+                        "seat {seat} was refused {given:?} as {:?}, not {:?}",
+                        attempt.code, why.code
+                    ));
+                }
+                Err(_) => {}
             }
         }
-        let rule = self.record.header.illegal;
-        let tries = rule.tries.max(1) as usize;
+        // The first refusal that was the last of its kind; an attempt after it would not have been heard.
+        let last = (0..m.tries.len()).find(|&k| {
+            let code = m.tries[k].code;
+            illegal.used(&m.tries[..=k], code) >= illegal.rule(code).tries.max(1)
+        });
+        let ended = last.map(|k| (illegal.rule(m.tries[k].code), k + 1 == m.tries.len()));
         if m.forced {
-            let policy = rule.policy != IllegalPolicy::Forfeit && m.tries.len() == tries;
+            let policy = ended.and_then(|(rule, ends)| ends.then_some(rule.policy));
+            let policy = policy.filter(|policy| *policy != IllegalPolicy::Forfeit);
             // A match may skip a turn with only one legal move.
             let skipped = m.tries.is_empty() && before.legal_list(seat).len() == 1;
-            if !policy && !skipped {
+            if policy.is_none() && !skipped {
                 return wrong(format!("a move was forced on seat {seat} without a cause"));
             }
-            if policy && rule.policy == IllegalPolicy::Default && !self.is_default(before, m) {
+            if policy == Some(IllegalPolicy::Default) && !self.is_default(before, m) {
                 return wrong(format!("the move forced on seat {seat} is not the game's default"));
             }
-        } else if m.tries.len() >= tries && (m.action.is_some() || m.said.is_some()) {
-            return wrong(format!("seat {seat} was allowed more than {tries} attempts"));
+        } else if let Some((rule, _)) = ended
+            && (m.action.is_some() || m.said.is_some())
+        {
+            return wrong(format!("seat {seat} was allowed more than {} attempts", rule.tries.max(1)));
         }
         Ok(())
     }

@@ -1,5 +1,5 @@
 use ludex_protocol::error::ErrorCode;
-use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Try};
+use ludex_protocol::record::{IllegalPolicy, MoveRecord, RecordEvent, Refusals, Try};
 use serde_json::{Value, json};
 
 use super::*;
@@ -230,6 +230,43 @@ fn forced_moves_need_a_cause() {
     assert!(verify(&parts(&seal(record.clone()))).is_ok());
     move_at(&mut record, 1).tries.pop();
     refuse(&parts(&seal(record)), FaultKind::Move, Some(1));
+}
+
+#[test]
+fn unparsed_texts_force_a_move_by_their_own_rule() {
+    let mut record = play("tic_tac_toe", &["a", "b"], 4);
+    let RecordEvent::Move(first) = record.events[0].clone() else { panic!() };
+    let taken = attempt(i64::from(first.action.unwrap()));
+    let unread = Try { action: None, text: Some("the moon".into()), code: ErrorCode::Unparsed, ..attempt(0) };
+    // A random move after two texts that name none; three illegal moves lose.
+    record.header.illegal.unparsed = Some(Refusals { policy: IllegalPolicy::Random, tries: 2 });
+    let with = |forced: bool, tries: &[&Try]| {
+        let mut record = record.clone();
+        let m = move_at(&mut record, 1);
+        (m.forced, m.tries) = (forced, tries.iter().map(|&attempt| attempt.clone()).collect());
+        parts(&seal(record))
+    };
+    for (forced, tries) in [
+        (true, &[&unread, &unread][..]),
+        (true, &[&unread, &taken, &taken, &unread]),
+        (false, &[&unread, &taken, &taken]),
+    ] {
+        assert!(verify(&with(forced, tries)).is_ok(), "{tries:?}");
+    }
+    let mislabelled = Try { code: ErrorCode::Unparsed, ..taken.clone() };
+    for (forced, tries, why) in [
+        (true, &[&unread][..], "without a cause"),
+        (true, &[&unread, &taken, &taken], "without a cause"),
+        // The third illegal move would have lost.
+        (true, &[&taken, &taken, &taken, &unread, &unread], "without a cause"),
+        (true, &[&unread, &unread, &taken], "without a cause"),
+        (false, &[&unread, &unread], "more than 2 attempts"),
+        (false, &[&taken, &taken, &taken], "more than 3 attempts"),
+        (true, &[&unread, &mislabelled], "not IllegalAction"),
+    ] {
+        let message = refuse(&with(forced, tries), FaultKind::Move, Some(1));
+        assert!(message.contains(why), "{tries:?}: {message}");
+    }
 }
 
 #[test]

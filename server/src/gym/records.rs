@@ -89,7 +89,7 @@ impl Recorder {
             hash: spec.hash.clone(),
             server: ludex_play::PROGRAM.to_owned(),
             seats: seated.collect(),
-            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: 1 },
+            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: 1, unparsed: None },
             started: began.0.clone(),
             ..Header::default()
         };

@@ -28,6 +28,10 @@ const BEHIND: Duration = Duration::from_millis(100);
 /// How long rows of an unrated match are held back. If the match ends first they are never written: the record holds
 /// them. A crash sets an unrated match back by as much.
 const HELD: u64 = 1_000;
+/// The end of a rated match that cannot be kept is tried again after this time, then after twice as long.
+const AGAIN: Duration = Duration::from_millis(500);
+/// The longest time between two tries.
+const AGAIN_AT_MOST: Duration = Duration::from_secs(8);
 /// How many answers of quick agents are asked for before others have their turn on this thread.
 const AT_ONCE: usize = 16;
 
@@ -361,8 +365,18 @@ impl Actor {
             self.held.clear();
             self.held_until = None;
         }
-        let Err(error) = self.write(&rows, end, rated).await else { return true };
-        tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
+        let mut pause = AGAIN;
+        loop {
+            let Err(error) = self.write(&rows, end.as_ref(), rated).await else { return true };
+            tracing::error!(match_id = %self.machine.id(), %error, "a row could not be kept");
+            if !rated || !self.machine.over() || self.hub.draining() {
+                break;
+            }
+            // Its players hear of the end when it is kept. What failed, such as a full disk, may be mended soon, or late.
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(AGAIN_AT_MOST);
+            self.rows -= rows.len() as u64;
+        }
         if rated && !self.machine.over() {
             // Nothing of it was shown; the match cannot continue without its log.
             let outputs = self.machine.on(self.hub.now(), Input::Abort(Reason::InfraError));
@@ -374,7 +388,7 @@ impl Actor {
     }
 
     /// Hands rows to the store, and the end; waits until they are durable if the match is rated or over.
-    async fn write(&mut self, rows: &[Kept], end: Option<Kept>, rated: bool) -> Result<(), String> {
+    async fn write(&mut self, rows: &[Kept], end: Option<&Kept>, rated: bool) -> Result<(), String> {
         let id = self.machine.id().to_owned();
         let act = |(row, n): (&Kept, u64)| Ok(ActRow { n, body: text(row)? });
         let acts: Result<Vec<ActRow>, Unkept> = rows.iter().zip(self.rows..).map(act).collect();
@@ -386,7 +400,7 @@ impl Actor {
                 if rated { self.hub.store.write(writes).await } else { self.hub.store.write_behind(writes).await };
             return kept.map_err(|e| e.to_string());
         };
-        let end = end_row(&record)?;
+        let end = end_row(record)?;
         let released = self.hub.released_with(&self.machine);
         // A client that hears of the end finds the record.
         let writes = vec![Write::MatchEnd { id, acts, end }, Write::Released { ids: released.clone() }];

@@ -26,6 +26,7 @@ use ludex_protocol::limits::Limits;
 use ludex_protocol::message::{MatchEntry, SeatInfo};
 use ludex_protocol::record::{AgentKind, Clock, Header, Illegal, Reason, RecordSeat};
 use ludex_referee::digest;
+use ludex_referee::suite::starts::Excerpt;
 use tokio::sync::{mpsc, oneshot};
 
 use self::restore::Late;
@@ -189,6 +190,9 @@ struct Secret {
     /// The returns of the mirror.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     mirror: Vec<f64>,
+    /// The part of the game that is played, if it is not the whole.
+    #[serde(default, skip_serializing_if = "Excerpt::is_whole")]
+    excerpt: Excerpt,
 }
 
 fn is_zero(turn: &u32) -> bool {
@@ -395,6 +399,7 @@ impl Hub {
             clock: asked.clock.clone(),
             illegal: Illegal::default(),
             seed_commit: Some(digest::seed_commit(&salt, seed)),
+            start: 0,
             started: ludex_play::time::now_text(),
         };
         let setup = Setup {
@@ -409,6 +414,7 @@ impl Hub {
             run: None,
             pair: asked.pair.clone(),
             mirror,
+            excerpt: Excerpt::default(),
             restarts: 0,
         };
         Ok((setup, drawn))
@@ -444,6 +450,7 @@ impl Hub {
             run: setup.run.clone(),
             turn,
             mirror: setup.mirror.clone(),
+            excerpt: setup.excerpt.clone(),
         };
         let spec = setup.game.spec();
         let row = MatchRow {

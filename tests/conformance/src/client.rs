@@ -1,7 +1,7 @@
 //! `ludex check-client`: a server of its own that leads a client through scripts.
 //!
-//! Every script starts the client again and plays one match of tic_tac_toe with it, by the real rules. A `Trouble` disturbs
-//! the match. In every script alike, the `host` watches that the client does nothing it may not do.
+//! Every script starts the client again and plays one match of tic_tac_toe with it, by the real rules; of free_style, where it
+//! answers with documents. A `Trouble` disturbs the match. In every script alike, the `host` watches that the client does nothing it may not do.
 
 mod host;
 mod program;
@@ -99,7 +99,7 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
 async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);
-    let program = Program::start(&plan.command, &url)?;
+    let program = Program::start(&plan.command, &url, script.game)?;
     let trace = Trace::new(script.name);
     let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
     let fault = host.run().await.err();

@@ -232,7 +232,15 @@ impl Bot {
         if self.makes("plays_nonsense") {
             choice = 99;
         }
-        let act = json!({ "type": "act", "match": turn["match"], "turn": key.0, "try": key.1, "action": choice });
+        let mut act = json!({ "type": "act", "match": turn["match"], "turn": key.0, "try": key.1 });
+        if turn["schema"] == "play" && !self.makes("ids_only") {
+            // The ids of free_style: 26 for each cell, row by row, after six others.
+            let cell = (choice - 6) / 26;
+            let column = ["a", "b", "c", "d", "e"][cell.rem_euclid(5) as usize];
+            act["proposal"] = json!({ "move": format!("{column}{}", cell / 5 + 1) });
+        } else {
+            act["action"] = choice.into();
+        }
         let mut out = vec![self.request(act.clone())];
         if self.makes("acts_twice") {
             out.push(self.request(act));

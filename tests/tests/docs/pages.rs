@@ -147,7 +147,8 @@ fn agents() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Agents\n\nAn agent is written as one string everywhere, a name and `key=value` arguments: `random`, \
          `mcts sims=500 c=1.4`. A value with spaces stands in double quotes. Every agent takes `{}` too: it {}. \
-         [Language models](language-models.md) have a page of their own.\n",
+         [Language models](language-models.md) have a page of their own.\n\nIn matches, agents answer with documents too, where a \
+         game hears them. On the seat of an environment a server's agent answers by ids only.\n",
         ludex_agents::SEED.name,
         ludex_agents::SEED.doc
     );

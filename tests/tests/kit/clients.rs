@@ -36,6 +36,33 @@ async fn the_rust_client_passes() {
     passes(&[&JOIN[..], &["--reclaim"]].concat()).await;
 }
 
+/// Two clients that answer with documents, and two that do not answer as they should.
+#[tokio::test]
+async fn documents_are_checked_where_a_client_claims_them() {
+    let join = [PROGRAM, "join", "{url}", "--game", "free_style(rules=F0)", "--against", "random", "--agent"];
+    let of = |level: &'static str, command: &[&'static str]| {
+        [&["--level", level, "--only", "document", "--patience", "3", "--"], command].concat()
+    };
+    for command in [&[BOT, "right", "{url}"][..], &[&join[..], &["random documents=1"]].concat()] {
+        let (code, out) = check(&of("documents", command)).await;
+        assert_eq!(code, Some(0), "{out}");
+        assert_eq!(out.matches("ok section ").count(), 3, "{out}");
+    }
+    for command in [&[BOT, "ids_only", "{url}"][..], &[&join[..], &["random"]].concat()] {
+        let (code, out) = check(&of("documents", command)).await;
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains("FAULT section 5: answers with documents: answered turn 0 with "), "{out}");
+    }
+    let (stops, forgets) = (of("documents", &[BOT, "stops_when_refused"]), of("documents", &[BOT, "forgets_requests"]));
+    let ((_, stops), (_, forgets)) = tokio::join!(check(&stops), check(&forgets));
+    assert!(stops.contains("FAULT section 5: repairs a document with flaws: was silent"), "{stops}");
+    assert!(forgets.contains("FAULT section 7: sends a lost document again: was silent"), "{forgets}");
+    // Nobody else is asked for documents.
+    let (code, out) = check(&of("resumable", &[BOT, "right", "{url}"])).await;
+    assert_eq!(code, Some(2), "{out}");
+    assert!(out.contains("no check of this level has a name that contains"), "{out}");
+}
+
 /// A client that reclaims nothing joins again when its session is forgotten, and plays that match to its end.
 #[tokio::test]
 async fn the_rust_client_passes_without_reclaiming() {

@@ -10,27 +10,28 @@ use tokio_tungstenite::tungstenite::Message;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/frames/joint_turn.txt");
 
 /// A client whose frames are written down as they come.
-struct Recorded {
-    name: &'static str,
+pub(super) struct Recorded {
+    pub name: &'static str,
     client: Client,
-    frames: Vec<String>,
+    /// What was sent (`>`) and what came (`<`).
+    pub frames: Vec<String>,
 }
 
 impl Recorded {
-    async fn new(server: &Server, name: &'static str) -> Self {
+    pub async fn new(server: &Server, name: &'static str) -> Self {
         let client = Client::greet(server.address, None, json!({"agent": {"name": name}})).await;
         Recorded { name, client, frames: Vec::new() }
     }
 
     /// Sends a request and reads until its reply.
-    async fn call(&mut self, kind: &str, fields: Value) -> Value {
+    pub async fn call(&mut self, kind: &str, fields: Value) -> Value {
         let id = self.client.ask(kind, fields.clone()).await;
         self.frames.push(format!("> {kind} {fields}"));
         self.until(|message| message["re"] == id).await
     }
 
     /// Reads frames up to the one that `last` names.
-    async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Value {
+    pub async fn until(&mut self, last: impl Fn(&Value) -> bool) -> Value {
         loop {
             let frame = self.client.next_frame().await.expect("a frame");
             let Message::Text(text) = frame else { panic!("{frame:?} is not text") };
@@ -42,7 +43,7 @@ impl Recorded {
         }
     }
 
-    async fn until_kind(&mut self, kind: &str) -> Value {
+    pub async fn until_kind(&mut self, kind: &str) -> Value {
         self.until(|message| message["type"] == kind).await
     }
 }

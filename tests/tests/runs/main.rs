@@ -1,7 +1,11 @@
 //! Runs as an evaluator meets them: killed at any moment, continued, stopped by budgets, refused if something has changed.
 
 mod deals;
+mod excerpts;
+mod faults;
 mod models;
+mod once;
+mod policies;
 mod shards;
 mod skills;
 mod walls;

@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::{Place, Ran, killed, table};
 
 /// A stand-in in a process of its own; ends with this.
-struct Stub {
+pub(super) struct Stub {
     child: Child,
     url: String,
 }
 
 impl Stub {
-    fn start(place: &Place, args: &[&str]) -> Stub {
+    pub(super) fn start(place: &Place, args: &[&str]) -> Stub {
         let mut child = place.start(&[&["llm-stub", "--json"], args].concat());
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -26,7 +26,7 @@ impl Stub {
     }
 
     /// A model behind it that is told the position.
-    fn model(&self, name: &str, more: &str) -> String {
+    pub(super) fn model(&self, name: &str, more: &str) -> String {
         format!("llm model={name} base_url={} stub=true {more}", self.url).trim_end().to_owned()
     }
 }

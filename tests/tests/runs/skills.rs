@@ -1,9 +1,14 @@
 //! TrueSkill between teams, against the Python package: `data/oracles/make_trueskill.py` made the numbers.
 
+use std::fs;
+use std::io::Read as _;
+
 use ludex_referee::rating::PlayedGame;
 use ludex_referee::rating::trueskill::trueskill;
 use ludex_tests::data::document;
 use serde_json::Value;
+
+use super::Place;
 
 fn numbers(list: &Value) -> Vec<f64> {
     list.as_array().expect("a list").iter().filter_map(Value::as_f64).collect()
@@ -30,4 +35,30 @@ fn teams_have_the_skills_of_the_python_package() {
         games += played.len();
     }
     assert!(games == 280 && far < 1e-6, "{games} games, {far} from the package");
+}
+
+/// A run of undercover, one against four, as `ludex rate` reads its records: each agent as a whole, and apart in each role.
+#[test]
+fn undercover_has_the_skills_of_the_python_package() {
+    let place = Place::new();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/data/records/2026-11-23-undercover.jsonl.gz");
+    let mut records = String::new();
+    let mut reader = flate2::read::GzDecoder::new(fs::File::open(file).expect("the records"));
+    reader.read_to_string(&mut records).expect("text");
+    fs::write(place.path("undercover.jsonl"), records).expect("a file");
+    let data = document("oracles/undercover_skills");
+    let rate = ["rate", "undercover.jsonl", "--unrated", "--json"];
+    for (how, more, agents) in [("plain", &[][..], 5), ("by_role", &["--by-role"], 10)] {
+        let document = place.ludex(&[&rate[..], more].concat()).json();
+        let scale = &document["ratings"][0];
+        assert_eq!((&document["refused"], &scale["games"]), (&serde_json::json!([]), &data["games"]));
+        let rows = scale["agents"].as_array().expect("agents");
+        assert_eq!(rows.len(), agents);
+        for row in rows {
+            let wanted = numbers(&data["skills"][how][row["name"].as_str().expect("a name")]);
+            let found = [&row["mu"], &row["sigma"]].map(|n| n.as_f64().expect("a number"));
+            let far = (found[0] - wanted[0]).abs().max((found[1] - wanted[1]).abs());
+            assert!(far < 1e-6, "{how}: {row} is {far} from the package");
+        }
+    }
 }

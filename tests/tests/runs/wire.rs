@@ -370,10 +370,19 @@ fn points(table: &Value) -> BTreeMap<String, String> {
     table["entrants"].as_array().expect("a table").iter().map(row).collect()
 }
 
+/// The CPU time that a process has used, where the system tells it.
+fn cpu_ms(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The fields behind the name, which may hold spaces: user and system time in hundredths of a second are the 12th and 13th.
+    let mut fields = stat.rsplit_once(") ")?.1.split(' ').skip(11);
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    Some(10 * (next()? + next()?))
+}
+
 #[test]
 fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
     let folder = tempfile::tempdir().expect("a folder");
-    let many = if scaled(10) >= 10 { 24 } else { 8 };
+    let many = scaled(24).clamp(8, 60) as usize;
     let spec = |k: usize| format!("mcts sims={} seed={k}", 2 + k);
     let terms = ["--game", "tic_tac_toe", "--format", "double_round_robin", "--run", "cup", "--json", "--data"];
     let near = entrants(folder.path(), "near.toml", spec, many);
@@ -417,6 +426,7 @@ fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
             assert_eq!(over.expect("no panic").verdict["entrants"].as_array().map(Vec::len), Some(many + 1));
         }
     });
+    let used = cpu_ms(cup.id());
     let far = told(cup);
     let mut table = points(&far);
     assert_eq!(table.remove(&format!("b{many}")).as_deref(), Some("0.0"), "{far}");
@@ -424,6 +434,9 @@ fn a_tournament_of_clients_has_the_table_of_the_one_in_process() {
     assert!(missing["out"].as_str().is_some_and(|why| why.contains("did not come")), "{missing}");
     assert_eq!(table, points(&near));
     let matches = (many * (many - 1)) as u64;
+    if let Some(ms) = used {
+        println!("{many} bots: {matches} matches, {:.2} ms of the server's CPU for each", ms as f64 / matches as f64);
+    }
     assert_eq!((far["matches"].as_u64(), near["matches"].as_u64()), (Some(matches), Some(matches)));
 }
 

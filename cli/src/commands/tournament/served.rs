@@ -17,7 +17,6 @@ use ludex_protocol::message::{CupEntrant, Organise, Organised};
 use ludex_server::Config;
 use ludex_server::matches::Hub;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 use super::{Args, status};
 use crate::commands::print;
@@ -61,35 +60,15 @@ pub(super) fn serve(args: &Args, address: SocketAddr, run: &str, agents: &Agents
         let bound = TcpListener::bind(address).await;
         let listener = bound.with_context(|| format!("cannot listen on {address}; try another --serve"))?;
         let url = format!("ws://{}", listener.local_addr()?);
-        let (stop, stopped) = oneshot::channel::<()>();
-        let (up, ready) = oneshot::channel();
         let signal = crate::commands::serve::stop_signal()?;
-        let server = ludex_server::run_then(
-            listener,
-            config,
-            move |hub| {
-                let _ = up.send(hub.clone());
-                Ok(())
-            },
-            async {
-                let _ = stopped.await;
-            },
-        );
-        let work = async {
-            // Without a hub the server has failed, and reports that itself.
-            let held = match ready.await {
-                Ok(hub) => tokio::select! {
-                    held = hold(&hub, &cup, &url) => held,
-                    () = signal => Ok(()),
-                },
-                Err(_) => Ok(()),
-            };
-            // The server ends in order: clients that have not heard of the end hear of it.
-            drop(stop);
-            held
-        };
-        let (served, worked) = tokio::join!(server, work);
-        served.and(worked)
+        ludex_server::run_while(listener, config, |hub| async {
+            let hub = hub;
+            tokio::select! {
+                held = hold(&hub, &cup, &url) => held,
+                () = signal => Ok(()),
+            }
+        })
+        .await
     })?;
     status(&Look::at(&path_of(&args.data, run))?, args.json)
 }

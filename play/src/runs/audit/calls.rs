@@ -14,6 +14,7 @@ use ludex_env::{Ask, GameRef, Journal};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{Refused, Source};
+use ludex_referee::suite::starts::Excerpt;
 use serde_json::Value;
 
 use crate::local::{Asking, Journals, Seated, play_match};
@@ -21,6 +22,7 @@ use crate::machine::terms::{SeatSetup, Setup};
 use crate::runs::archive::Archive;
 use crate::runs::ground::Ground;
 use crate::runs::lines::{CALLS, CallLine};
+use crate::runs::once;
 use crate::runs::walk::Walk;
 
 /// What is wrong with single lines of calls.
@@ -119,7 +121,7 @@ pub(super) fn replayed(
             let agent: Arc<dyn Agent> = if model(&Some(&spec)) {
                 let key = (planned.part, spec.to_string());
                 match readers.get(&key).cloned().map_or_else(|| llm::offline(&spec, &part.game), Ok) {
-                    Ok(agent) => readers.entry(key).or_insert(agent).clone(),
+                    Ok(agent) => once::again(&part.once, record, seat, readers.entry(key).or_insert(agent).clone()),
                     // An agent that does not fit its part was named with the settings.
                     Err(_) => continue,
                 }
@@ -132,8 +134,9 @@ pub(super) fn replayed(
             continue;
         }
         let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
+        let excerpt = part.excerpts.of_match(&planned.key);
         let asking = Asking { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..Asking::default() };
-        let again = play_match(setup(&part.game, record), &seated.iter().collect::<Vec<_>>(), asking);
+        let again = play_match(setup(&part.game, record, excerpt), &seated.iter().collect::<Vec<_>>(), asking);
         if let Some(message) = difference(record, &again.record, again.failure) {
             let episode = Some(record.header.episode.clone());
             wrong.push(Refused { source: source.clone(), episode, message });
@@ -149,7 +152,7 @@ pub(super) fn replayed(
 }
 
 /// The terms of a match, by its record.
-fn setup(game: &GameRef, record: &Record) -> Setup {
+fn setup(game: &GameRef, record: &Record, excerpt: Excerpt) -> Setup {
     let footer = &record.footer;
     let mut salt = [0; 16];
     // A salt or seed that cannot be read was named before.
@@ -166,6 +169,7 @@ fn setup(game: &GameRef, record: &Record) -> Setup {
         run: footer.run.clone(),
         pair: footer.pair.clone(),
         mirror: footer.mirror.clone(),
+        excerpt,
         restarts: 0,
     }
 }

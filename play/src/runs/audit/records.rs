@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 
 use ludex_agents::{AgentClass, AgentSpec, llm};
-use ludex_protocol::record::{Illegal, Record};
+use ludex_env::GameRef;
+use ludex_env::history::steps;
+use ludex_protocol::record::{MoveRecord, Reason, Record};
 use ludex_referee::suite::plan::{Done, Place, block_key};
+use ludex_referee::suite::starts::Excerpt;
 
 use crate::local::kind_of;
 use crate::runs::Schedule;
@@ -46,7 +49,7 @@ pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: 
     let Some(part) = ground.parts.iter().position(|part| part.id == place.part) else {
         return vec![format!("the suite has no part {:?}", place.part)];
     };
-    let GroundPart { id, game, policy, seeds } = &ground.parts[part];
+    let GroundPart { id, game, policy, seeds, excerpts, .. } = &ground.parts[part];
     let mut wrong = Vec::new();
     let seed = seeds.of(&place.pairing, place.index, place.turn).to_string();
     match record.footer.seed.as_deref() {
@@ -63,18 +66,40 @@ pub(super) fn against_plan(run: &Archive, ground: &Ground, walk: &Walk, record: 
     if (&header.game, &header.params) != (&game.spec().game, &game.spec().params) {
         wrong.push(format!("the part is of {}, and this is another game", game.spec().string));
     }
-    let illegal = Illegal { policy: policy.illegal, tries: policy.tries };
+    let illegal = policy.illegal();
     if header.illegal != illegal {
         wrong.push(format!("illegal moves were treated as {:?}, by the suite as {illegal:?}", header.illegal));
     }
     if header.rated == header.flags.iter().any(|flag| flag == "peek") {
         wrong.push("it is rated exactly if no agent peeks".to_owned());
     }
+    wrong.extend(excerpt(game, &excerpts.of(place.index, place.turn), record));
     // What the plan does not ask for is named elsewhere.
     if let Some(planned) = walk.place(key).map(|at| &walk.done[at]) {
         wrong.extend(seating(run, ground, &planned.seats, part, record));
     }
     wrong
+}
+
+/// What is wrong with the part of the game that was played.
+fn excerpt(game: &GameRef, wanted: &Excerpt, record: &Record) -> Option<String> {
+    let start = record.header.start as usize;
+    if record.events.get(..start) != Some(&wanted.start) {
+        return Some("it does not begin at the start that the suite gives for its block".to_owned());
+    }
+    let (mut decisions, mut steps) = (0, steps(&**game, record));
+    while let Some(Ok(step)) = steps.next() {
+        let made = |(at, m): &(usize, &MoveRecord)| {
+            let seat = m.seat as usize;
+            *at >= start && step.played && wanted.counts(seat) && step.before.legal_list(seat).len() != 1
+        };
+        decisions += step.moves().filter(made).count() as u32;
+    }
+    let truncated = record.footer.reason == Some(Reason::Truncated);
+    let (most, words) =
+        (wanted.moves, wanted.moves.map_or_else(|| "with the game".to_owned(), |n| format!("after {n}")));
+    let wrong = most.is_some_and(|most| decisions > most) || (truncated && most != Some(decisions));
+    wrong.then(|| format!("it ended after {decisions} decisions of the candidate, by the suite it ends {words}"))
 }
 
 /// Who should have sat there, if somebody else did.

@@ -254,6 +254,7 @@ impl Hub {
             run: secret.run.clone(),
             pair: secret.pair.clone(),
             mirror: secret.mirror.clone(),
+            excerpt: secret.excerpt.clone(),
             restarts,
             header,
         };
@@ -273,10 +274,11 @@ pub(super) fn rows_of(kept: &KeptMatch) -> Result<Vec<Kept>, String> {
     }
 }
 
-/// The moves of a record as a log. Moves that the machine makes by itself (`skip_forced`) are in no log; refusals are
+/// The moves of a record after its start as a log. Moves that the machine makes by itself (`skip_forced`) are in no log; refusals are
 /// left out, since nobody can answer them any more.
 fn rows_of_record(record: &Record, skip_forced: bool) -> Vec<Kept> {
-    let moves = record.events.iter().filter_map(|event| match event {
+    // The machine plays the start by itself.
+    let moves = record.events.iter().skip(record.header.start as usize).filter_map(|event| match event {
         RecordEvent::Move(m) if m.action.is_some() || m.said.is_some() => Some(m),
         _ => None,
     });

@@ -25,8 +25,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Starts the command with the address of the server.
-    pub fn start(command: &[String], url: &str) -> anyhow::Result<Self> {
+    /// Starts the command with the address of the server and the game.
+    pub fn start(command: &[String], url: &str, game: &str) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
         let program = words.next().context("the command to check is missing")?;
         let mut command = Command::new(&program);
@@ -35,7 +35,7 @@ impl Program {
         command.process_group(0);
         let child = command
             .args(words)
-            .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", GAME)])
+            .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", game)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::program::GAME;
+
 /// The level that a client claims (`docs/protocol.md`, section 11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
@@ -9,6 +11,8 @@ pub enum Level {
     Bot,
     /// Plays matches over connections that break.
     Resumable,
+    /// Also answers with documents, where a game hears them.
+    Documents,
 }
 
 /// What disturbs the match.
@@ -24,6 +28,8 @@ pub(super) enum Trouble {
     Extras,
     /// The second turn is refused this many times; `legal` says whether the refusals list the legal actions.
     Refusals { times: u32, legal: bool },
+    /// The first document of the second turn is refused with two issues.
+    Flaws,
     /// The first reply of each kind is late.
     Slow(Duration),
     /// The connection is cut after every message, sent or received, once.
@@ -46,10 +52,24 @@ pub(super) struct Script {
     pub name: &'static str,
     pub level: Level,
     pub trouble: Trouble,
+    /// What is played.
+    pub game: &'static str,
+}
+
+impl Script {
+    /// Whether every turn wants a document.
+    pub fn documents(&self) -> bool {
+        self.level == Level::Documents
+    }
 }
 
 const fn script(section: u32, level: Level, name: &'static str, trouble: Trouble) -> Script {
-    Script { section, name, level, trouble }
+    Script { section, name, level, trouble, game: GAME }
+}
+
+/// Four in line, by rules that are a document: each ply may be said as `{"move": "c3"}`.
+const fn said(section: u32, name: &'static str, trouble: Trouble) -> Script {
+    Script { section, name, level: Level::Documents, trouble, game: "free_style(rules=F0)" }
 }
 
 /// In the order of their lines.
@@ -68,4 +88,7 @@ pub(super) const SCRIPTS: &[Script] = &[
     script(6, Level::Resumable, "comes back to a server that restarts", Trouble::Drain),
     script(7, Level::Resumable, "accepts the end of a match that it missed", Trouble::Ended { resync: false }),
     script(7, Level::Resumable, "accepts a missed end in a resync", Trouble::Ended { resync: true }),
+    said(5, "answers with documents", Trouble::None),
+    said(5, "repairs a document with flaws", Trouble::Flaws),
+    said(7, "sends a lost document again", Trouble::LostAct),
 ];

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use ludex_env::batch::{Layout, forfeit};
 use ludex_env::{Action, DynState, GameRef, Heard, Mover, Seat, Turn as ToMove, Viewer};
-use ludex_protocol::error::ErrorCode;
+use ludex_protocol::error::{ErrorCode, Issue};
 use ludex_protocol::message::{
     Accepted, Event, EventKind, HeldMatch, Join, MatchEnd, MatchFrame, MatchStart, Refused, Resync, SeatInfo,
     ServerMessage, Turn,
 };
 use ludex_protocol::record::{AgentKind, Clock, Illegal, IllegalPolicy, Reason};
 use ludex_protocol::{Legal, Move};
+use serde_json::Value;
 
-use super::program::{AGENT, GAME};
+use super::program::AGENT;
 use ludex_env::present::{legal_of, view_of};
 
 /// Illegal moves in one turn that lose the match.
@@ -68,7 +69,7 @@ impl Table {
             seq: 0,
             match_id: id.clone(),
             join: Some(join_id.to_owned()),
-            game: GAME.into(),
+            game: spec.game.clone(),
             params: spec.params.clone(),
             rules: spec.rules,
             hash: spec.hash.clone(),
@@ -76,7 +77,7 @@ impl Table {
             seats,
             rated: false,
             clock: Clock::per_move(60_000),
-            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES },
+            illegal: Illegal { policy: IllegalPolicy::Forfeit, tries: TRIES, unparsed: None },
             skip_forced: false,
             seed_commit: Some("00".repeat(32)),
         };
@@ -168,12 +169,17 @@ impl Table {
             legal: legal_of(&*self.state, self.seat),
             names,
             view: view_of(&*self.state, viewer, &self.join.views, Layout::Ludex),
-            phase: None,
-            schema: None,
+            phase: self.state.phase().map(str::to_owned),
+            schema: self.state.schema(self.seat).map(str::to_owned),
         };
         self.turns += 1;
         turn.seq = self.push(MatchFrame::Turn(Box::new(turn.clone())));
         self.open = Some(turn);
+    }
+
+    /// The game with its parameters.
+    pub fn game(&self) -> &str {
+        &self.game.spec().string
     }
 
     /// The action that a move means here, or why it is not legal.
@@ -203,11 +209,18 @@ impl Table {
     /// Refuses a legal move, which the list of legal moves leaves out from now on.
     pub fn refuse_legal(&mut self, action: Action, legal: bool) -> ServerMessage {
         self.refused.insert(action);
-        self.refuse("this is a check: the move is refused; send another one".into(), legal)
+        self.refuse("this is a check: the move is refused; send another one".into(), None, legal)
+    }
+
+    /// Refuses a document, whatever it says.
+    pub fn refuse_document(&mut self, said: &Value) -> ServerMessage {
+        let why = "this is a check: the document is refused; send it again, or another one";
+        let flaw = |path: &str| Issue::new(path, said, "a ply", why).code("illegal");
+        self.refuse(why.into(), Some(vec![flaw("/move"), flaw("/say")]), true)
     }
 
     /// Refuses the client's move; the last refusal loses the match.
-    pub fn refuse(&mut self, message: String, legal: bool) -> ServerMessage {
+    pub fn refuse(&mut self, message: String, issues: Option<Vec<Issue>>, legal: bool) -> ServerMessage {
         let (mut turn, mut attempt) = (0, 0);
         if let Some(open) = &mut self.open {
             open.attempt += 1;
@@ -225,7 +238,7 @@ impl Table {
             message,
             tries_left,
             legal: legal.then(|| self.legal()),
-            issues: None,
+            issues,
             then: (tries_left == 0).then_some(IllegalPolicy::Forfeit),
         }))
     }

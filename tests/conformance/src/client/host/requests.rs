@@ -7,7 +7,6 @@ use ludex_protocol::message::{
 use ludex_protocol::{Id, Move};
 use serde_json::json;
 
-use super::super::program::GAME;
 use super::super::script::Trouble;
 use super::super::table::Table;
 use super::super::wire::Wire;
@@ -129,13 +128,14 @@ impl Host<'_> {
             ClientMessage::Ping(_) => ServerMessage::Pong(ServerPong { now_ms: 1 }),
             ClientMessage::Leave(_) => ServerMessage::Ok(Default::default()),
             ClientMessage::ListMatches(_) => ServerMessage::Matches(Matches::default()),
-            ClientMessage::ListGames(_) => ServerMessage::Games(Games { games: games() }),
+            ClientMessage::ListGames(_) => ServerMessage::Games(Games { games: games(self.script.game) }),
             ClientMessage::Describe(describe) => match ludex_env::load_with(&describe.game, &describe.params) {
                 Ok(game) => ServerMessage::Spec(Box::new(SpecReply { spec: game.spec().clone() })),
                 Err(error) => ServerMessage::Error(Box::new(error.into())),
             },
             other => {
-                let text = format!("this server only plays {GAME}, and has no use for `{}`", kind(&other));
+                let text =
+                    format!("this server only plays {}, and has no use for `{}`", self.script.game, kind(&other));
                 Refusal::new(ErrorCode::Forbidden, text).into()
             }
         })
@@ -152,19 +152,21 @@ impl Host<'_> {
             // It waits for another match, but none comes.
             return Ok(joined);
         }
-        let game = join.game.split('(').next().unwrap_or_default();
-        if game != GAME {
-            return Err(Fault::new(
-                5,
-                format!("joined a match of {:?}", join.game),
-                format!("{GAME:?}, as LUDEX_GAME says"),
-            ));
+        let name = |game: &str| game.split('(').next().unwrap_or_default().to_owned();
+        let (wanted, did) = (self.script.game, format!("joined a match of {:?}", join.game));
+        let other = Fault::new(5, did, format!("{wanted:?}, as LUDEX_GAME says"));
+        if name(&join.game) != name(wanted) {
+            return Err(other);
         }
         let seat = join.seat.unwrap_or(u32::from(self.has(Trouble::Second))) as usize;
         self.matches += 1;
         let table = Table::new(join, &id, seat, self.matches, self.has(Trouble::Extras));
         let asked = format!("joined with {}", json!(join));
-        self.table = Some(table.map_err(|why| Fault::new(5, asked.clone(), why))?);
+        let table = table.map_err(|why| Fault::new(5, asked.clone(), why))?;
+        if self.script.documents() && ludex_env::load(wanted).is_ok_and(|game| game.spec().string != table.game()) {
+            return Err(other);
+        }
+        self.table = Some(table);
         if seat > 1 {
             return Err(Fault::new(5, asked, "seat 0 or 1"));
         }
@@ -176,11 +178,20 @@ impl Host<'_> {
             Trouble::Refusals { times, legal } => (act.turn == SECOND && act.attempt < times, legal),
             _ => (false, true),
         };
+        let flawed = self.has(Trouble::Flaws) && act.turn == SECOND && act.attempt == 0;
         let Some(table) = &mut self.table else {
             return Err(Fault::new(5, "acted without a match", "a `join` first").into());
         };
         if table.over {
             return Ok(over());
+        }
+        match &act.proposal {
+            None if self.script.documents() => {
+                let did = format!("answered turn {} with {}", act.turn, shown_act(act));
+                return Err(Fault::new(5, did, "a document that fits the schema which the turn names").into());
+            }
+            Some(said) if flawed => return Ok(table.refuse_document(said)),
+            _ => {}
         }
         match act.chosen().ok_or_else(|| "an act has one move".to_owned()).and_then(|given| table.read(&given)) {
             Ok(action) if legal && table.was_refused(action) => {
@@ -190,7 +201,7 @@ impl Host<'_> {
             Ok(action) if refuses => Ok(table.refuse_legal(action, legal)),
             Ok(action) => Ok(table.accept(action)),
             Err(why) => {
-                let answer = table.refuse(why.clone(), true);
+                let answer = table.refuse(why.clone(), None, true);
                 if table.over {
                     let did = format!("was refused at every try, the last time {}: {why}", shown_act(act));
                     return Err(Fault::new(5, did, "a move of `legal`").into());
@@ -205,8 +216,8 @@ fn over() -> ServerMessage {
     Refusal::new(ErrorCode::MatchOver, "the match is over").into()
 }
 
-fn games() -> Vec<GameEntry> {
-    let spec = ludex_env::load(GAME).map(|game| game.spec().clone());
+fn games(game: &str) -> Vec<GameEntry> {
+    let spec = ludex_env::load(game).map(|game| game.spec().clone());
     let entry = spec.map(|spec| GameEntry {
         game: spec.game,
         title: spec.title,

@@ -1,0 +1,242 @@
+//! Starts: histories that the matches of a part begin with, and how much of the game is played after them.
+//!
+//! A file of starts holds one start a line, as JSON: `{"moves": [...], "chance": [...]}`. A move is an action id, a text or a
+//! document, as a player would send it; an outcome of chance is an id or a text. Both lists are in the order of play, and
+//! together they say everything that happens before the first question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ludex_env::{DynState, GameRef, Heard, Seat, Turn};
+use ludex_protocol::Move;
+use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plan::Place;
+use super::{Part, SuiteError};
+
+/// The files of starts that come with the program, by name.
+pub const STARTS: &[(&str, &str)] = &[("reference-starts.jsonl", include_str!("../../suites/reference-starts.jsonl"))];
+
+/// The part of a game that a match plays.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Excerpt {
+    /// The events before the first question.
+    pub start: Vec<RecordEvent>,
+    /// After how many decisions the match is truncated, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<u32>,
+    /// The seats whose decisions are counted for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<Seat>,
+}
+
+impl Excerpt {
+    /// Whether it is the whole game.
+    pub fn is_whole(&self) -> bool {
+        self.start.is_empty() && self.moves.is_none()
+    }
+
+    /// Whether the decisions of `seat` are counted.
+    pub fn counts(&self, seat: Seat) -> bool {
+        self.moves.is_some() && self.of.contains(&seat)
+    }
+
+    /// Whether it ends after this number of counted decisions.
+    pub fn is_spent(&self, decisions: u32) -> bool {
+        self.moves.is_some_and(|most| decisions >= most)
+    }
+}
+
+/// The excerpts that the matches of a part play.
+#[derive(Clone, Debug, Default)]
+pub struct Excerpts {
+    starts: Vec<Vec<RecordEvent>>,
+    moves: Option<u32>,
+    seatings: Vec<Vec<usize>>,
+    /// The numbers of blocks repeat after this many (in later cycles, for example).
+    blocks: u64,
+}
+
+impl Excerpts {
+    pub(super) fn new(
+        part: &Part,
+        game: &GameRef,
+        files: &BTreeMap<String, String>,
+        seatings: &[Vec<usize>],
+        blocks: u64,
+    ) -> Result<Excerpts, String> {
+        let starts = part.starts.as_deref().map_or(Ok(Vec::new()), |name| read(name, files, game))?;
+        Ok(Excerpts { starts, moves: part.moves, seatings: seatings.to_vec(), blocks })
+    }
+
+    /// What the match at place `turn` of block `index` plays. Block k begins at the start of line k; after the last line
+    /// comes the first one.
+    pub fn of(&self, index: u64, turn: usize) -> Excerpt {
+        let block = if self.blocks == 0 { index } else { index % self.blocks };
+        let line = block.checked_rem(self.starts.len() as u64);
+        let start = line.and_then(|line| self.starts.get(line as usize)).cloned().unwrap_or_default();
+        let seating = self.seatings.get(turn).filter(|_| self.moves.is_some());
+        let sides = seating.into_iter().flatten().enumerate();
+        Excerpt { start, moves: self.moves, of: sides.filter(|(_, side)| **side == 0).map(|(seat, _)| seat).collect() }
+    }
+
+    /// What the match with this [key](super::plan::key) plays.
+    pub fn of_match(&self, key: &str) -> Excerpt {
+        Place::parse(key).map(|place| self.of(place.index, place.turn)).unwrap_or_default()
+    }
+}
+
+/// Checks the fields of a part that say which excerpts it plays.
+pub(super) fn check(part: &Part, game: &GameRef, files: &BTreeMap<String, String>) -> Result<(), String> {
+    if part.moves == Some(0) {
+        return Err("moves = 0: at least 1 decision".into());
+    }
+    let lines = Excerpts::new(part, game, files, &[], 0)?.starts.len() as u64;
+    match &part.starts {
+        Some(name) if part.blocks > lines => {
+            Err(format!("blocks = {}, but {name} has {lines} starts: block k begins at line k", part.blocks))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names of the files that a suite's text needs and that are neither in it nor in the program.
+pub fn missing(text: &str) -> BTreeSet<String> {
+    let Ok(suite) = text.parse::<toml::Table>() else { return BTreeSet::new() };
+    let carried = |name: &str| suite.get("files").and_then(|files| files.get(name)).is_some();
+    let parts = suite.get("part").and_then(toml::Value::as_array).into_iter().flatten();
+    let names = parts.filter_map(|part| part.get("starts")?.as_str());
+    names.filter(|name| !carried(name) && !is_built_in(name)).map(str::to_owned).collect()
+}
+
+/// The text of a suite with the files that it needs, so that it can be read anywhere.
+///
+/// # Errors
+/// A suite that carries other files already: what it has, its author wrote, and it stays as it is.
+pub fn carrying(text: &str, files: &BTreeMap<String, String>) -> Result<String, SuiteError> {
+    if files.is_empty() {
+        return Ok(text.to_owned());
+    }
+    if text.parse::<toml::Table>().is_ok_and(|suite| suite.contains_key("files")) {
+        let names = files.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(SuiteError(format!("[files] must hold all files of the suite; it lacks {names}")));
+    }
+    let table = BTreeMap::from([("files", files)]);
+    let table = toml::to_string(&table).map_err(|e| SuiteError(e.to_string()))?;
+    Ok(format!("{}\n\n{table}", text.trim_end()))
+}
+
+fn is_built_in(name: &str) -> bool {
+    STARTS.iter().any(|(known, _)| *known == name)
+}
+
+/// The starts of a file, by line.
+fn read(name: &str, files: &BTreeMap<String, String>, game: &GameRef) -> Result<Vec<Vec<RecordEvent>>, String> {
+    let built_in = || STARTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+    let text = files.get(name).map(String::as_str).or_else(built_in);
+    let text = text.ok_or_else(|| {
+        format!(
+            "starts = {name:?}: the suite does not carry this file in [files], and none of the program has this name"
+        )
+    })?;
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let starts = lines.map(|(n, line)| {
+        let start = serde_json::from_str::<Line>(line).map_err(|e| e.to_string());
+        start.and_then(|start| start.events(game)).map_err(|why| format!("{name} line {n}: {why}"))
+    });
+    let starts = starts.collect::<Result<Vec<_>, _>>()?;
+    if starts.is_empty() { Err(format!("{name} holds no start")) } else { Ok(starts) }
+}
+
+/// A line of a file of starts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    moves: Vec<Value>,
+    #[serde(default)]
+    chance: Vec<Value>,
+    /// For readers.
+    #[serde(default, rename = "about")]
+    _about: Option<String>,
+}
+
+impl Line {
+    /// The events of the start, each played with a check.
+    fn events(&self, game: &GameRef) -> Result<Vec<RecordEvent>, String> {
+        let mut state = game.start();
+        let mut turns = vec![0; game.spec().players as usize];
+        let (mut moves, mut outcomes) = (self.moves.iter().enumerate(), self.chance.iter().enumerate());
+        let mut events = Vec::new();
+        loop {
+            match state.turn() {
+                Turn::Over => return Err("the game is over before the first question".into()),
+                Turn::Chance => {
+                    let Some((k, given)) = outcomes.next() else { break };
+                    let wrong = |why: String| format!("chance[{k}] {given}: {why}");
+                    let action = state.read_outcome(&move_of(given)).map_err(|e| wrong(e.message))?;
+                    state.play_chance(action).map_err(|e| wrong(e.message))?;
+                    events.push(RecordEvent::Chance(ChanceRecord { action: Some(action) }));
+                }
+                Turn::Seat(seat) => {
+                    let Some((k, given)) = moves.next() else { break };
+                    let heard = read_move(&*state, seat, k, given)?;
+                    let played = match &heard {
+                        Heard::Action(action) => state.play(seat, *action),
+                        Heard::Said(said) => state.play_said(seat, said),
+                    };
+                    played.map_err(|e| format!("moves[{k}] {given}: {}", e.message))?;
+                    events.push(event(&mut turns, seat, heard, false));
+                }
+                Turn::Together(acting) => {
+                    let seats: Vec<Seat> = acting.iter().collect();
+                    let given: Vec<_> = moves.by_ref().take(seats.len()).collect();
+                    let Some(&(first, _)) = given.first() else { break };
+                    if given.len() < seats.len() {
+                        return Err(format!("moves[{first}]: {} seats move together here", seats.len()));
+                    }
+                    let mut joint = vec![None; turns.len()];
+                    for (at, (&seat, (k, given))) in seats.iter().zip(given).enumerate() {
+                        let heard = read_move(&*state, seat, k, given)?;
+                        joint[seat] = Some(heard.clone());
+                        events.push(event(&mut turns, seat, heard, at + 1 < seats.len()));
+                    }
+                    state.play_joint(&joint).map_err(|e| format!("moves[{first}]: {}", e.message))?;
+                }
+            }
+        }
+        match (moves.next(), outcomes.next()) {
+            (Some((k, given)), _) => {
+                Err(format!("moves[{k}] {given}: chance is to draw before it, and the line has no outcome for that"))
+            }
+            (_, Some((k, given))) => Err(format!("chance[{k}] {given}: nothing is drawn here, a seat is to move")),
+            _ => Ok(events),
+        }
+    }
+}
+
+fn move_of(given: &Value) -> Move {
+    match given {
+        Value::String(text) => Move::Text(text.clone()),
+        other => other.as_i64().map_or_else(|| Move::Document(other.clone()), Move::Id),
+    }
+}
+
+fn read_move(state: &dyn DynState, seat: Seat, k: usize, given: &Value) -> Result<Heard, String> {
+    state.read(seat, &move_of(given)).map_err(|e| format!("moves[{k}] {given}: {}", e.message))
+}
+
+/// The event of a move that no agent chose.
+fn event(turns: &mut [u32], seat: Seat, heard: Heard, more: bool) -> RecordEvent {
+    let turn = turns[seat];
+    turns[seat] += 1;
+    let (action, said) = match heard {
+        Heard::Action(action) => (Some(action), None),
+        Heard::Said(said) => (None, Some(said)),
+    };
+    RecordEvent::Move(MoveRecord { seat: seat as u32, turn, action, said, forced: true, more, ..MoveRecord::default() })
+}
+
+#[cfg(test)]
+mod tests;

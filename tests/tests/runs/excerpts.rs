@@ -1,0 +1,159 @@
+//! Parts that begin in the middle of a game, and parts whose candidates meet until their ratings have settled.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use ludex_protocol::record::{Reason, Record, RecordEvent};
+use ludex_tests::run::lines;
+
+use super::{Place, killed, table};
+
+const SPOTS: &str = r#"
+name = "spots"
+version = 1
+title = "Spots"
+
+[[part]]
+id = "four"
+game = "connect_four"
+schedule = "against"
+opponents = ["anchor level=1"]
+starts = "four.jsonl"
+moves = 3
+blocks = 3
+
+[[part]]
+id = "cards"
+game = "kuhn_poker"
+schedule = "self_play"
+starts = "cards.jsonl"
+moves = 1
+blocks = 2
+"#;
+
+const FOUR: &str = "{\"moves\": [3, 3]}\n{\"moves\": [\"x0\", \"o6\", \"x1\"]}\n{}\n";
+const CARDS: &str = "{\"chance\": [2, 0]}\n{\"chance\": [0, 1], \"moves\": [1]}\n";
+
+fn of_run(place: &Place, run: &str) -> Vec<Record> {
+    let all = lines(&place.path("ludex-data/runs").join(run), "episodes.jsonl");
+    all.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect()
+}
+
+#[test]
+fn block_k_is_played_from_line_k_for_a_number_of_decisions() {
+    let place = Place::new();
+    for (name, text) in [("spots.toml", SPOTS), ("four.jsonl", FOUR), ("cards.jsonl", CARDS)] {
+        fs::write(place.path(name), text).unwrap();
+    }
+    let evaluate = |run: &str, more: &[&str]| {
+        place.ludex(
+            &[&["evaluate", "--agent", "random", "--suite", "spots.toml", "--run", run, "--json"], more].concat(),
+        )
+    };
+    let ran = evaluate("r", &[]);
+    assert_eq!(ran.json()["end"], "done");
+    let mut starts: BTreeMap<String, Vec<Vec<RecordEvent>>> = BTreeMap::new();
+    for record in of_run(&place, "r") {
+        let start = record.header.start as usize;
+        let name: Vec<&str> = record.header.episode.split('.').collect();
+        let [part, block, turn] = [1, 3, 4].map(|k| name[k]);
+        starts.entry(format!("{part} {block}")).or_default().push(record.events[..start].to_vec());
+        let moves =
+            record.events[start..].iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
+        // In four the candidate sits on the seat of the turn, in cards on both.
+        let own = moves.filter(|m| part == "cards" || m.seat.to_string() == *turn).count();
+        match record.footer.reason {
+            Some(Reason::Truncated) => assert_eq!(own, if part == "four" { 3 } else { 1 }, "{}", record.header.episode),
+            reason => assert!(reason == Some(Reason::Finished) && own <= 3, "{reason:?}"),
+        }
+    }
+    let lengths: Vec<usize> = starts.values().map(|all| all[0].len()).collect();
+    assert_eq!(lengths, [2, 3, 2, 3, 0]);
+    // Both seats of a block begin at the same start.
+    assert!(starts.values().all(|all| all.iter().all(|start| *start == all[0])));
+    assert_eq!(starts["four 0"].len(), 2);
+    assert!(place.ludex(&["verify", "r"]).well().contains("complete: all 8"));
+
+    // The run holds its starts, so the files beside the suite are needed no more; another start is another suite.
+    fs::write(place.path("four.jsonl"), FOUR.replace("[3, 3]", "[3, 2]")).unwrap();
+    assert!(place.ludex(&["verify", "r"]).well().contains("complete: all 8"));
+    assert!(evaluate("r", &[]).fails().contains("suite: was spots version 1"));
+    // A record that was begun elsewhere does not belong to the plan.
+    let path = place.of_run("r", "suite.toml");
+    let kept = fs::read_to_string(&path).unwrap();
+    fs::write(&path, kept.replace("[3, 3]", "[3, 2]")).unwrap();
+    let verified = place.ludex(&["verify", "r"]);
+    assert!(!verified.ok && verified.out.contains("does not begin at the start"), "{}{}", verified.out, verified.err);
+    // Fewer decisions than were played do not either.
+    fs::write(&path, kept.replace("moves = 3", "moves = 2")).unwrap();
+    let verified = place.ludex(&["verify", "r"]);
+    assert!(
+        verified.out.contains("it ended after 3 decisions of the candidate, by the suite it ends after 2"),
+        "{}",
+        verified.out
+    );
+
+    // What is wrong with a file is told before anything is played.
+    for (name, text, why) in [
+        ("four.jsonl", "{\"moves\": [3, 3]}\n{\"moves\": [9]}\n{}\n", "four.jsonl line 2: moves[0] 9"),
+        ("four.jsonl", "{}\n{}\n", "blocks = 3, but four.jsonl has 2 starts"),
+        ("cards.jsonl", "{}\n{\"moves\": [1]}\n", "cards.jsonl line 2: moves[0] 1: chance is to draw before it"),
+    ] {
+        let was = fs::read_to_string(place.path(name)).unwrap();
+        fs::write(place.path(name), text).unwrap();
+        let failed = evaluate("wrong", &[]);
+        assert!(failed.fails().contains(why), "{}", failed.err);
+        fs::write(place.path(name), was).unwrap();
+    }
+    fs::remove_file(place.path("cards.jsonl")).unwrap();
+    assert!(evaluate("wrong", &[]).fails().contains("cards.jsonl cannot be read"));
+    fs::write(place.path("spots.toml"), SPOTS.replace("cards.jsonl", "../cards.jsonl")).unwrap();
+    assert!(evaluate("wrong", &[]).fails().contains("without a folder"));
+    assert!(!place.of_run("wrong", "run.json").exists());
+}
+
+const SETTLED: &str = r#"
+name = "settled"
+version = 1
+title = "Settled"
+
+[[part]]
+id = "ttt"
+game = "tic_tac_toe"
+schedule = "converge"
+stop = { metric = "trueskill", games = 20, sigma = 2, change = 0.8, over = 4, most = 60 }
+metrics = ["score_rate"]
+"#;
+
+/// Killed and continued, with one match at a time or with four, a part with random pairs plays the same matches.
+#[test]
+fn random_pairs_are_the_same_however_the_run_is_played() {
+    let place = Place::new();
+    fs::write(place.path("settled.toml"), SETTLED).unwrap();
+    let agents = ["--agent", "random", "--agent", "anchor level=1", "--agent", "anchor level=2"];
+    let line = |run: &'static str, jobs: &'static str| {
+        let fixed = ["--suite", "settled.toml", "--run", run, "--jobs", jobs, "--json"];
+        [&["evaluate"][..], &agents, &fixed].concat()
+    };
+    let one = place.ludex(&line("one", "1"));
+    let four = place.ludex(&line("four", "4"));
+    let cut = killed(&place, "cut", &line("cut", "2"), 3, 6_000);
+    assert_eq!((table(&four), table(&cut)), (table(&one), table(&one)));
+    let names = |run: &str| {
+        let all = of_run(&place, run).into_iter();
+        let mut all: Vec<String> = all.map(|r| r.header.episode.split_once('.').unwrap().1.to_owned()).collect();
+        all.sort();
+        all
+    };
+    assert!((30..=90).contains(&names("one").len()), "{}", names("one").len());
+    assert_eq!((names("four"), names("cut")), (names("one"), names("one")));
+    for run in ["one", "four", "cut"] {
+        assert!(place.ludex(&["verify", run]).well().contains("complete: all "));
+    }
+    // A record too many is none of the plan.
+    let path = place.of_run("one", "episodes.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let last = text.lines().last().unwrap();
+    fs::write(&path, text.replace(&format!("{last}\n"), "")).unwrap();
+    assert!(!place.ludex(&["verify", "one"]).out.contains("complete: all "));
+}

@@ -1,0 +1,132 @@
+//! Answers that are asked once in a run and given again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
+use ludex_tests::run::lines;
+use serde_json::Value;
+
+use super::models::Stub;
+use super::{Place, Ran, killed};
+
+const SUITE: &str = r#"
+name = "kept"
+version = 1
+title = "Kept"
+[policy]
+illegal = { tries = 3, then = "default" }
+
+[[part]]
+id = "cards"
+game = "battle_cards(format=match,rounds=3,revise=alternate)"
+schedule = "against"
+opponents = ["random", "anchor level=1"]
+once = ["initial"]
+blocks = 3
+
+[[part]]
+id = "anew"
+game = "battle_cards(format=match,rounds=2,revise=alternate)"
+schedule = "against"
+opponents = ["random"]
+blocks = 2
+"#;
+
+fn evaluate(place: &Place, agent: &str, run: &str, more: &[&str]) -> Ran {
+    fs::write(place.path("kept.toml"), SUITE).unwrap();
+    place.ludex(&[&["evaluate", "--agent", agent, "--suite", "kept.toml", "--run", run, "--json"], more].concat())
+}
+
+fn records(place: &Place, run: &str) -> Vec<Record> {
+    let all = lines(&place.path("ludex-data/runs").join(run), "episodes.jsonl");
+    all.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect()
+}
+
+/// The first plans of a part by agent and seat, and how many of them say that they were given before.
+fn first_plans(records: &[Record], part: &str) -> (BTreeMap<(String, u32), BTreeSet<String>>, usize) {
+    let (mut plans, mut again): (BTreeMap<_, BTreeSet<String>>, usize) = Default::default();
+    for record in records.iter().filter(|record| record.header.episode.contains(&format!(".{part}."))) {
+        let moves = record.events.iter().filter_map(|e| if let RecordEvent::Move(m) = e { Some(m) } else { None });
+        let mut seen = BTreeSet::new();
+        for m in moves.filter(|m| seen.insert(m.seat)) {
+            let MoveRecord { seat, action, said, notes, .. } = m;
+            let name = record.header.seats[*seat as usize].name.clone();
+            plans.entry((name, *seat)).or_default().insert(format!("{action:?} {said:?}"));
+            again += usize::from(notes.as_ref().is_some_and(|notes| notes.more.contains_key("once")));
+        }
+    }
+    (plans, again)
+}
+
+#[test]
+fn an_answer_is_given_again_in_all_matches_of_its_seat() {
+    let place = Place::new();
+    for (run, jobs) in [("one", "1"), ("four", "4")] {
+        assert_eq!(evaluate(&place, "greedy", run, &["--jobs", jobs]).json()["end"], "done");
+        assert!(place.ludex(&["verify", run]).well().contains("complete: all 16"));
+    }
+    let all = records(&place, "one");
+    let (plans, again) = first_plans(&all, "cards");
+    // Three agents on two seats: six questions, and 24 first plans in 12 matches.
+    assert_eq!((plans.len(), again), (6, 18), "{plans:?}");
+    assert!(plans.values().all(|said| said.len() == 1), "{plans:?}");
+    let kept = lines(&place.path("ludex-data/runs/one"), "once.jsonl");
+    assert!(kept.iter().all(|line| line["phase"] == "initial" && line["asked"].as_str().unwrap().len() == 64));
+    // In the other part everybody is asked in each match.
+    let (plans, again) = first_plans(&all, "anew");
+    assert_eq!(again, 0);
+    assert!(plans[&("random".to_owned(), 0)].len() > 1);
+    // Which match comes first changes nothing that was said.
+    assert_eq!(first_plans(&records(&place, "four"), "cards"), first_plans(&all, "cards"));
+    // A bundle holds them. Shards would ask several times, so they are refused.
+    place.ludex(&["bundle", "one"]).well();
+    assert!(place.ludex(&["verify", "one.tar.gz"]).well().contains("complete: all 16"));
+    let shard = evaluate(&place, "greedy", "part", &["--shard", "1/2"]);
+    assert!(shard.fails().contains("cannot be played in shards"), "{}", shard.err);
+    // An answer that its first episode does not have.
+    let path = place.of_run("one", "episodes.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let named = text.split("\"once\":\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    fs::write(&path, text.replace(&format!("\"once\":\"{named}\""), "\"once\":\"one.anew.0-1.0.0\"")).unwrap();
+    let verified = place.ludex(&["verify", "one"]);
+    assert!(
+        verified.out.contains("which does not have it") || verified.err.contains("which does not have it"),
+        "{}",
+        verified.out
+    );
+}
+
+/// A model pays for such an answer once, also when the run is killed in between, and an audit plays its matches again.
+#[test]
+fn a_model_is_paid_once_for_an_answer() {
+    let place = Place::new();
+    let stub = Stub::start(&place, &["--documents", "--malformed", "0.2", "--seed", "3"]);
+    let model = stub.model("m", "");
+    assert_eq!(evaluate(&place, &model, "whole", &["--jobs", "3"]).json()["end"], "done");
+    let calls = lines(&place.path("ludex-data/runs/whole"), "calls.jsonl");
+    let verified = place.ludex(&["verify", "whole"]);
+    assert!(verified.well().contains("complete: all 16"), "{}", verified.out);
+    // First turns of the part with `once` that were paid for: one for each seat.
+    let paid: BTreeSet<(String, u64)> = calls
+        .iter()
+        .filter(|call| call["episode"].as_str().unwrap().contains(".cards.") && turn_of(call) == 0)
+        .map(|call| (call["episode"].as_str().unwrap().to_owned(), call["seat"].as_u64().unwrap()))
+        .collect();
+    let seats: Vec<u64> = paid.iter().map(|(_, seat)| *seat).collect();
+    assert!(seats.len() == 2 && seats[0] != seats[1], "{paid:?}");
+
+    fs::write(place.path("kept.toml"), SUITE).unwrap();
+    let line = ["evaluate", "--agent", &model, "--suite", "kept.toml", "--run", "cut", "--jobs", "1", "--json"];
+    let cut = killed(&place, "cut", &line, 4, 20_000);
+    assert_eq!(cut.json()["end"], "done");
+    assert!(place.ludex(&["verify", "cut"]).well().contains("complete: all 16"));
+    let questions = lines(&place.path("ludex-data/runs/cut"), "once.jsonl");
+    let asked: BTreeSet<String> =
+        questions.iter().map(|q| format!("{} {} {} {}", q["agent"], q["game"], q["seat"], q["asked"])).collect();
+    assert_eq!(asked.len(), questions.len(), "a question was asked twice");
+}
+
+fn turn_of(call: &Value) -> u64 {
+    call["key"].as_str().unwrap().split('.').next().unwrap().parse().unwrap()
+}
