@@ -52,7 +52,11 @@ fn draw(data: &Arrows, title: &str) -> String {
         svg.text(Hold::Middle, "letter", [x, y + 4.0], &letter(k));
     }
     // The names in two columns.
-    let top = CENTRE[1] + RADIUS + 30.0;
+    let mut top = CENTRE[1] + RADIUS + 30.0;
+    if data.highlight.is_some() {
+        svg.text(Hold::Start, "soft", [4.0, top], "solid: beat; dashed: lost to");
+        top += 18.0;
+    }
     let lines = count.div_ceil(2);
     for (k, name) in graph.nodes.iter().enumerate() {
         let [x, y] = [4.0 + WIDTH / 2.0 * (k / lines) as f64, top + 16.0 * (k % lines) as f64];

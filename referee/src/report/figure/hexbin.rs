@@ -19,9 +19,9 @@ fn draw(data: &Points, title: &str) -> String {
     let points = || data.groups.iter().flat_map(|group| &group.points);
     let from = room(points().map(|p| p.y), 5) + RADIUS;
     let [top, bottom] = [24.0, 224.0];
-    let right = WIDTH - 12.0;
+    let right = WIDTH - 18.0;
     let x = Scale::of(points().map(|p| p.x), [from + RADIUS, right - RADIUS], 5);
-    let y = Scale::of(points().map(|p| p.y), [bottom - RADIUS, top + RADIUS], 5);
+    let y = Scale::of(points().map(|p| p.y), [bottom - 2.0 * RADIUS, top + 2.0 * RADIUS], 5);
     left(&mut svg, &y, [from, right], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
     let mut counts: BTreeMap<(i64, i64), u64> = BTreeMap::new();

@@ -20,9 +20,9 @@ fn draw(data: &Lines, title: &str) -> String {
     let values = || points().flat_map(|(_, m)| ends(m));
     let from = room(values(), 5);
     let [top, bottom] = [24.0, 224.0];
-    let x = Scale::of(points().map(|(x, _)| *x), [from, WIDTH - 12.0], 5);
+    let x = Scale::of(points().map(|(x, _)| *x), [from, WIDTH - 18.0], 5);
     let y = Scale::of(values(), [bottom, top], 5);
-    left(&mut svg, &y, [from, WIDTH - 12.0], &data.y);
+    left(&mut svg, &y, [from, WIDTH - 18.0], &data.y);
     let end = below(&mut svg, &x, [top, bottom], &data.x);
     for (k, line) in data.lines.iter().enumerate().filter(|_| data.lines.len() <= BANDS) {
         let band = line.points.iter().filter_map(|(at, m)| Some((x.at(*at), y.at(m.low?), y.at(m.high?))));

@@ -33,7 +33,7 @@ fn draw(grid: &Grid, title: &str) -> String {
     }
     for (c, column) in grid.columns.iter().enumerate() {
         svg.line("grid", CENTRE, at(c, 1.0));
-        let [x, y] = at(c, 1.08);
+        let [x, y] = at(c, 1.1);
         let (hold, room) = match x - CENTRE[0] {
             d if d > 8.0 => (Hold::Start, WIDTH - x - 2.0),
             d if d < -8.0 => (Hold::End, x - 2.0),

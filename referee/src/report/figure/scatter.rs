@@ -16,7 +16,7 @@ fn draw(data: &Points, title: &str) -> String {
     let points = || data.groups.iter().flat_map(|group| &group.points);
     let from = room(points().map(|p| p.y), 5);
     let [top, bottom] = [24.0, 264.0];
-    let right = WIDTH - 12.0;
+    let right = WIDTH - 18.0;
     let x = Scale::of(points().map(|p| p.x), [from, right], 5);
     let y = Scale::of(points().map(|p| p.y), [bottom, top], 5);
     left(&mut svg, &y, [from, right], &data.y);
@@ -47,8 +47,8 @@ fn draw(data: &Points, title: &str) -> String {
             if p < 0.001 { ", p < 0.001".to_owned() } else { format!(", p = {}", number(Some(p), 3)) }
         });
         let text = format!("r = {}{p}, n = {}", number(Some(fit.r), 2), fit.n);
-        svg.text(Hold::End, "", [right, end + 6.0], &text);
-        end += 14.0;
+        svg.text(Hold::End, "", [right, end + 8.0], &text);
+        end += 18.0;
     }
     let names: Vec<String> = data.groups.iter().map(|group| group.name.clone()).collect();
     let end = if names.len() > 1 { legend(&mut svg, &names, Sign::Mark, end + 2.0) } else { end };

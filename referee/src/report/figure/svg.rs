@@ -103,7 +103,7 @@ impl Svg {
         let (w, h) = (n(WIDTH), n(height));
         let desc = if about.is_empty() { String::new() } else { format!("<desc>{}</desc>\n", escape(about)) };
         format!(
-            "<svg class=\"figure\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>\n{desc}{}</svg>\n",
+            "<svg class=\"figure\" viewBox=\"0 0 {w} {h}\" role=\"img\">\n<title>{}</title>\n{desc}{}</svg>\n",
             escape(title),
             self.body
         )
@@ -143,7 +143,7 @@ pub(crate) fn width(text: &str) -> f64 {
         _ if u32::from(c) >= 0x1100 => 12.0,
         _ => 6.8,
     };
-    text.chars().map(of).sum()
+    text.chars().map(of).sum::<f64>() * 1.12
 }
 
 /// A text cut in the middle, so that it is at most about `most` wide at a size of 12.

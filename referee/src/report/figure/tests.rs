@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::data::*;
 use super::*;
 use crate::metric::Measure;
-use crate::metric::value::{Edge, Graph, Point, Quantiles};
+use crate::metric::{Edge, Graph, Point, Quantiles};
 
 const HOSTILE: &str = "<script>alert(1)</script>\u{202e}\"&'";
 
@@ -187,7 +187,6 @@ fn gallery() -> Vec<(&'static str, &'static str, Data)> {
         ("radar", "radar", Data::Grid(Grid { rows: names(&["one", "two", HOSTILE]), ..shares() })),
         ("graph", "graph", Data::Arrows(arrows(20, Some(3)))),
         ("graph_small", "graph", Data::Arrows(arrows(5, None))),
-        ("graph_forty", "graph", Data::Arrows(arrows(40, Some(0)))),
         ("strip", "strip", Data::Strip(strip())),
         ("empty", "bars", Data::Grid(Grid::default())),
     ]
@@ -215,4 +214,110 @@ fn every_kind_draws_what_is_kept() {
         kinds.push(kind);
     }
     assert!(KINDS.iter().all(|kind| kinds.contains(&kind.id)), "{kinds:?}");
+}
+
+#[test]
+fn every_drawing_is_safe_and_names_what_it_shows() {
+    for (name, kind, data) in gallery() {
+        let drawn = Kind::named(kind).unwrap().draw(&data, "A title of <b>");
+        assert!(!drawn.contains("<script") && !drawn.contains("<b>"), "{name}");
+        assert!(drawn.chars().all(|c| c != '\u{202e}' && (!c.is_control() || c == '\n')), "{name}");
+        for outside in ["http", "href", "src=", "url(", "@import", "NaN", "inf"] {
+            assert!(!drawn.contains(outside), "{name}: {outside}");
+        }
+        if drawn.starts_with("<svg") {
+            assert!(drawn.contains("<title>A title of &lt;b&gt;</title>") && drawn.contains("<desc>"), "{name}");
+            let opened =
+                |tag: &str| drawn.matches(&format!("<{tag} ")).count() + drawn.matches(&format!("<{tag}>")).count();
+            let closed = |tag: &str| drawn.matches(&format!("</{tag}>")).count();
+            assert_eq!(
+                (opened("text"), opened("title"), opened("svg")),
+                (closed("text"), closed("title"), closed("svg"))
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_not_a_number_or_of_another_shape_is_said() {
+    let empty = Kind::named("lines").unwrap().draw(&Data::Lines(Lines::default()), "t");
+    assert!(empty.contains("Nothing was measured."), "{empty}");
+    let other = Kind::named("lines").unwrap().draw(&Data::Grid(grid(2)), "t");
+    assert!(other.contains("A figure of kind lines does not show these numbers."), "{other}");
+    let mut strange = grid(2);
+    strange.cells[0][0] = bare(f64::NAN);
+    strange.cells[1][0] = bare(f64::INFINITY);
+    for kind in ["table", "matrix", "bars", "stacked", "radar"] {
+        let drawn = Kind::named(kind).unwrap().draw(&Data::Grid(strange.clone()), "t");
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{kind}: {drawn}");
+    }
+}
+
+#[test]
+fn csv_and_json_have_the_same_numbers_whole() {
+    let data = Data::Grid(with_margins());
+    let (csv, json) = (data.to_csv(), serde_json::to_value(&data).unwrap());
+    let mut lines = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(lines.headers().unwrap(), vec!["row", "under", "column", "value", "low", "high", "n"]);
+    let mut count = 0;
+    for line in lines.records() {
+        let line = line.unwrap();
+        let at = |list: &serde_json::Value, is: &dyn Fn(&serde_json::Value) -> bool| {
+            list.as_array().unwrap().iter().position(is).unwrap()
+        };
+        let row = at(&json["rows"], &|name| name.as_str() == Some(&line[0]));
+        let column = at(&json["columns"], &|column| column["name"].as_str() == Some(&line[2]));
+        let cell = &json["cells"][row][column];
+        for (field, text) in [("value", &line[3]), ("low", &line[4]), ("high", &line[5]), ("n", &line[6])] {
+            assert_eq!(cell[field].as_f64(), text.parse().ok(), "{line:?} {field}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 17, "every cell but the one without a number");
+    // The other shapes: as many lines as there are numbers.
+    let lines = |data: Data| data.to_csv().lines().count() - 1;
+    assert_eq!(lines(Data::Lines(rounds(3, 5))), 15);
+    assert_eq!(lines(Data::Boxes(boxes(5))), 4);
+    assert_eq!(lines(Data::Points(points(12, 3))), 12);
+    assert_eq!(lines(Data::Arrows(arrows(5, None))), arrows(5, None).graph.edges.len());
+    assert_eq!(lines(Data::Strip(strip())), 5);
+}
+
+#[test]
+fn latex_is_a_table_that_says_what_the_page_says() {
+    let text = Data::Grid(with_margins()).to_latex();
+    assert!(
+        text.starts_with(
+            "\\begin{tabular}{lrrr}\n\\hline\n & \\multicolumn{2}{c}{board} & \\multicolumn{1}{c}{cards} \\\\\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Agent & connect\\_four & breakthrough & kuhn\\_poker \\\\\n"), "{text}");
+    assert!(text.contains("random & \\textbf{0.873} & \\underline{0.815} & -- \\\\\n"), "{text}");
+    assert!(text.contains("\\textless{}script\\textgreater{}"), "{text}");
+    assert!(text.contains("\\hline\nmean & 0.500 & 0.250 & 0.000 \\\\\n"), "{text}");
+    assert_eq!(
+        super::write::latex("a_b%~\\^|{}"),
+        "a\\_b\\%\\textasciitilde{}\\textbackslash{}\\textasciicircum{}\\textbar{}\\{\\}"
+    );
+}
+
+#[test]
+fn a_figure_gives_files_of_each_form() {
+    let page = |name: &str| resolve::Page { name: name.into(), data: Data::Grid(grid(2)) };
+    let mut drawn = Drawn {
+        id: "f1".into(),
+        title: "F".into(),
+        kind: "bars".into(),
+        caption: String::new(),
+        pages: vec![page("")],
+        measures: Vec::new(),
+    };
+    let names = |drawn: &Drawn| drawn.files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names(&drawn), ["f1.json", "f1.csv", "f1.tex", "f1.svg"]);
+    let svg = drawn.files().remove(3).1;
+    assert!(svg.starts_with("<svg xmlns=") && svg.contains("prefers-color-scheme: dark"), "{svg}");
+    drawn.pages.push(page("b"));
+    drawn.kind = "table".into();
+    assert_eq!(names(&drawn), ["f1.json", "f1-1.csv", "f1-1.tex", "f1-2.csv", "f1-2.tex"]);
 }

@@ -192,14 +192,14 @@ fn of_grid(grid: &Grid) -> String {
 }
 
 /// A table of LaTeX of lines whose cells are joined.
-pub(crate) fn tabular(columns: &str, head: &[String], lines: Vec<String>) -> String {
+fn tabular(columns: &str, head: &[String], lines: Vec<String>) -> String {
     let end = |line: &String| format!("{line} \\\\\n");
     let (head, body): (String, String) = (head.iter().map(end).collect(), lines.iter().map(end).collect());
     format!("\\begin{{tabular}}{{{columns}}}\n\\hline\n{head}\\hline\n{body}\\hline\n\\end{{tabular}}\n")
 }
 
 /// Text in LaTeX.
-pub(crate) fn latex(text: &str) -> String {
+pub(super) fn latex(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {
         match c {
