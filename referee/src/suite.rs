@@ -28,6 +28,7 @@ use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
 use crate::metric::{Ask, Asked};
+use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
 /// The built-in suites, by name.
@@ -36,6 +37,9 @@ pub const SUITES: &[(&str, &str)] = &[
     ("absolute", include_str!("../suites/absolute.toml")),
     ("reference", include_str!("../suites/reference.toml")),
 ];
+
+/// Figures that every report has.
+const RESERVED: [&str; 2] = ["overall", "leaderboard"];
 
 /// Largest number of blocks, and of cycles, of a part.
 const MOST: u64 = 100_000;
@@ -85,6 +89,9 @@ pub struct Suite {
     /// What is played, in the order of reports.
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
+    /// The tables and drawings of its reports, in their order.
+    #[serde(default, rename = "figure", skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 /// How matches are held.
@@ -372,7 +379,44 @@ impl Suite {
         suite.check_roles().map_err(SuiteError)?;
         suite.check_variants().map_err(SuiteError)?;
         suite.check_summaries().map_err(SuiteError)?;
+        suite.check_figures(games)?;
         Ok(suite)
+    }
+
+    /// Checks that each figure can be drawn from what the parts give.
+    fn check_figures(&self, games: &Games) -> Result<(), SuiteError> {
+        let mut known = Vec::new();
+        // Marks are listed for figures alone, and loading a game takes time.
+        for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
+            part.load(games).map_err(SuiteError)?;
+            known.push(KnownPart { id: &part.id, marks: None });
+        }
+        let mut ids = BTreeSet::new();
+        for figure in &self.figures {
+            if !is_word(&figure.id) || !ids.insert(&figure.id) || RESERVED.contains(&figure.id.as_str()) {
+                let why = format!(
+                    "a word of small letters, digits, _ and -, used by one figure only, and not {}",
+                    RESERVED.join(" or ")
+                );
+                return Err(SuiteError(format!("figure id = {:?}: {why}", figure.id)));
+            }
+            figure.check(&known).map_err(|why| SuiteError(format!("figure {:?}: {why}", figure.id)))?;
+        }
+        Ok(())
+    }
+
+    /// The groups of parts: their names, and the ids of their parts, in the order of the suite.
+    pub fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let mut out: Vec<(String, Vec<String>)> = Vec::new();
+        for part in &self.parts {
+            for group in &part.groups {
+                match out.iter_mut().find(|(name, _)| name == group) {
+                    Some((_, ids)) => ids.push(part.id.clone()),
+                    None => out.push((group.clone(), vec![part.id.clone()])),
+                }
+            }
+        }
+        out
     }
 
     /// Gives the policy of each part what its text leaves out and the suite's policy says.
@@ -399,6 +443,8 @@ impl Suite {
             return Err(SuiteError(format!("{} has no part {other:?}; its parts: {}", self.name, ids.join(", "))));
         }
         self.parts.retain(|part| only.is_empty() || only.contains(&part.id));
+        // A figure of parts that are not played has nothing to show.
+        self.figures.retain(|figure| self.parts.iter().any(|part| figure.has(&part.id)));
         Ok(())
     }
 

@@ -290,7 +290,8 @@ impl Plan {
     /// The names of the marks that its metrics need.
     pub fn marks(&self) -> BTreeSet<String> {
         let asks = self.parts.iter().flat_map(|part| &part.part.metrics);
-        asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks()).collect()
+        let of_parts = asks.filter_map(|ask| Asked::new(ask).ok()).flat_map(|asked| asked.marks());
+        of_parts.chain(self.suite.figures.iter().flat_map(|figure| figure.marks())).collect()
     }
 
     /// The part, pairing, number and turn of a match by its [`key`].

@@ -25,6 +25,7 @@ fn the_reference_names_every_field() {
         names(serde_json::to_value(&suite).unwrap()),
         of_parts.collect(),
         names(serde_json::to_value(&policy).unwrap()),
+        suite.figures.iter().flat_map(|figure| names(serde_json::to_value(figure).unwrap())).collect(),
     ];
     for field in fields.concat().iter().filter(|f| *f != "part") {
         let set = text.lines().any(|line| {
@@ -65,6 +66,10 @@ fn what_is_wrong_is_named() {
             "game = \"kun_poker\"",
             "part \"kuhn\": there is no game \"kun_poker\"; did you mean kuhn_poker?",
         ),
+        ("kind = \"bars\"", "kind = \"bar\"", "figure \"opponents\": there is no kind \"bar\"; did you mean bars?"),
+        ("id = \"effort\"", "id = \"scores\"", "used by one figure only"),
+        ("id = \"effort\"", "id = \"overall\"", "not overall or leaderboard"),
+        ("part = \"nim\"  ", "part = \"nimm\"  ", "figure \"opponents\": there is no part \"nimm\""),
         ("tables = [\"abb\", \"baa\"]", "tables = [\"ab\"]", "must have 3 letters"),
         ("\"illegal_rate\"", "\"ilegal_rate\"", "there is no metric"),
         ("opponents = [\"random\", \"anchor level=2\"]", "", "needs opponents"),
