@@ -150,7 +150,7 @@ fn random_pairs_are_the_same_however_the_run_is_played() {
     for run in ["one", "four", "cut"] {
         assert!(place.ludex(&["verify", run]).well().contains("complete: all "));
     }
-    // A record too many is none of the plan.
+    // Without its last match it is not complete.
     let path = place.of_run("one", "episodes.jsonl");
     let text = fs::read_to_string(&path).unwrap();
     let last = text.lines().last().unwrap();
