@@ -80,7 +80,7 @@ fn an_answer_is_given_again_in_all_matches_of_its_seat() {
     // Which match comes first changes nothing that was said.
     assert_eq!(first_plans(&records(&place, "four"), "cards"), first_plans(&all, "cards"));
     // A bundle holds them. Shards would ask several times, so they are refused.
-    place.ludex(&["bundle", "one"]).well();
+    place.ludex(&["export", "one", "--bundle", "one.tar.gz"]).well();
     assert!(place.ludex(&["verify", "one.tar.gz"]).well().contains("complete: all 16"));
     let shard = evaluate(&place, "sound_plan", "part", &["--shard", "1/2"]);
     assert!(shard.fails().contains("cannot be played in shards"), "{}", shard.err);
