@@ -510,7 +510,8 @@ impl PlannedPart {
         let pairing = |draw: &Draw| &self.cells[draw.pairing].pairing;
         let known =
             move |n: usize, draw: &Draw| done.get(&key(&self.part.id, pairing(draw), n as u64, draw.turn)).copied();
-        let open = converge.certain(known).map(|n| (n, &converge.draws()[n]));
+        let points = |done| if let Done::Points(points) = done { Some(points) } else { None };
+        let open = converge.certain(|n, draw| known(n, draw).map(points)).map(|n| (n, &converge.draws()[n]));
         open.filter(move |(n, draw)| known(*n, draw).is_none()).map(move |(n, draw)| {
             let pairing = pairing(draw);
             let seats = self.seatings[draw.turn].iter().map(|&side| pairing[side]).collect();

@@ -12,7 +12,6 @@ use ludex_protocol::record::{ChanceRecord, MoveRecord, RecordEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::plan::Place;
 use super::{Part, SuiteError};
 
 /// The files of starts that come with the program, by name.
@@ -80,11 +79,6 @@ impl Excerpts {
         let seating = seating.filter(|_| self.moves.is_some());
         let sides = seating.into_iter().flatten().enumerate();
         Excerpt { start, moves: self.moves, of: sides.filter(|(_, side)| **side == 0).map(|(seat, _)| seat).collect() }
-    }
-
-    /// What the match with this [key](super::plan::key) plays.
-    pub fn of_match(&self, key: &str) -> Excerpt {
-        Place::parse(key).map(|place| self.of(place.index, place.turn)).unwrap_or_default()
     }
 }
 

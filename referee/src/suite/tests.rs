@@ -124,7 +124,7 @@ fn what_is_wrong_is_named() {
         ("moves = 3 ", "moves = 0 ", "at least 1"),
         ("reference-starts.jsonl\"", "others.jsonl\"", "does not carry this file"),
         (
-            "moves = 3                               # the match is truncated after so many decisions of the candidate\nblocks = 2",
+            "moves = 3                               # the match is truncated after this many decisions of the candidate\nblocks = 2",
             "blocks = 3",
             "blocks = 3, but reference-starts.jsonl has 2 starts",
         ),

@@ -99,7 +99,7 @@ pub async fn check(plan: &Plan, mut tell: impl FnMut(&Check)) -> anyhow::Result<
 async fn run(plan: &Plan, script: &Script) -> anyhow::Result<(Check, Trace, bool)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}", listener.local_addr()?);
-    let program = Program::start(&plan.command, &url, script)?;
+    let program = Program::start(&plan.command, &url, script.game, script.run)?;
     let trace = Trace::new(script.name);
     let mut host = Host::new(script, listener, program, plan.patience, trace.clone());
     let fault = host.run().await.err();

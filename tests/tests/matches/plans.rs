@@ -202,7 +202,8 @@ async fn nothing_of_a_plan_is_told_before_its_round() {
             ("revise=alternate", "revision", 2),
             ("revise=both", "initial", 1),
             ("revise=both", "revision", 2),
-            ("revise=both,roles=alternate", "initial_other", 1),
+            // Sides swap after each round: the plans for the other side are played in the second.
+            ("revise=both,roles=alternate", "initial_other", 2),
         ] {
             let game = format!("{game}(format=match,rounds=2,{form})");
             let mut worlds = Vec::new();

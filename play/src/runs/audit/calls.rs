@@ -14,6 +14,7 @@ use ludex_env::{Ask, GameRef, Journal};
 use ludex_protocol::Move;
 use ludex_protocol::record::{MoveRecord, Record, RecordEvent};
 use ludex_referee::read::{Refused, Source};
+use ludex_referee::suite::plan::Place;
 use ludex_referee::suite::starts::Excerpt;
 use serde_json::Value;
 
@@ -135,7 +136,8 @@ pub(super) fn replayed(
             continue;
         }
         let kept = Kept::new(run.calls_of(&record.header.episode), specs.len());
-        let excerpt = part.excerpts.of_match(&planned.key);
+        let place = Place::parse(&planned.key);
+        let excerpt = place.map(|place| part.excerpts.of(place.index, place.turn)).unwrap_or_default();
         let asking = Asking { skip_forced: part.policy.skip_forced, journals: Some(&kept), ..Asking::default() };
         let again = play_match(setup(game, record, excerpt), &seated.iter().collect::<Vec<_>>(), asking);
         if let Some(message) = difference(record, &again.record, again.failure) {

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use ludex_env::{Games, Stream};
 
 use super::super::Suite;
-use super::super::plan::{Block, Plan, Results, key};
+use super::super::plan::{Block, Done, Plan, Results, key};
 use super::*;
 use crate::rating::trueskill::trueskill;
 

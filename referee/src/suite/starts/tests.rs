@@ -35,7 +35,6 @@ fn block_k_begins_at_line_k_with_each_side_on_each_seat() {
         assert!(first.counts(turn) && !first.counts(1 - turn) && first.is_spent(2) && !first.is_spent(1));
     }
     assert_eq!(shown("tic_tac_toe", &all.of(0, 0)).matches('x').count(), 1);
-    assert_eq!(all.of_match("p.0-1.1.0"), all.of(1, 0));
     // The halves of a part use the same lines, and so do its cycles.
     let halves = excerpts(&part.replace("blocks = 2", "blocks = 2\norder = \"halves\""), lines);
     assert_eq!([0, 1, 2, 3].map(|index| halves.of(index, 0).start.len()), [2, 1, 2, 1]);

@@ -9,8 +9,6 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 
-use super::script::Script;
-
 /// The client's environment.
 pub(super) const TOKEN: &str = "check-client-token";
 pub(super) const AGENT: &str = "check-client";
@@ -30,7 +28,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts the command with the address of the server and the game, and with the names of a run if it is to play one.
-    pub fn start(command: &[String], url: &str, script: &Script) -> anyhow::Result<Self> {
+    pub fn start(command: &[String], url: &str, game: &str, run: bool) -> anyhow::Result<Self> {
         let mut words = command.iter().map(|word| word.replace("{url}", url));
         let program = words.next().context("the command to check is missing")?;
         let mut command = Command::new(&program);
@@ -39,8 +37,8 @@ impl Program {
         command.process_group(0);
         let child = command
             .args(words)
-            .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", script.game)])
-            .envs([("LUDEX_SUITE", SUITE), ("LUDEX_RUN", RUN)].into_iter().filter(|_| script.run))
+            .envs([("LUDEX_URL", url), ("LUDEX_TOKEN", TOKEN), ("LUDEX_AGENT", AGENT), ("LUDEX_GAME", game)])
+            .envs([("LUDEX_SUITE", SUITE), ("LUDEX_RUN", RUN)].into_iter().filter(|_| run))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
