@@ -490,7 +490,7 @@ impl Part {
         self.check_seating(seats, opponents)?;
         self.check_sweep(games, seats)?;
         for ask in &self.metrics {
-            Asked::new(ask)?;
+            Asked::new(ask)?.check_marks(&*game)?;
         }
         starts::check(self, &game, files)?;
         self.check_once(&game)?;
