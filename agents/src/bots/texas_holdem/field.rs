@@ -29,7 +29,6 @@ fn bits(cards: &[Card]) -> u64 {
 /// The deck, all hands of its hole cards (or many of them), and the cards on a full board.
 pub struct Deck {
     cards: Vec<Card>,
-    hole: usize,
     board: usize,
     pub held: Vec<Held>,
     /// By hand: its ranks and how many suits it has, by which hands are alike before the board.
@@ -48,7 +47,7 @@ impl Deck {
         let held = all.iter().map(|h| Held { bits: bits(h), hand: h.iter().copied().collect() }).collect();
         let suits = |h: &[Card]| h.iter().fold(0u32, |set, c| set | 1 << (c % 4)).count_ones();
         let kinds = all.iter().map(|h| (h.iter().map(|c| c / 4).collect(), suits(h))).collect();
-        Deck { cards, hole, board: table.board.last().copied().unwrap_or(0), held, kinds }
+        Deck { cards, board: table.board.last().copied().unwrap_or(0), held, kinds }
     }
 
     /// The place of a hand among all.
