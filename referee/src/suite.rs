@@ -35,6 +35,11 @@ use crate::schedule::Deals;
 pub const SUITES: &[(&str, &str)] = &[
     ("quick", include_str!("../suites/quick.toml")),
     ("absolute", include_str!("../suites/absolute.toml")),
+    ("botzonebench", include_str!("../suites/botzonebench.toml")),
+    ("gtbench", include_str!("../suites/gtbench.toml")),
+    ("llmarena", include_str!("../suites/llmarena.toml")),
+    ("advgamebench", include_str!("../suites/advgamebench.toml")),
+    ("qitown", include_str!("../suites/qitown.toml")),
     ("reference", include_str!("../suites/reference.toml")),
 ];
 

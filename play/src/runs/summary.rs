@@ -291,8 +291,9 @@ pub fn summaries(plan: &Plan, rows: &[PartResult]) -> Vec<SummaryScore> {
     for summary in &plan.suite.summaries {
         let covered = plan.parts.iter().filter(|part| summary.covers(&part.part));
         let values = covered.map(|part| {
+            let metric = summary.asked(&part.part);
             let own = rows.iter().filter(|row| row.part == part.part.id);
-            own.filter_map(|row| Some((row.agent.clone(), value(row, &summary.metric)?))).collect()
+            own.filter_map(|row| Some((row.agent.clone(), value(row, metric.as_deref()?)?))).collect()
         });
         out.extend(summary.means(&values.collect::<Vec<_>>()));
     }
