@@ -94,8 +94,8 @@ fn roles_are_kept_with_the_run() {
     evaluate(&place, "r", &[&filled[..], &["--budget", "games=4"]].concat()).json();
     let about: Value = serde_json::from_str(&fs::read_to_string(place.of_run("r", "run.json")).unwrap()).unwrap();
     assert_eq!(about["roles"], serde_json::json!({"reference": [{"name": REFERENCE, "spec": REFERENCE}]}));
-    let other = evaluate(&place, "r", &["--role", "reference=anchor level=2"]);
-    assert!(other.fails().contains("role reference: was anchor level=1, is anchor level=2"), "{}", other.err);
+    let other = evaluate(&place, "r", &["--role", "reference=anchor level=0"]);
+    assert!(other.fails().contains("role reference: was anchor level=1, is anchor level=0"), "{}", other.err);
     // What was stopped is continued, and the same as what was not.
     let whole = evaluate(&place, "whole", &filled);
     assert_eq!(table(&evaluate(&place, "r", &filled)), table(&whole));
