@@ -108,7 +108,7 @@ fn variants_of_a_suite_play_in_the_place_of_candidates() {
     let variant = last.variant.as_ref().unwrap();
     assert_eq!((variant.candidate, variant.name.as_str(), last.spec.as_str()), (1, "cot, listed", "b"));
     // The arguments of the part's variant come before those of the suite's.
-    assert_eq!(variant.llm, "prompting = \"cot\"\nlegal = false".parse::<toml::Table>().unwrap());
+    assert_eq!(variant.llm, "prompting = \"cot\"\nlegal = false".parse().unwrap());
     // A variant that plays two parts is one agent.
     assert_eq!(plan.agents.iter().filter(|e| e.name == "a / plain").count(), 1);
     assert_eq!(plan.agents.iter().filter(|e| e.variant.is_none() && e.candidate).count(), 2);
