@@ -178,7 +178,7 @@ fn a_shuffled_order_is_drawn_within_each_cycle_and_survives_a_stop() {
     let (plain, drawn) = (keys(&plan(1, "")), keys(&shuffled));
     assert_eq!(drawn.len(), 3 * 12);
     assert_ne!(plain, drawn);
-    assert_eq!(plain.iter().collect::<BTreeSet<_>>(), drawn.iter().collect());
+    assert_eq!(plain.iter().collect::<BTreeSet<_>>(), drawn.iter().collect::<BTreeSet<_>>());
     let cycle = |key: &String| Place::parse(key).unwrap().index / 2;
     assert!(drawn.iter().map(cycle).is_sorted(), "cycle by cycle");
     let pairings = |at: usize| -> Vec<Vec<usize>> {
