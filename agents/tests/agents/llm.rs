@@ -636,7 +636,7 @@ fn cached_tokens_are_kept_with_the_call_and_priced() {
 }
 
 #[test]
-fn explanations_behind_a_move_are_no_part_of_it() {
+fn explanations_behind_a_move_are_not_part_of_it() {
     let game = game("negotiation(instance=2 3 4;7 1 7;7 6 1;6)");
     let mut state = after(&game, &[]);
     let keeps = state.read(0, &Move::Text("Proposal: [1, 2, 0]".into())).unwrap();

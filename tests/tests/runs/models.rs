@@ -65,7 +65,7 @@ fn strong_and_weak_stand_ins_are_rated_in_the_right_order() {
 fn ten_kills_cost_no_call_twice_and_change_nothing() {
     let place = Place::new();
     let stub = Stub::start(&place, &["--agent", "mcts sims=10"]);
-    // Conversations go on where they were, too.
+    // Conversations continue where they were, too.
     let model = stub.model("m", "price_in=1 price_out=2 prompting=chat memory=3");
     let whole = place.evaluate(&model, "whole", &[]);
     let line = ["evaluate", "--agent", &model, "--suite", "small.toml", "--run", "cut", "--json"];
