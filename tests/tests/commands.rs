@@ -15,6 +15,8 @@ mod llm_stub;
 mod named;
 #[path = "commands/play.rs"]
 mod play;
+#[path = "commands/prompt.rs"]
+mod prompt;
 #[path = "commands/tournament.rs"]
 mod tournament;
 #[path = "commands/words.rs"]

@@ -222,7 +222,10 @@ pub(super) fn costs(usage: &Usage) -> String {
         };
         format!("{:.2} dollars{part}", usage.usd)
     };
-    format!("{} calls, {} tokens in, {} out, {money}", usage.calls, usage.tokens_in, usage.tokens_out)
+    let part = |tokens: u64, what: &str| if tokens > 0 { format!(" ({tokens} {what})") } else { String::new() };
+    let (cached, thoughts) = (part(usage.cached_tokens, "cached"), part(usage.reasoning_tokens, "thoughts"));
+    let (read, written) = (usage.tokens_in, usage.tokens_out);
+    format!("{} calls, {read} tokens in{cached}, {written} out{thoughts}, {money}", usage.calls)
 }
 
 /// What stands below the table: parts that could not be played, metrics that parts ask for, and means over groups and parts.
