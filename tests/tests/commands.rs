@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 mod kept_records;
 #[path = "commands/llm_stub.rs"]
 mod llm_stub;
+#[path = "commands/measured.rs"]
+mod measured;
 #[path = "commands/named.rs"]
 mod named;
 #[path = "commands/play.rs"]
