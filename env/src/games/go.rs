@@ -384,6 +384,14 @@ impl<const W: usize> Game for Go<W> {
         view::drawing(view, self.params.komi, view.moves.len() + self.first)
     }
 
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self.size(), view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        ((a as usize) < self.pass()).then(|| Gesture::of([view::point_name(self.size(), a)]))
+    }
+
     /// Says of a move that it ends the game by repetition.
     fn gloss(&self, view: &View, seat: Seat, a: Action) -> String {
         let word = match self.params.superko {
