@@ -9,6 +9,7 @@ mod once;
 mod policies;
 mod shards;
 mod skills;
+mod suites;
 mod walls;
 mod wire;
 
