@@ -27,7 +27,7 @@ pub use self::seating::{Order, Seats};
 use self::summary::Summary;
 use self::sweep::Sweep;
 use self::variants::{Variant, check_names};
-use crate::metric::{Ask, Asked};
+use crate::metric::{Ask, Asked, known_marks};
 use crate::report::figure::{Figure, spec::KnownPart};
 use crate::schedule::Deals;
 
@@ -393,8 +393,8 @@ impl Suite {
         let mut known = Vec::new();
         // Loading a game takes time, and only figures need it here.
         for part in self.parts.iter().filter(|_| !self.figures.is_empty()) {
-            let marks = part.load(games).map_err(SuiteError)?.marks_docs();
-            known.push(KnownPart { id: &part.id, marks: marks.iter().map(|mark| mark.name).collect() });
+            let game = part.load(games).map_err(SuiteError)?;
+            known.push(KnownPart { id: &part.id, marks: known_marks(&*game) });
         }
         let mut ids = BTreeSet::new();
         for figure in &self.figures {

@@ -302,9 +302,11 @@ mod tests {
         assert_eq!(listed_moves("Board\nLegal moves: a1, b2,c3\nGo on."), ["a1", "b2", "c3"]);
         assert_eq!(listed_moves("**Legal moves:**\n\n- a1\n- take 2, leave 1\n\nOther"), ["a1", "take 2, leave 1"]);
         assert_eq!(listed_moves("Legal moves (2):\na1, b2\n"), ["a1", "b2"]);
-        let many = "Legal moves:\nA,B with every whole number A from 0 to 4 and every B from 1 to 9, but not 0,1; 2,2\npass\n";
+        let many =
+            "Legal moves:\nA,B with every whole number A from 0 to 4 and every B from 1 to 9, but not 0,1; 2,2\npass\n";
         assert_eq!(listed_moves(many), ["4,9", "pass"]);
-        let upto = "Legal moves:\nbid: A.B with every whole number A from 0 to 3 and every B from 00 to 99, up to bid: 3.25";
+        let upto =
+            "Legal moves:\nbid: A.B with every whole number A from 0 to 3 and every B from 00 to 99, up to bid: 3.25";
         assert_eq!(listed_moves(upto), ["bid: 0.00", "bid: 3.25"]);
         let explained = "Legal moves (what stands in brackets behind a move explains it and is not part of it):\nFold, Pass\nCall (5 more)";
         assert_eq!(listed_moves(explained), ["Fold", "Pass", "Call"]);

@@ -14,10 +14,14 @@ fn a_prompt_is_printed_whole() {
     // Documents, and chance by the seed.
     let offer = r#"{"offer": [1, 0, 0], "say": "Fair?"}"#;
     let talk = printed(&["bargaining(preset=llmarena)", "--seed", "7", "--after", offer]);
-    assert!(talk.contains("You are p1") && talk.contains("p0 says: Fair?") && talk.contains("Agree (you get "), "{talk}");
+    assert!(
+        talk.contains("You are p1") && talk.contains("p0 says: Fair?") && talk.contains("Agree (you get "),
+        "{talk}"
+    );
     assert_ne!(talk, printed(&["bargaining(preset=llmarena)", "--seed", "8", "--after", offer]));
     // Joint moves: one of each seat.
-    let dilemma = printed(&["iterated_prisoners_dilemma(num_repetitions=3)", "--after", "Defect", "Cooperate", "--seat", "1"]);
+    let dilemma =
+        printed(&["iterated_prisoners_dilemma(num_repetitions=3)", "--after", "Defect", "Cooperate", "--seat", "1"]);
     assert!(dilemma.contains("You are p1") && dilemma.contains("Round 2.\nYou: C"), "{dilemma}");
     assert!(printed(&["texas_holdem", "--random", "3"]).contains("Legal moves (what stands in brackets"));
     let thinking = printed(&["nim", "--spec", "llm model=m prompting=parts format=text", "--seed", "0"]);

@@ -212,7 +212,7 @@ fn a_sweep_is_one_more_match_of_each_table() {
     for (k, (key, seats)) in all.iter().enumerate() {
         let turn = Place::parse(key).unwrap().turn;
         assert_eq!((turn, part.game_at(turn)), (k % 8, k % 8 / 2));
-        assert_eq!(seats, &if turn % 2 == 0 { [0, 1] } else { [1, 0] });
+        assert_eq!(seats, &if turn.is_multiple_of(2) { [0, 1] } else { [1, 0] });
     }
     // All of a block share its seed.
     let seeds = part.match_seeds(Seeds::Open(1), Deals::Paired);
