@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::selection::{OF, WHERE, pick, word};
+use super::selection::{OF, WHEN, WHERE, pick, word};
 use super::{Args, Measure, Metric, Scope, Value};
 use crate::rows::Rows;
 
@@ -17,7 +17,7 @@ pub const DISTINCT: Metric = Metric {
     formula: "the number of different values of the mark",
     source: "BotzoneBench",
     scope: Scope::Agent,
-    params: &[OF, WHERE],
+    params: &[OF, WHERE, WHEN],
     marks: &[],
     of: distinct,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::selection::{BY, OF, Picked, WHERE, group_of, grouped, pick, value_of};
+use super::selection::{BY, OF, Picked, WHEN, WHERE, group_of, grouped, pick, value_of};
 use super::{ANY, Args, Metric, ParamDef, Scope, Takes, Value, mean as mean_of, number};
 use crate::rows::Rows;
 
@@ -23,6 +23,7 @@ pub const MEAN: Metric = Metric {
         OF,
         BY,
         WHERE,
+        WHEN,
         ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what the mean is taken over"),
     ],
     marks: &[],

@@ -1,6 +1,6 @@
 //! Quantiles of a mark.
 
-use super::selection::{OF, WHERE, pick, value_of};
+use super::selection::{OF, WHEN, WHERE, pick, value_of};
 use super::{Args, Metric, Quantiles, Scope, Value};
 use crate::rows::Rows;
 
@@ -15,7 +15,7 @@ pub const QUANTILES: Metric = Metric {
     formula: "sorted values at 0, (n - 1) / 4, (n - 1) / 2, 3 (n - 1) / 4 and n - 1, interpolated between neighbours",
     source: "R. Hyndman and Y. Fan, The American Statistician 50 (1996), type 7",
     scope: Scope::Agent,
-    params: &[OF, WHERE],
+    params: &[OF, WHERE, WHEN],
     marks: &[],
     of: quantiles,
 };

@@ -17,6 +17,14 @@ pub(super) const BY: ParamDef =
 pub(super) const WHERE: ParamDef =
     ParamDef::new("where", "none", Takes::Mark, "a mark of the same move that must be there and not be 0");
 
+/// What the mark of a condition must be.
+pub(super) const WHEN: ParamDef = ParamDef::new(
+    "when",
+    "none",
+    Takes::Text,
+    "what the mark of where must be: a word, a number, >=8, <=3 or 4..6; none: anything but 0",
+);
+
 /// A value that was picked.
 pub(super) struct Picked<'r> {
     /// The value.
@@ -26,19 +34,26 @@ pub(super) struct Picked<'r> {
 }
 
 /// The values of `of`, where `where` holds, with their groups by `by`. Without a group a value is left out if groups are asked
-/// for.
+/// for. Marks that a move has several times go together in their order: the second value with the second one.
 pub(super) fn pick<'r>(rows: &'r Rows, args: &Args) -> Vec<Picked<'r>> {
     let (by, only) = (group_of(args), args.given("where"));
     let (groups, conditions) = (by.map(|by| Beside::new(rows, by)), only.map(|only| Beside::new(rows, only)));
+    let mut before: HashMap<(usize, usize, u32), usize> = HashMap::new();
     let picked = rows.observed(args.text("of")).into_iter().filter_map(|seen| {
-        let holds = |beside: &Beside| beside.of(&seen).is_some_and(is_true);
-        if !conditions.as_ref().is_none_or(holds) {
+        let count = before.entry((seen.game, seen.seat, seen.turn)).or_default();
+        let nth = *count;
+        *count += 1;
+        let holds = |value: &MarkValue| match args.given("when") {
+            Some(when) => fits(&word(value), when),
+            None => is_true(value),
+        };
+        if !conditions.as_ref().is_none_or(|beside| beside.of(&seen, nth).is_some_and(holds)) {
             return None;
         }
         match &groups {
             None => Some(Picked { seen, group: None }),
             Some(groups) => {
-                let group = word(groups.of(&seen)?);
+                let group = word(groups.of(&seen, nth)?);
                 Some(Picked { seen, group: Some(group) })
             }
         }
@@ -55,22 +70,26 @@ pub(super) fn group_of(args: &Args) -> Option<&str> {
 struct Beside {
     /// Columns are known of whole matches.
     whole: bool,
-    values: HashMap<(usize, usize, u32), MarkValue>,
+    values: HashMap<(usize, usize, u32), Vec<MarkValue>>,
 }
 
 impl Beside {
     fn new(rows: &Rows, mark: &str) -> Beside {
         let whole = COLUMNS.contains(&mark);
-        let mut values = HashMap::new();
+        let mut values: HashMap<_, Vec<MarkValue>> = HashMap::new();
         for seen in rows.observed(mark) {
             let key = if whole { (seen.game, 0, 0) } else { (seen.game, seen.seat, seen.turn) };
-            values.entry(key).or_insert_with(|| seen.value.into_owned());
+            values.entry(key).or_default().push(seen.value.into_owned());
         }
         Beside { whole, values }
     }
 
-    fn of(&self, seen: &Observed) -> Option<&MarkValue> {
-        self.values.get(&if self.whole { (seen.game, 0, 0) } else { (seen.game, seen.seat, seen.turn) })
+    fn of(&self, seen: &Observed, nth: usize) -> Option<&MarkValue> {
+        if self.whole {
+            return self.values.get(&(seen.game, 0, 0))?.first();
+        }
+        let own = self.values.get(&(seen.game, seen.seat, seen.turn))?;
+        own.get(nth).or(own.first())
     }
 }
 
@@ -111,4 +130,33 @@ pub(super) fn grouped<T>(of: impl IntoIterator<Item = (String, T)>) -> Vec<(Stri
     let mut out: std::collections::BTreeMap<String, Vec<T>> = Default::default();
     of.into_iter().for_each(|(group, value)| out.entry(group).or_default().push(value));
     out.into_iter().collect()
+}
+
+/// Whether a value is what is looked for.
+pub(super) fn fits(value: &str, is: &str) -> bool {
+    let number = value.parse::<f64>().ok();
+    let at = |text: &str| text.trim().parse::<f64>().ok();
+    if let Some(least) = is.strip_prefix(">=").and_then(at) {
+        return number.is_some_and(|n| n >= least);
+    }
+    if let Some(most) = is.strip_prefix("<=").and_then(at) {
+        return number.is_some_and(|n| n <= most);
+    }
+    if let Some((least, most)) = is.split_once("..").and_then(|(a, b)| at(a).zip(at(b))) {
+        return number.is_some_and(|n| least <= n && n <= most);
+    }
+    value == is
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn words_and_ranges() {
+        assert!(fits("pass", "pass") && !fits("play", "pass"));
+        assert!(fits("8", ">=8") && !fits("7.5", ">=8") && !fits("eight", ">=8"));
+        assert!(fits("3", "<=3") && fits("4", "4..6") && fits("6", "4..6") && !fits("6.1", "4..6"));
+        assert!(fits("1", "1") && !fits("0", "1"));
+    }
 }

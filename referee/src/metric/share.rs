@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::selection::{BY, OF, Picked, WHERE, group_of, grouped, pick, word};
+use super::selection::{BY, OF, Picked, WHEN, WHERE, fits, group_of, grouped, pick, word};
 use super::{Args, Measure, Metric, ParamDef, Scope, Takes, Value, number, share_of};
 use crate::rows::Rows;
 
@@ -25,6 +25,7 @@ pub const SHARE: Metric = Metric {
         ParamDef::new("is", "none", Takes::Text, "the value that is counted; none: each value"),
         BY,
         WHERE,
+        WHEN,
         ParamDef::new("per", "value", Takes::Words(&["value", "match"]), "what is counted"),
     ],
     marks: &[],
@@ -68,33 +69,4 @@ fn share(rows: &Rows, args: &Args) -> Option<Value> {
         }
     };
     (!shares.is_empty()).then_some(Value::Shares(shares))
-}
-
-/// Whether a value is what is looked for.
-fn fits(value: &str, is: &str) -> bool {
-    let number = value.parse::<f64>().ok();
-    let at = |text: &str| text.trim().parse::<f64>().ok();
-    if let Some(least) = is.strip_prefix(">=").and_then(at) {
-        return number.is_some_and(|n| n >= least);
-    }
-    if let Some(most) = is.strip_prefix("<=").and_then(at) {
-        return number.is_some_and(|n| n <= most);
-    }
-    if let Some((least, most)) = is.split_once("..").and_then(|(a, b)| at(a).zip(at(b))) {
-        return number.is_some_and(|n| least <= n && n <= most);
-    }
-    value == is
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fits;
-
-    #[test]
-    fn words_and_ranges() {
-        assert!(fits("pass", "pass") && !fits("play", "pass"));
-        assert!(fits("8", ">=8") && !fits("7.5", ">=8") && !fits("eight", ">=8"));
-        assert!(fits("3", "<=3") && fits("4", "4..6") && fits("6", "4..6") && !fits("6.1", "4..6"));
-        assert!(fits("1", "1") && !fits("0", "1"));
-    }
 }

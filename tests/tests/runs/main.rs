@@ -10,6 +10,7 @@ mod policies;
 mod reports;
 mod shards;
 mod skills;
+mod suites;
 mod walls;
 mod wire;
 

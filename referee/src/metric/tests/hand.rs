@@ -220,6 +220,8 @@ fn marks_by_hand() {
     near(DECISIONS, "share of=action is=fold", "A", 2.0 / 3.0);
     near(DECISIONS, "share of=action is=fold where=could", "A", 0.5);
     near(DECISIONS, "share of=equity is=>=0.5", "A", 1.0 / 3.0);
+    near(DECISIONS, "share of=action is=fold where=equity when=>=0.3", "A", 0.5);
+    near(DECISIONS, "distinct of=action where=equity when=0.3..0.5", "A", 1.0);
     shares(DECISIONS, "share of=action by=action", "A", &[("fold", 2.0 / 3.0), ("raise", 1.0 / 3.0)]);
     near(DECISIONS, "distinct of=action", "A", 2.0);
     shares(DECISIONS, "share of=action is=fold by=could", "A", &[("0", 1.0), ("1", 0.5)]);

@@ -1,12 +1,13 @@
 //! From a figure and the matches to what is drawn.
 
 use super::data::{
-    Arrows, Axis, Boxes, Column, Data, Grid, Highlight, Line, Lines, NamedBox, PointGroup, Points, Strip,
+    Arrows, Axis, Boxes, Column, Data, Fit, Grid, Highlight, Line, Lines, NamedBox, PointGroup, Points, Strip,
 };
 use super::spec::{Along, Figure, Margin, Wish};
 use super::{Kind, Needs};
 use crate::metric::value::{Graph, Point};
 use crate::metric::{Asked, Measure, Scope, Value};
+use crate::relation::{correlation_p, pearson};
 use crate::rows::Rows;
 
 /// A drawing of a figure.
@@ -62,6 +63,28 @@ impl Known<'_> {
     fn axis(&self) -> Axis {
         let metric = self.asked.metric;
         Axis { title: self.title(), unit: metric.unit.to_owned(), digits: metric.digits }
+    }
+
+    /// What it gives at a spot: nothing outside its parts.
+    fn value(&self, rows: &Rows, spot: &Spot) -> Option<Value> {
+        let own = |part: &usize| self.wish.parts.is_empty() || self.wish.parts.contains(&rows.parts()[*part].id);
+        let parts: Vec<usize> = spot.parts.iter().copied().filter(own).collect();
+        if parts.is_empty() && !spot.parts.is_empty() {
+            return None;
+        }
+        let value = value(rows, &self.asked, &Spot { parts, ..spot.clone() })?;
+        let Some(from) = self.wish.from else { return Some(value) };
+        let flip = |m: Measure| Measure {
+            value: from - m.value,
+            low: m.high.map(|high| from - high),
+            high: m.low.map(|low| from - low),
+            n: m.n,
+        };
+        Some(match value {
+            Value::Number(measure) => Value::Number(flip(measure)),
+            Value::Shares(shares) => Value::Shares(shares.into_iter().map(|(name, m)| (name, flip(m))).collect()),
+            other => other,
+        })
     }
 
     fn title(&self) -> String {
@@ -199,15 +222,19 @@ impl Figure {
             highlight: self.highlight,
             ..Grid::default()
         };
-        // Which of the numbers of a column each column of the grid is: columns of one kind have a mean together.
+        // Metrics of one title are one kind of number: their columns have a mean together.
+        let titles = distinct(wishes.iter().map(Known::title));
+        let several = titles.len() > 1;
+        // Which of the numbers of a column each column of the grid is.
         let mut kinds: Vec<(usize, String)> = Vec::new();
         for column in &columns {
-            for (at, known) in wishes.iter().enumerate() {
+            for known in &wishes {
+                let at = titles.iter().position(|title| *title == known.title()).unwrap_or(0);
                 let found: Vec<Numbers> =
                     rows.iter().map(|row| self.cell_of(ground, known, spot, [column, row])).collect();
                 // The names come from all rows of the column.
                 for name in distinct(found.iter().flatten().map(|(name, _)| name.clone())) {
-                    out.columns.push(head(&column.title, known, wishes.len() > 1, &name));
+                    out.columns.push(head(&column.title, known, several, &name));
                     for (cells, numbers) in out.cells.iter_mut().zip(&found) {
                         cells.push(numbers.iter().find(|(own, _)| *own == name).map(|(_, m)| *m));
                     }
@@ -218,7 +245,7 @@ impl Figure {
         drop_empty(&mut out, &mut kinds);
         let wants = |margin: Margin| self.margins.iter().any(|own| *own == margin || *own == Margin::Mean);
         if wants(Margin::MeanColumn) && self.columns.is_some() {
-            add_mean_columns(&mut out, &wishes, &kinds);
+            add_mean_columns(&mut out, &wishes, &titles, &kinds);
         }
         if wants(Margin::MeanRow) && out.rows.len() > 1 {
             add_mean_row(&mut out);
@@ -229,7 +256,7 @@ impl Figure {
     fn cell_of(&self, ground: &Ground, known: &Known, spot: &Spot, items: [&Item; 2]) -> Numbers {
         let mut spot = spot.clone();
         items.iter().for_each(|item| (item.set)(&mut spot));
-        let found = value(ground.rows, &known.asked, &spot).map_or_else(Vec::new, numbers);
+        let found = known.value(ground.rows, &spot).map_or_else(Vec::new, numbers);
         match &spot.name {
             // The name stands in the row or the column already.
             Some(name) => {
@@ -310,6 +337,13 @@ impl Figure {
                 out.groups.push(PointGroup { name: colour.title, points });
             }
         }
+        if pair.is_some() {
+            let points = out.groups.iter().flat_map(|group| &group.points);
+            let points: Vec<(f64, f64)> = points.map(|p| (p.x, p.y)).collect();
+            let n = points.len();
+            // Two points are always on a line.
+            out.fit = pearson(&points).filter(|_| n > 2).map(|r| Fit { n: n as u64, r, p: correlation_p(r, n) });
+        }
         out
     }
 
@@ -323,7 +357,7 @@ impl Figure {
         let point = |item: Item| {
             let mut spot = spot.clone();
             (item.set)(&mut spot);
-            let number = |known: &Known| Some(value(ground.rows, &known.asked, &spot)?.number()?.value);
+            let number = |known: &Known| Some(known.value(ground.rows, &spot)?.number()?.value);
             Some(Point { x: number(axes[0])?, y: number(axes[1])?, label: item.title })
         };
         items.into_iter().filter_map(point).collect()
@@ -421,14 +455,15 @@ fn mean(of: impl Iterator<Item = Measure>) -> Option<Measure> {
 }
 
 /// A column with the mean of each row, for each kind of columns.
-fn add_mean_columns(grid: &mut Grid, wishes: &[Known], kinds: &[(usize, String)]) {
+fn add_mean_columns(grid: &mut Grid, wishes: &[Known], titles: &[String], kinds: &[(usize, String)]) {
     let own = distinct(kinds.iter().cloned());
     for kind in own {
         let places: Vec<usize> = (0..kinds.len()).filter(|&c| kinds[c] == kind).collect();
         if places.len() < 2 {
             continue;
         }
-        grid.columns.push(head("mean", &wishes[kind.0], wishes.len() > 1, &kind.1));
+        let Some(known) = wishes.iter().find(|known| known.title() == titles[kind.0]) else { continue };
+        grid.columns.push(head("mean", known, titles.len() > 1, &kind.1));
         grid.margin_columns += 1;
         for cells in &mut grid.cells {
             let of = mean(places.iter().filter_map(|&c| cells[c]));

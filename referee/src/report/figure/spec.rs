@@ -150,12 +150,19 @@ pub struct Wish {
     pub ask: Ask,
     /// Its heading here; without it, the metric's own.
     pub title: Option<String>,
+    /// The number that the metric is taken from: with 1, what is shown is 1 less the metric.
+    pub from: Option<f64>,
+    /// The parts whose numbers it shows; empty: all that the figure shows.
+    pub parts: Vec<String>,
 }
 
 impl<'de> Deserialize<'de> for Wish {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Wish, D::Error> {
         match toml::Value::deserialize(from)? {
-            toml::Value::String(text) => Ok(Wish { ask: Ask::parse(&text).map_err(D::Error::custom)?, title: None }),
+            toml::Value::String(text) => {
+                let ask = Ask::parse(&text).map_err(D::Error::custom)?;
+                Ok(Wish { ask, title: None, from: None, parts: Vec::new() })
+            }
             toml::Value::Table(table) => {
                 let mut args: BTreeMap<String, toml::Value> = table.into_iter().collect();
                 let mut text = |name: &str| match args.remove(name) {
@@ -165,7 +172,9 @@ impl<'de> Deserialize<'de> for Wish {
                 };
                 let (metric, title) = (text("metric")?, text("title")?);
                 let id = metric.ok_or_else(|| D::Error::custom("a table for a metric needs metric = ID"))?;
-                Ok(Wish { ask: Ask { id, args }, title })
+                let from = args.remove("from").map(toml::Value::try_into::<f64>).transpose().map_err(D::Error::custom)?;
+                let parts = args.remove("parts").map(toml::Value::try_into::<Vec<String>>).transpose().map_err(D::Error::custom)?;
+                Ok(Wish { ask: Ask { id, args }, title, from, parts: parts.unwrap_or_default() })
             }
             other => Err(D::Error::custom(format!("{other} is neither the id of a metric nor a table"))),
         }
@@ -174,12 +183,17 @@ impl<'de> Deserialize<'de> for Wish {
 
 impl Serialize for Wish {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        if self.title.is_none() && self.ask.args.is_empty() {
+        if self.title.is_none() && self.ask.args.is_empty() && self.from.is_none() && self.parts.is_empty() {
             return self.ask.id.serialize(to);
         }
         let text = |text: &str| toml::Value::String(text.to_owned());
         let mut all = BTreeMap::from([("metric".to_owned(), text(&self.ask.id))]);
         all.extend(self.title.iter().map(|title| ("title".to_owned(), text(title))));
+        all.extend(self.from.map(|from| ("from".to_owned(), toml::Value::Float(from))));
+        if !self.parts.is_empty() {
+            let parts = self.parts.iter().map(|part| text(part)).collect();
+            all.insert("parts".to_owned(), toml::Value::Array(parts));
+        }
         all.extend(self.ask.args.clone());
         all.serialize(to)
     }
@@ -253,7 +267,8 @@ impl Figure {
         if self.part.is_some() && !self.parts.is_empty() {
             return Err("part and parts exclude each other".into());
         }
-        for id in self.parts.iter().chain(&self.part) {
+        let of_cells = self.wishes().flat_map(|wish| &wish.parts);
+        for id in self.parts.iter().chain(&self.part).chain(of_cells) {
             if parts.iter().all(|part| part.id != id) {
                 let ids: Vec<&str> = parts.iter().map(|part| part.id).collect();
                 return Err(format!("there is no part {id:?}; there are: {}", ids.join(", ")));

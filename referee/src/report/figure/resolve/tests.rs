@@ -155,8 +155,30 @@ fn points_and_strips() {
         assert_eq!(points.groups[0].points.len(), 3);
         let first = &points.groups[0].points[0];
         assert_eq!((first.label.as_str(), Some(first.x)), ("one", number(rows, "length", 0, 0).map(|m| m.value)));
+        let pairs: Vec<(f64, f64)> = points.groups[0].points.iter().map(|p| (p.x, p.y)).collect();
+        let r = crate::relation::pearson(&pairs);
+        assert_eq!(points.fit.map(|fit| (fit.n, fit.r)), r.map(|r| (3, r)), "how the two go together");
         let strips = pages(rows, "kind = \"strip\"\npages = \"part\"");
         let Data::Strip(strip) = &strips[1].data else { panic!() };
         assert_eq!((strips[1].name.as_str(), strip.pictures[0].caption.as_str()), ("kuhn", "kuhn"));
+    });
+}
+
+#[test]
+fn a_number_is_taken_from_another_and_stands_for_some_parts_only() {
+    with_rows(|rows| {
+        let left = grid(rows, "kind = \"table\"\npart = \"ttt\"\ncell = { metric = \"score_rate\", from = 1 }");
+        let (own, got) = (number(rows, "score_rate", 0, 0).unwrap(), left.at(0, 0).unwrap());
+        assert_eq!(got.value, 1.0 - own.value);
+        assert_eq!([got.low, got.high], [own.high, own.low].map(|end| end.map(|end| 1.0 - end)));
+        // Two metrics under one heading are one kind of number, with one mean.
+        let text = "kind = \"table\"\ncolumns = \"part\"\nmargins = [\"mean_column\"]\ncell = [\
+            { metric = \"length\", title = \"score\", parts = [\"ttt\"] }, \
+            { metric = \"score_rate\", title = \"score\", parts = [\"kuhn\"] }]";
+        let both = grid(rows, text);
+        assert_eq!(heads(&both), ["ttt", "kuhn", "mean"]);
+        let want = [number(rows, "length", 0, 0), number(rows, "score_rate", 0, 1)].map(|m| m.unwrap().value);
+        assert_eq!([both.at(0, 0), both.at(0, 1)].map(|m| m.unwrap().value), want);
+        assert_eq!(both.at(0, 2).unwrap().value, (want[0] + want[1]) / 2.0);
     });
 }

@@ -1,0 +1,156 @@
+//! The suites of published evaluations, played small from end to end: two agents of this program and two stand-ins for language models,
+//! a strong one that answers in JSON and a weak one that answers in prose, with faults.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use ludex_env::Games;
+use ludex_referee::metric::{Metric, Scope};
+use ludex_referee::suite::Suite;
+use serde_json::Value;
+
+use super::models::Stub;
+use super::{Place, table};
+
+/// How a suite is played here.
+struct Small {
+    suite: &'static str,
+    /// What of its text is replaced, so that it is quick.
+    edits: &'static [(&'static str, &'static str)],
+    /// The parts that are played; empty: all.
+    only: &'static [&'static str],
+    /// The metrics without a value in so small a run: part, metric, why.
+    unmeasured: &'static [(&'static str, &'static str, &'static str)],
+    /// The figures without numbers in so small a run, and why.
+    empty: &'static [(&'static str, &'static str)],
+}
+
+impl Small {
+    fn play(&self) {
+        let place = Place::new();
+        let strong = Stub::start(&place, &["--agent", "anchor level=2", "--out-tokens", "5"]);
+        let weak = Stub::start(
+            &place,
+            &["--agent", "random", "--prose", "0.05", "--malformed", "0.05", "--empty", "0.02", "--out-tokens", "5"],
+        );
+        let models = [
+            strong.model("strong", "format=schema price_in=1 price_out=4"),
+            weak.model("weak", "format=text price_in=1 price_out=4"),
+        ];
+        let mut text = Suite::named(self.suite).unwrap().to_owned();
+        for (from, to) in self.edits {
+            assert!(text.contains(from), "{from}");
+            text = text.replace(from, to);
+        }
+        fs::write(place.path("suite.toml"), &text).unwrap();
+        let mut line = vec!["evaluate", "--suite", "suite.toml", "--scale", "0.02", "--run", "r", "--json"];
+        for agent in ["random", "anchor level=1", &models[0], &models[1]] {
+            line.extend(["--agent", agent]);
+        }
+        self.only.iter().for_each(|part| line.extend(["--only", part]));
+        let ran = place.ludex(&line);
+        let all = ran.json();
+        assert_eq!(all["end"], "done", "{}", ran.err);
+
+        let suite = Suite::parse(&text, &Games::builtin()).unwrap();
+        self.metrics(&suite, &all);
+        self.figures(&suite, &place);
+
+        // What is done is not played again, and what was written is the whole plan.
+        let again = place.ludex(&line);
+        assert_eq!((again.json()["played"].as_u64(), table(&again)), (Some(0), table(&ran)));
+        assert!(place.ludex(&["verify", "r"]).well().contains("complete: all "));
+    }
+
+    /// Each metric that a part asks for has a value for at least one agent.
+    fn metrics(&self, suite: &Suite, all: &Value) {
+        let mut without = BTreeSet::new();
+        for part in suite.parts.iter().filter(|part| self.plays(&part.id)) {
+            let rows = all["parts"].as_array().unwrap().iter().filter(|row| row["part"] == part.id.as_str());
+            let rows: Vec<&Value> = rows.collect();
+            assert!(rows.len() > 3, "{}: {} rows", part.id, rows.len());
+            for ask in &part.metrics {
+                let name = ask.to_string();
+                let has = |row: &&Value| !row["metrics"][&name].is_null() || !row["values"][&name].is_null();
+                let enough = match Metric::named(&ask.id).unwrap().scope {
+                    Scope::Agent => rows.iter().any(has),
+                    _ => rows.iter().all(|row| has(&row)),
+                };
+                if !enough {
+                    without.insert((part.id.clone(), name));
+                }
+            }
+        }
+        let known = self.unmeasured.iter().map(|(part, metric, _)| ((*part).to_owned(), (*metric).to_owned()));
+        assert_eq!(without, known.collect(), "metrics without a value");
+    }
+
+    /// Each figure has numbers, and is drawn.
+    fn figures(&self, suite: &Suite, place: &Place) {
+        let page = fs::read_to_string(place.of_run("r", "report.html")).unwrap();
+        let mut empty = BTreeSet::new();
+        for figure in &suite.figures {
+            assert!(page.contains(&format!("id=\"figure-{}\"", figure.id)), "{} is not in the report", figure.id);
+            let file = fs::read_to_string(place.of_run("r", &format!("figures/{}.json", figure.id))).unwrap();
+            let drawn: Value = serde_json::from_str(&file).unwrap();
+            let pages = drawn["pages"].as_array().unwrap();
+            if pages.iter().all(|page| is_empty(&page["data"])) {
+                empty.insert(figure.id.clone());
+            }
+        }
+        let known = self.empty.iter().map(|(figure, _)| (*figure).to_owned());
+        assert_eq!(empty, known.collect(), "figures without numbers");
+    }
+
+    fn plays(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
+}
+
+/// Whether a drawing shows nothing.
+fn is_empty(data: &Value) -> bool {
+    let none = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    match data["shape"].as_str().unwrap() {
+        "grid" => data["cells"].as_array().unwrap().iter().flat_map(|row| row.as_array().unwrap()).all(Value::is_null),
+        "lines" => none(&data["lines"]),
+        "boxes" => none(&data["boxes"]),
+        "points" => none(&data["groups"]),
+        "arrows" => none(&data["nodes"]),
+        "strip" => none(&data["pictures"]),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn botzonebench() {
+    let small = Small { suite: "botzonebench", edits: &[], only: &[], unmeasured: &[], empty: &[] };
+    small.play();
+}
+
+#[test]
+fn gtbench() {
+    let small = Small { suite: "gtbench", edits: &[("sims=1000", "sims=20")], only: &[], unmeasured: &[], empty: &[] };
+    small.play();
+}
+
+#[test]
+fn llmarena() {
+    let small = Small {
+        suite: "llmarena",
+        edits: &[("games = 50, sigma = 1.5, change = 0.25, over = 10, most = 400", "games = 4, sigma = 9, change = 9, over = 2, most = 8")],
+        only: &[],
+        unmeasured: &[],
+        empty: &[],
+    };
+    small.play();
+}
+
+#[test]
+fn advgamebench() {
+    Small { suite: "advgamebench", edits: &[], only: &[], unmeasured: &[], empty: &[] }.play();
+}
+
+#[test]
+fn qitown() {
+    Small { suite: "qitown", edits: &[], only: &[], unmeasured: &[], empty: &[] }.play();
+}
