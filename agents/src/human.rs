@@ -88,7 +88,7 @@ impl<R: BufRead, W: Write> Human<R, W> {
         let view = ask.view();
         let me = view.spec().seats.get(ask.seat).cloned().unwrap_or_else(|| ask.seat.to_string());
         let say = |writer: &mut W, text: &str| writeln!(writer, "{}", wrapped(text, self.width));
-        say(writer, &format!("\n{}", view.picture(Viewer::Seat(ask.seat)).trim_end()))?;
+        say(writer, &format!("\n{}", view.drawing(Viewer::Seat(ask.seat)).trim_end()))?;
         if ask.legal.len() <= SHOWN {
             say(writer, &format!("{me} to move: {}", names(ask, &*view)))?;
         } else {

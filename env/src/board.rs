@@ -3,9 +3,13 @@
 //! Functions only: how a game keeps its stones is its own business. Where a function needs to know who owns a cell, it
 //! asks a closure (`None` = empty); where a board is drawn, each side has one mark and an empty cell is `.`.
 
+use std::cmp::Ordering;
+
 use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardModel, Utility};
 
-use crate::game::{Facts, Seat, Turn, Viewer};
+use crate::draw::Stream;
+use crate::game::{Facts, Game, Seat, Turn, Viewer};
+use crate::picture;
 
 /// The facts of a game in turns without luck or secrets, in which a win is 1, a draw 0 and a loss -1. No arrays are
 /// declared; a game that has some writes `Facts { tensor: .., ..facts(..) }`.
@@ -70,6 +74,43 @@ pub fn to_move(turn: Turn, seats: [&str; 2]) -> Option<String> {
     match turn {
         Turn::Seat(seat) => seats.get(seat).map(|name| (*name).to_owned()),
         _ => None,
+    }
+}
+
+/// The stones of a drawn board of this many columns and rows: column, row from the top, owner.
+pub(crate) fn placed<S: AsRef<str>>(
+    drawn: &[S],
+    [columns, rows]: [usize; 2],
+    marks: [char; 2],
+) -> Vec<([usize; 2], Seat)> {
+    let line = |(row, line): (usize, &S)| {
+        let stones = stones_of(line.as_ref(), columns, marks);
+        stones.map(|(column, seat)| ([column, row], seat)).collect::<Vec<_>>()
+    };
+    drawn.iter().take(rows).enumerate().flat_map(line).collect()
+}
+
+/// Where the stones of both sides stand, in words.
+pub(crate) fn described(
+    names: [&str; 2],
+    stones: &[([usize; 2], Seat)],
+    name: impl Fn([usize; 2]) -> String,
+) -> String {
+    let of = |side: Seat| stones.iter().filter(|s| s.1 == side).map(|s| name(s.0)).collect();
+    picture::sides(names, [of(0), of(1)])
+}
+
+/// Who is to move, or how a game without luck ended: the line under a picture.
+pub(crate) fn status<G: Game>(game: &G, view: &G::View, to_move: Option<&str>, names: [&str; 2]) -> String {
+    if let Some(name) = to_move {
+        return format!("{name} to move");
+    }
+    let mut returns = [0.0; 2];
+    game.returns(&game.world(view, &mut Stream::new(&[0; 32])), &mut returns);
+    match returns[0].total_cmp(&returns[1]) {
+        Ordering::Greater => format!("{} wins", names[0]),
+        Ordering::Less => format!("{} wins", names[1]),
+        Ordering::Equal => "a draw".to_owned(),
     }
 }
 

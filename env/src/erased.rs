@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::draw::Stream;
 use crate::game::{Action, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::picture::{Gesture, Picture};
 
 /// A position with its game. Moves are checked unless the name says otherwise.
 pub trait DynState: Send + Sync {
@@ -142,8 +143,12 @@ pub trait DynView: Send + Sync {
     fn text(&self) -> String;
     /// The name of an action of `seat`.
     fn action_text(&self, seat: Seat, a: Action) -> String;
+    /// As [`Game::drawing`](crate::Game::drawing).
+    fn drawing(&self, from: Viewer) -> String;
     /// As [`Game::picture`](crate::Game::picture).
-    fn picture(&self, from: Viewer) -> String;
+    fn picture(&self, from: Viewer) -> Picture;
+    /// As [`Game::gesture`](crate::Game::gesture).
+    fn gesture(&self, seat: Seat, a: Action) -> Option<Gesture>;
     /// As [`Game::gloss`](crate::Game::gloss).
     fn gloss(&self, seat: Seat, a: Action) -> String;
     /// The action that `text` names, among `legal`.

@@ -10,6 +10,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params,
 
 use crate::draw::Stream;
 use crate::params::ParamError;
+use crate::picture::{self, Gesture, Picture};
 
 pub use crate::outcomes::{Action, Outcomes};
 
@@ -381,8 +382,18 @@ pub trait Game: Sized + Send + Sync + 'static {
 
     /// The view as a person at a terminal sees it, where [`text`](Game::text) holds what only programs read. A board whose
     /// men move towards one side is seen from the side of `from`.
-    fn picture(&self, view: &Self::View, _from: Viewer) -> String {
+    fn drawing(&self, view: &Self::View, _from: Viewer) -> String {
         self.text(view)
+    }
+    /// The view as a picture, made from the view alone, seen from the side of `from`. What a person can touch carries
+    /// `data-cell`. The default writes the [`drawing`](Game::drawing) into a box. It must not panic on any view that serde reads.
+    fn picture(&self, view: &Self::View, from: Viewer) -> Picture {
+        picture::text_box(Self::TITLE, &self.drawing(view, from))
+    }
+    /// The cells of the [`picture`](Game::picture) that a person touches, in order, to mean action `a` of `seat`. `None`: the
+    /// action is a button. Several actions may have one gesture; then their texts tell them apart.
+    fn gesture(&self, _view: &Self::View, _seat: Seat, _a: Action) -> Option<Gesture> {
+        None
     }
     /// What an action means, where its name does not tell it, such as the chips of a bet; else empty.
     fn gloss(&self, _view: &Self::View, _seat: Seat, _a: Action) -> String {

@@ -8,6 +8,7 @@ mod craft;
 mod documents;
 mod log;
 mod marks;
+mod picture;
 mod state;
 mod terms;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use serde_json::{Value, json};
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Heard, Mark, Mover, PresetText, Seat, SeatSet, Seen, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches};
 use documents::Said;
 
@@ -244,6 +246,10 @@ impl<C: Craft> Game for Plans<C> {
 
     fn text(&self, view: &View) -> String {
         self.words(view)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture::<C>(view, self.budgets)
     }
 
     fn action_text(&self, view: &View, seat: Seat, a: Action) -> String {

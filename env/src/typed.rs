@@ -13,6 +13,7 @@ use crate::documents::{Schemas, capped, object_in};
 use crate::draw::Stream;
 use crate::erased::{DynState, DynView};
 use crate::game::{Action, Game, Heard, Mark, Mover, Outcomes, Seat, Seen, Turn, Viewer};
+use crate::picture::{Gesture, Picture};
 
 /// A game and its spec, shared by its states and views.
 pub(crate) struct Loaded<G: Game> {
@@ -414,8 +415,16 @@ impl<G: Game> DynView for Seeing<G> {
         self.of.game.action_text(&self.view, seat, a)
     }
 
-    fn picture(&self, from: Viewer) -> String {
+    fn drawing(&self, from: Viewer) -> String {
+        self.of.game.drawing(&self.view, from)
+    }
+
+    fn picture(&self, from: Viewer) -> Picture {
         self.of.game.picture(&self.view, from)
+    }
+
+    fn gesture(&self, seat: Seat, a: Action) -> Option<Gesture> {
+        self.of.game.gesture(&self.view, seat, a)
     }
 
     fn gloss(&self, seat: Seat, a: Action) -> String {

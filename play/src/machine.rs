@@ -310,8 +310,8 @@ impl Match {
     }
 
     /// The position as `to` sees it, for people.
-    pub fn picture(&self, to: Watcher) -> String {
-        self.state.view(to.viewer()).picture(to.viewer())
+    pub fn drawing(&self, to: Watcher) -> String {
+        self.state.view(to.viewer()).drawing(to.viewer())
     }
 
     /// Keeps of a match that is over only what is needed to tell it again: a few kilobytes. Its record is gone then.

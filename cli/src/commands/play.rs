@@ -163,7 +163,7 @@ impl Talk {
         };
         let event = match frame {
             MatchFrame::Event(event) => &event.kind,
-            MatchFrame::MatchEnd(_) => return self.tell(&format!("\n{}\n", machine.picture(to).trim_end())),
+            MatchFrame::MatchEnd(_) => return self.tell(&format!("\n{}\n", machine.drawing(to).trim_end())),
             _ => return,
         };
         match event {

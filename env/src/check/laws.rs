@@ -1,6 +1,6 @@
 //! Laws of one position.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use ludex_protocol::spec::{ChanceMode, Dynamics, TensorSpec};
 
@@ -10,6 +10,7 @@ use crate::draw::Stream;
 use crate::erased::{DynState, DynView};
 use crate::game::{Action, Heard, Outcomes, Seat, Turn, Viewer};
 use crate::loaded::GameRef;
+use crate::picture::{Gesture, MOST_BYTES};
 use ludex_protocol::Move;
 
 /// The cheap laws, checked at every position.
@@ -64,6 +65,7 @@ fn chance(s: &dyn DynState) -> Result<(), Fault> {
 /// The costly laws.
 pub(super) fn thorough(game: &GameRef, s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     names(s, rng)?;
+    pictures(s)?;
     arrays(s)?;
     copies(game, s)?;
     round_trips(game, s, rng)?;
@@ -92,6 +94,35 @@ fn names(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
     for &(a, _) in outcomes.items().iter().take(40) {
         let given = Move::Text(s.outcome_text(a));
         same(&s.read_outcome(&given), &Ok(a), || format!("the outcome {given:?}"))?;
+    }
+    Ok(())
+}
+
+/// Pictures are small and say what they show. A gesture touches cells that are there, and leads back to its action: alone, or
+/// with the action's text.
+fn pictures(s: &dyn DynState) -> Result<(), Fault> {
+    for who in viewers(s) {
+        let view = s.view(who);
+        let picture = view.picture(who);
+        let size = picture.svg.len();
+        law(size <= MOST_BYTES, || format!("the picture of {who:?} has {size} bytes"))?;
+        for part in ["<title>", "<desc>"] {
+            let said = picture.svg.split_once(part).is_some_and(|(_, rest)| !rest.starts_with('<'));
+            law(said, || format!("the picture of {who:?} has an empty {part}"))?;
+        }
+        let Viewer::Seat(seat) = who else { continue };
+        let cells: HashSet<&str> = picture.cells().collect();
+        let mut meant: HashMap<Gesture, Vec<Action>> = HashMap::new();
+        for a in s.legal_list(seat) {
+            let Some(gesture) = view.gesture(seat, a) else { continue };
+            let there = !gesture.0.is_empty() && gesture.0.iter().all(|cell| cells.contains(cell.as_str()));
+            law(there, || format!("the gesture {gesture:?} of {a} touches cells that are not in the picture"))?;
+            meant.entry(gesture).or_default().push(a);
+        }
+        for (gesture, all) in meant.iter().filter(|(_, all)| all.len() > 1) {
+            let texts: HashSet<String> = all.iter().map(|&a| view.action_text(seat, a)).collect();
+            law(texts.len() == all.len(), || format!("the gesture {gesture:?} means {all:?}, with texts {texts:?}"))?;
+        }
     }
     Ok(())
 }
@@ -175,6 +206,7 @@ fn bend(value: &mut serde_json::Value, rng: &mut Stream) {
 fn harmless(view: Option<Box<dyn DynView>>, rng: &mut Stream) {
     if let Some(view) = view {
         let _ = view.text();
+        let _ = view.picture(Viewer::Public);
         let world = view.world(rng);
         let _ = world.turn();
     }

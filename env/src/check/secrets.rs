@@ -18,6 +18,8 @@ pub(super) fn worlds(s: &dyn DynState, rng: &mut Stream) -> Result<(), Fault> {
         let world = s.view(who).world(rng);
         let what = format!("a world of {who:?}");
         Sight::of(&*world, who).same(&Sight::of(s, who), &what)?;
+        let pictures = [&*world, s].map(|s| s.view(who).picture(who));
+        law(pictures[0] == pictures[1], || format!("{what}: picture"))?;
         if spec.information == Information::Perfect {
             Print::of(&*world).same(&Print::of(s), &what)?;
             same(&world.hash(), &s.hash(), || format!("{what}: hash"))?;

@@ -7,8 +7,10 @@ use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
 
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -475,6 +477,16 @@ impl Game for Ataxx {
             view.plies, self.params.max_plies, pieces[0], pieces[1]
         ));
         out
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A clone is its cell alone, a jump both of its cells.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let (from, to) = ends_of(a);
+        Some(Gesture::of(from.into_iter().chain([to]).map(name)))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

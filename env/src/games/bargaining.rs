@@ -1,5 +1,6 @@
 #![doc = include_str!("bargaining.md")]
 
+mod picture;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Heard, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::{ParamError, rows};
+use crate::picture::Picture;
 use crate::tensor::stretches;
 
 /// The rules, and all that can be shared out under them.
@@ -581,6 +583,10 @@ impl Game for Bargaining {
             lines.push(format!("Values of p0: {}; of p1: {}", self.list(first), self.list(second)));
         }
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -1,5 +1,6 @@
 #![doc = include_str!("breakthrough.md")]
 
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use crate::board::{self, LETTERS};
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, spread_bits};
 
 /// The rules on a board of given size.
@@ -405,8 +407,18 @@ impl Game for Breakthrough {
         self.drawn(view, Viewer::Public)
     }
 
-    fn picture(&self, view: &View, from: Viewer) -> String {
+    fn drawing(&self, view: &View, from: Viewer) -> String {
         self.drawn(view, from)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(self, view, from == Viewer::Seat(0))
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let m = Move::of(a);
+        let ends = [self.origin(m), self.target(m)];
+        (!ends.contains(&0)).then(|| Gesture::of(ends.map(|square| self.name(square))))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

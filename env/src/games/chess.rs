@@ -5,6 +5,7 @@ mod ids;
 mod moves;
 mod notation;
 mod order;
+mod picture;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 
 pub use ids::{ACTIONS, LONG, SHORT};
 pub use notation::pgn;
@@ -234,8 +236,17 @@ impl Game for Chess {
         view::text(view, Color::White)
     }
 
-    fn picture(&self, view: &View, from: Viewer) -> String {
+    fn drawing(&self, view: &View, from: Viewer) -> String {
         view::text(view, Self::seen_by(from))
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(view, Self::seen_by(from) == Color::Black)
+    }
+
+    /// Castling is the way of the king. All promotions of a pawn on one square have one gesture.
+    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
+        picture::gesture(if seat == 0 { Color::Black } else { Color::White }, a)
     }
 
     /// SAN for the side to move; UCI where the id is not legal or the seat is not to move.

@@ -1,5 +1,7 @@
 #![doc = include_str!("connect_four.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits, spread};
 
 /// The rules on a board of given size.
@@ -338,6 +341,15 @@ impl Game for ConnectFour {
         let mut out = view.board.join("\n");
         out.push('\n');
         out
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A column is one cell, named by its number.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([a.to_string()]))
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

@@ -2,6 +2,7 @@
 
 mod analyze;
 pub mod cards;
+mod picture;
 pub mod plays;
 mod state;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, Params 
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 use cards::{Cards, DECK, LONG, RANKS, SHORT, cards_text, count, counts, lowest};
@@ -325,6 +327,15 @@ impl Game for FightTheLandlord {
 
     fn text(&self, view: &View) -> String {
         self.words(view)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// The ranks of the cards, lowest first: a cell for each card, named by its rank.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        self.plays.get(a).map(|play| picture::gesture(play.counts))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

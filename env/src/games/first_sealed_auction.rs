@@ -1,5 +1,7 @@
 #![doc = include_str!("first_sealed_auction.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::Picture;
 use crate::tensor::{one_hot, ones, stretches};
 
 /// The rules for a table and a currency.
@@ -358,6 +361,10 @@ impl Game for FirstSealedAuction {
             (None, None) => "The bids are being opened.".to_owned(),
         });
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

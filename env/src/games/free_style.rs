@@ -6,6 +6,7 @@ mod effects;
 mod ids;
 mod legal;
 mod marks;
+mod picture;
 mod play;
 pub mod position;
 pub mod rules;
@@ -34,6 +35,7 @@ use crate::game::{
     Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 use ids::{ACCEPT, ACTIONS, REJECT};
@@ -377,6 +379,20 @@ impl Game for FreeStyle {
 
     fn text(&self, view: &View) -> String {
         self.words(view)
+    }
+
+    fn picture(&self, view: &View, from: Viewer) -> Picture {
+        picture::picture(view, from == Viewer::Seat(1))
+    }
+
+    /// A placement is its cell, a move both of its cells. Messages, and the pass, are buttons.
+    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        match ids::ply(a) {
+            _ if view.phase != Phase::Play || a <= REJECT => None,
+            ids::Ply::Pass => None,
+            ids::Ply::Place { cell, .. } => Some(Gesture::of([board::name(cell)])),
+            ids::Ply::Move { from, to } => Some(Gesture::of([from, to].map(board::name))),
+        }
     }
 
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {

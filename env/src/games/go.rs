@@ -1,6 +1,7 @@
 #![doc = include_str!("go.md")]
 
 mod bits;
+mod picture;
 mod position;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::planes;
 
 use bits::Bits;
@@ -370,8 +372,16 @@ impl<const W: usize> Game for Go<W> {
         view::text(view, self.params.komi, view.moves.len() + self.first)
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> String {
-        view::picture(view, self.params.komi, view.moves.len() + self.first)
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
+        view::drawing(view, self.params.komi, view.moves.len() + self.first)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self.size(), view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        ((a as usize) < self.pass()).then(|| Gesture::of([view::point_name(self.size(), a)]))
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

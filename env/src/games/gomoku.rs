@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod lines;
+mod picture;
 mod points;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::board::{self, LETTERS};
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
@@ -262,6 +264,15 @@ impl Game for Gomoku {
         let mut out = String::from(if stones.is_multiple_of(2) { "B\n" } else { "W\n" });
         view.board.iter().for_each(|row| out += &format!("{row}\n"));
         out
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let size = self.params.size;
+        Some(Gesture::of([picture::name(size as usize, [a % size, a / size].map(|k| k as usize))]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -1,6 +1,7 @@
 #![doc = include_str!("hanabi.md")]
 
 mod array;
+mod picture;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -13,6 +14,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, PresetText, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 
 pub use view::{Card, View};
 
@@ -580,6 +582,22 @@ impl Game for Hanabi {
 
     fn text(&self, view: &View) -> String {
         self.describe(view)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A card, then the place where it goes; or a seat, then the colour or the rank that it is told.
+    fn gesture(&self, _view: &View, seat: Seat, a: Action) -> Option<Gesture> {
+        let other = |to: usize| format!("p{}", (seat + to) % self.n);
+        let [first, then] = match self.reading(a)? {
+            Move::Discard(slot) => [format!("p{seat}.{slot}"), "discard".to_owned()],
+            Move::Play(slot) => [format!("p{seat}.{slot}"), "play".to_owned()],
+            Move::Color(to, c) => [other(to), LETTERS[c..=c].to_owned()],
+            Move::Rank(to, r) => [other(to), (r + 1).to_string()],
+        };
+        Some(Gesture::of([first, then]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

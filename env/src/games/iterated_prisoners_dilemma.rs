@@ -1,5 +1,7 @@
 #![doc = include_str!("iterated_prisoners_dilemma.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
@@ -11,6 +13,7 @@ use ludex_protocol::spec::{
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, Outcomes, Seat, SeatSet, Sink, Turn, Unit, Viewer};
 use crate::params::{self, ParamError};
+use crate::picture::{Gesture, Picture};
 
 /// OpenSpiel's `repeated_game(stage_game=matrix_pd(),num_repetitions=N,recall=K)`.
 fn repeated(mut raw: Raw) -> Result<Raw, ParamError> {
@@ -351,6 +354,14 @@ impl Game for IteratedPrisonersDilemma {
             format!("{who}: {} ({} in all)", if moves.is_empty() { "nothing yet" } else { moves }, view.score[i])
         };
         [head, line(own, mine), line(other, theirs)].join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([if a & 1 == 0 { "cooperate" } else { "defect" }]))
     }
 
     /// In capitals where chance ends the game, else not: so do OpenSpiel's two forms of it.

@@ -1,5 +1,7 @@
 #![doc = include_str!("kuhn_poker.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::Picture;
 use crate::tensor::{one_hot, stretches, wrap};
 
 /// The rules for a table of given size.
@@ -296,6 +299,10 @@ impl Game for KuhnPoker {
             (None, None) => lines.push("The cards are being dealt.".to_owned()),
         }
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -1,5 +1,7 @@
 #![doc = include_str!("liars_dice.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -9,6 +11,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::{ones, stretches, wrap};
 
 /// The rules for a number of dice of given size.
@@ -398,6 +401,15 @@ impl Game for LiarsDice {
             (None, None) => lines.push("The dice are being rolled.".to_owned()),
         }
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A bid is a cell where there are few enough to draw them all.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        (picture::drawn(self) && (a as usize) < self.bids()).then(|| Gesture::of([picture::name(self.meaning(a as usize))]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

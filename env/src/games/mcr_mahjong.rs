@@ -10,6 +10,7 @@ mod hand;
 mod heights;
 pub mod ids;
 mod marks;
+mod picture;
 mod score;
 pub mod shanten;
 mod state;
@@ -34,6 +35,7 @@ use crate::game::{
     Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 
 pub use hand::{Edition, Flags, Hand, Meld, MeldKind};
 pub use score::Score;
@@ -379,6 +381,18 @@ impl Game for McrMahjong {
 
     fn text(&self, view: &View) -> String {
         self.words(view)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
+    }
+
+    /// A discard is the tile in the hand. All that is claimed or declared is a button.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        match ids::reading(a) {
+            ids::Doing::Play(tile) => Some(Gesture::of([tiles::name(tile)])),
+            _ => None,
+        }
     }
 
     fn action_text(&self, view: &View, _seat: Seat, a: Action) -> String {

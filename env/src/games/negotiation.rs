@@ -1,5 +1,6 @@
 #![doc = include_str!("negotiation.md")]
 
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::{ParamError, rows};
+use crate::picture::Picture;
 use crate::tensor::stretches;
 
 /// The rules for one kind of pool.
@@ -529,6 +531,10 @@ impl Game for Negotiation {
             lines.push(format!("Values of p0: {}, of p1: {}", Self::list(first), Self::list(second)));
         }
         lines.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(view)
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -1,5 +1,7 @@
 #![doc = include_str!("nim.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::{ParamError, list};
+use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 /// The rules with given piles.
@@ -250,6 +253,17 @@ impl Game for Nim {
     fn text(&self, view: &View) -> String {
         let piles: Vec<String> = view.piles.iter().map(u8::to_string).collect();
         format!("({}): {}", self.next(view), piles.join(" "))
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// The lowest object that is taken: everything above it goes too.
+    fn gesture(&self, view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        let (pile, take) = (a as usize % self.n, a as usize / self.n + 1);
+        let left = usize::from(*view.piles.get(pile)?).checked_sub(take)?;
+        picture::drawn(view).then(|| Gesture::of([picture::name(pile, left)]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

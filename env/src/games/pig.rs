@@ -1,5 +1,7 @@
 #![doc = include_str!("pig.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Facts, Game, Outcomes, PresetText, Seat, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 /// The rules for a table and a die of given size.
@@ -295,6 +298,15 @@ impl Game for Pig {
         };
         let (scores, total, turn) = (scores.join(" "), view.turn_total, view.turn);
         format!("Scores: {scores}, Turn total: {total}\nCurrent player: {turn}{rolling}\n{last}")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// The die, or the bank.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([if a == ROLL { "roll" } else { "stop" }]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod lines;
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use crate::board;
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, PresetText, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::sgf as format;
 use crate::tensor::{planes, spread_bits};
 
@@ -233,6 +235,14 @@ impl Game for Reversi {
             out += &format!("{n} {cells}{n}\n", n = r + 1);
         }
         out + LETTERS
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        (a < PASS).then(|| Gesture::of([square_text(a)]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

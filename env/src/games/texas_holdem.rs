@@ -8,9 +8,11 @@ use ludex_protocol::spec::{ChanceMode, Dynamics, Information, LegalForm, RewardM
 use crate::draw::Stream;
 use crate::game::{Action, Alias, Facts, Game, Mover, Outcomes, Seat, Seen, Sink, Turn, Unit, Viewer};
 use crate::params::ParamError;
+use crate::picture::Picture;
 
 mod arrays;
 mod deal;
+mod picture;
 mod question;
 mod table;
 #[cfg(test)]
@@ -280,11 +282,15 @@ impl Game for TexasHoldem {
         self.words(view)
     }
 
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {
         self.name(a)
     }
 
-    fn picture(&self, view: &View, _from: Viewer) -> String {
+    fn drawing(&self, view: &View, _from: Viewer) -> String {
         self.told(view)
     }
 

@@ -1,5 +1,7 @@
 #![doc = include_str!("tic_tac_toe.md")]
 
+mod picture;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use crate::board;
 use crate::draw::{Stream, scale};
 use crate::game::{Action, Facts, Game, Seat, Sink, Turn, Viewer};
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::{planes, put_bits};
 
 /// The rules.
@@ -169,6 +172,14 @@ impl Game for TicTacToe {
 
     fn text(&self, view: &View) -> String {
         view.board.join("\n")
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        Some(Gesture::of([picture::name([a as usize % 3, a as usize / 3])]))
     }
 
     fn action_text(&self, _view: &View, seat: Seat, a: Action) -> String {

@@ -1,6 +1,7 @@
 #![doc = include_str!("undercover.md")]
 
 mod marks;
+mod picture;
 mod speech;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::game::{
     Action, Facts, Game, Heard, Mark, Mover, Outcomes, PresetText, Seat, SeatSet, Seen, Sink, Turn, Unit, Viewer,
 };
 use crate::params::ParamError;
+use crate::picture::{Gesture, Picture};
 use crate::tensor::stretches;
 
 pub use view::{Clue, Named, Out, Told, View, Vote};
@@ -545,6 +547,15 @@ impl Game for Undercover {
 
     fn text(&self, view: &View) -> String {
         self.words(view)
+    }
+
+    fn picture(&self, view: &View, _from: Viewer) -> Picture {
+        picture::picture(self, view)
+    }
+
+    /// A vote is the seat that it is for. Clues are buttons.
+    fn gesture(&self, _view: &View, _seat: Seat, a: Action) -> Option<Gesture> {
+        a.checked_sub(VOTE).map(|target| Gesture::of([format!("p{target}")]))
     }
 
     fn action_text(&self, _view: &View, _seat: Seat, a: Action) -> String {

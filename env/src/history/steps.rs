@@ -3,10 +3,12 @@
 use std::fmt;
 
 use ludex_protocol::record::{ChanceRecord, MoveRecord, Record, RecordEvent, Try};
+use ludex_protocol::spec::Information;
 
 use crate::erased::DynState;
-use crate::game::{Heard, Mark, Seat, SeatSet, Turn};
+use crate::game::{Heard, Mark, Seat, SeatSet, Turn, Viewer};
 use crate::loaded::DynGame;
+use crate::picture::Picture;
 use ludex_protocol::Move;
 
 /// One step: a chance outcome, a move, or all parts of a joint move.
@@ -31,6 +33,19 @@ impl Step<'_> {
             RecordEvent::Move(m) => Some((at, m)),
             RecordEvent::Chance(_) => None,
         })
+    }
+
+    /// The position after the step as `who` sees it. Where nothing is hidden, the cells that the move touched are marked.
+    pub fn picture(&self, who: Viewer) -> Picture {
+        let mut picture = self.after.view(who).picture(who);
+        let open = self.before.spec().information == Information::Perfect;
+        for (_, m) in self.moves().filter(|_| open && self.played) {
+            let seat = m.seat as usize;
+            if let Some(gesture) = m.action.and_then(|a| self.before.view(Viewer::Seat(seat)).gesture(seat, a)) {
+                picture.mark_last(&gesture.0);
+            }
+        }
+        picture
     }
 
     /// What the rules count of the step: nothing of one that did not move anything.

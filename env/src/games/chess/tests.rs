@@ -408,12 +408,12 @@ fn black_sees_the_board_from_his_side() {
     let board = |text: String| text.lines().skip(2).take(9).map(str::to_owned).collect::<Vec<_>>();
     let white = board(g.text(&view));
     assert_eq!(white[4], "4 . . . . P . . .");
-    assert_eq!(white, board(g.picture(&view, Viewer::Seat(1))));
-    assert_eq!(white, board(g.picture(&view, Viewer::Public)));
-    let black = board(g.picture(&view, Viewer::Seat(0)));
+    assert_eq!(white, board(g.drawing(&view, Viewer::Seat(1))));
+    assert_eq!(white, board(g.drawing(&view, Viewer::Public)));
+    let black = board(g.drawing(&view, Viewer::Seat(0)));
     assert_eq!((black[0].as_str(), black[3].as_str()), ("1 R N B K Q B N R", "4 . . . P . . . ."));
     assert_eq!(black[8], "  h g f e d c b a");
     // A view from elsewhere may hold any text.
     let odd = View { fen: "x/9".into(), ..view };
-    assert!(g.picture(&odd, Viewer::Seat(0)).contains("8 x"));
+    assert!(g.drawing(&odd, Viewer::Seat(0)).contains("8 x"));
 }

@@ -34,7 +34,7 @@ pub(super) const NAMES: [&str; 2] = ["black", "white"];
 const SHORT: [&str; 2] = ["B", "W"];
 
 /// The letters of the columns: there is no `i`.
-const LETTERS: &str = "abcdefghjklmnopqrst";
+pub(super) const LETTERS: &str = "abcdefghjklmnopqrst";
 
 /// `d4`, or `pass` for what is not a point.
 pub(super) fn point_name(size: usize, a: Action) -> String {
@@ -87,7 +87,7 @@ pub(super) fn text(view: &View, komi: f64, next: Seat) -> String {
 }
 
 /// The same under a heading for people.
-pub(super) fn picture(view: &View, komi: f64, next: Seat) -> String {
+pub(super) fn drawing(view: &View, komi: f64, next: Seat) -> String {
     let stones = ["Black (X)", "White (O)"][next & 1];
     let move_ = view.moves.len() + 1;
     let heading = if view.end.is_some() { String::new() } else { format!("Move {move_}: {stones} to play; ") };

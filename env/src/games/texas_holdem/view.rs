@@ -313,7 +313,7 @@ fn ended(hand: &HandView) -> Vec<String> {
     lines
 }
 
-fn cards_of_board(t: &Table) -> usize {
+pub(super) fn cards_of_board(t: &Table) -> usize {
     usize::from(t.dealt[t.rounds - 1] - t.holes)
 }
 

@@ -1,0 +1,28 @@
+//! Time of one picture, of a position in the middle of a random episode.
+//!
+//! `cargo bench -p ludex-env --bench pictures`. A picture of a board of up to 15x15 is meant to take less than 200 microseconds.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use ludex_env::{Stream, Turn, Viewer, games, load};
+
+fn pictures(c: &mut Criterion) {
+    let mut group = c.benchmark_group("picture");
+    for entry in games() {
+        let game = load(entry.id).expect("a built-in game loads");
+        let mut rng = Stream::named(entry.id);
+        let mut ends = game.start();
+        let plies = ends.rollout(&mut rng, 1_000);
+        let mut state = game.start();
+        state.rollout(&mut Stream::named(entry.id), plies / 2);
+        let who = state.turn().seat().map_or(Viewer::Public, Viewer::Seat);
+        let view = state.view(who);
+        group.bench_function(entry.id, |b| b.iter(|| black_box(view.picture(who))));
+        assert!(ends.turn() == Turn::Over || plies == 1_000);
+    }
+    group.finish();
+}
+
+criterion_group!(benches, pictures);
+criterion_main!(benches);

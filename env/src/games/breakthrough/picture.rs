@@ -1,0 +1,23 @@
+//! The picture of a position.
+
+use super::{Breakthrough, MARKS, View};
+use crate::board::{self, LETTERS};
+use crate::game::Game as _;
+use crate::picture::{Board, Picture, square_name};
+
+/// Seat 0's men begin at the top, so it sees the board turned.
+pub(super) fn picture(game: &Breakthrough, view: &View, turned: bool) -> Picture {
+    let [columns, rows] = [game.columns as usize, game.rows as usize];
+    let grid = Board::new(columns, rows, turned);
+    let mut sketch = grid.sketch();
+    grid.checkered(&mut sketch);
+    grid.names(&mut sketch, &LETTERS[..columns]);
+    let name = |square| square_name(LETTERS, rows, square);
+    let stones = board::placed(&view.board, [columns, rows], MARKS);
+    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.cells(&mut sketch, name);
+    let names = ["black", "white"];
+    let to_move = view.to_move.as_deref().map(|side| if side == "b" { "black" } else { "white" });
+    let status = board::status(game, view, to_move, names);
+    grid.finish(sketch, Breakthrough::TITLE, &status, &board::described(names, &stones, name))
+}

@@ -1,0 +1,30 @@
+//! The picture of a position.
+
+use super::{ConnectFour, MARKS, NAMES, View};
+use crate::board;
+use crate::game::Game as _;
+use crate::picture::{Anchor, Board, Paint, Picture, fill};
+
+pub(super) fn picture(game: &ConnectFour, view: &View) -> Picture {
+    let [columns, rows] = [game.params.columns as usize, game.params.rows as usize];
+    let grid = Board::new(columns, rows, false);
+    let mut sketch = grid.sketch();
+    let [left, top, width, height] = grid.area();
+    sketch.rect(fill(Paint::Frame), [left - 4, top - 4, width + 8, height + 8], 8);
+    let stones = board::placed(&view.board, [columns, rows], MARKS);
+    for square in grid.squares() {
+        grid.disc(&mut sketch, square, fill(Paint::Paper));
+    }
+    for &(square, seat) in &stones {
+        let (inside, rim) = [(Paint::Red, Paint::FaceRed), (Paint::Yellow, Paint::Wood)][seat & 1];
+        grid.disc(&mut sketch, square, fill(inside).edge(rim, 3));
+    }
+    for column in 0..columns {
+        let ([x, _], [middle, _]) = (grid.corner([column, 0]), grid.middle([column, 0]));
+        sketch.text(Paint::Faint, Anchor::Middle, [middle, top + height + 16], 14, &column.to_string());
+        sketch.cell(&column.to_string(), [x, top, width / columns as i32, height]);
+    }
+    let status = board::status(game, view, view.to_move.as_deref(), ["x (red)", "o (yellow)"]);
+    let name = |[column, row]: [usize; 2]| format!("column {column} height {}", rows - row);
+    grid.finish(sketch, ConnectFour::TITLE, &status, &board::described(NAMES, &stones, name))
+}

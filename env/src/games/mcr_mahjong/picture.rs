@@ -1,0 +1,149 @@
+//! The picture of a position.
+
+use super::McrMahjong;
+use super::hand::MeldKind;
+use super::tiles::{family, name, names, rank};
+use super::view::{Kind, MeldView, View};
+use crate::game::Game as _;
+use crate::picture::labels::seat_panel;
+use crate::picture::tiles::{SIZE, Tile, back, tile};
+use crate::picture::{Anchor, Paint, Picture, Sketch, fill, line};
+
+const WIDE: i32 = 760;
+const SEAT: i32 = 164;
+const WINDS: [&str; 4] = ["east", "south", "west", "north"];
+
+fn face(kind: Kind) -> Tile {
+    let k = rank(kind.0) as u8;
+    match family(kind.0) {
+        0 => Tile::Characters(k + 1),
+        1 => Tile::Dots(k + 1),
+        2 => Tile::Bamboos(k + 1),
+        3 => Tile::Wind(k),
+        4 => Tile::Dragon(k),
+        _ => Tile::Flower(k),
+    }
+}
+
+fn row(sketch: &mut Sketch, [x, y]: [i32; 2], kinds: &[Kind]) {
+    for (k, &kind) in kinds.iter().enumerate() {
+        tile(sketch, [x + SIZE[0] * k as i32, y], face(kind));
+    }
+}
+
+fn words(kinds: &[Kind]) -> String {
+    names(kinds.iter().map(|kind| kind.0))
+}
+
+fn meld_word(meld: &MeldView) -> String {
+    if meld.tiles.is_empty() { "a concealed kong".to_owned() } else { words(&meld.tiles) }
+}
+
+pub(super) fn picture(view: &View) -> Picture {
+    let mut sketch = Sketch::new(WIDE, 10 + 4 * SEAT + 46);
+    let over = view.to_move.is_empty() && view.dealt.is_none();
+    let last = view.results.last().filter(|_| over);
+    let mut desc = String::new();
+    for p in 0..4 {
+        let area = [10, 10 + SEAT * p as i32, WIDE - 20, SEAT - 8];
+        let me = view.seat.map(usize::from) == Some(p);
+        let you = if me { " (you)" } else { "" };
+        let title = format!("p{p}{you}, score {}", view.scores[p]);
+        seat_panel(&mut sketch, area, &title, view.to_move.iter().any(|&m| usize::from(m) == p));
+        let winner = last.filter(|r| r.winner.map(usize::from) == Some(p));
+        let hand = winner.map_or(&view.hand, |r| &r.hand);
+        let melds = winner.map_or(&view.melds[p], |r| &r.melds);
+        let known = me || winner.is_some();
+        let mut x = area[0] + 12;
+        let y = area[1] + 30;
+        if known {
+            row(&mut sketch, [x, y], &hand[..hand.len().min(14)]);
+            if me && winner.is_none() {
+                own(&mut sketch, view, [x, y]);
+            }
+            x += SIZE[0] * hand.len().min(14) as i32;
+        } else {
+            for k in 0..i32::from(view.held[p].min(14)) {
+                back(&mut sketch, [x + 18 * k, y]);
+            }
+            x += 18 * i32::from(view.held[p].min(14)) + 16;
+        }
+        let percent = if known { 70 } else { 90 };
+        sketch.moved([x + 10, y], percent, |s| laid(s, melds));
+        rest(&mut sketch, view, p, area);
+        if desc.len() < 4_000 {
+            let held = if known { words(hand) } else { format!("{} hidden tiles", view.held[p]) };
+            let melds: Vec<String> = melds.iter().take(4).map(meld_word).collect();
+            desc += &format!("p{p} holds {held}; melds: {}; flowers: {}. ", melds.join(", "), words(&view.flowers[p]));
+        }
+    }
+    let hand = format!("hand {} of {}", u32::from(view.hand_number) + 1, view.hands);
+    let wind = view.prevalent.map(|w| format!(", {} round", WINDS[usize::from(w) % 4])).unwrap_or_default();
+    let left: u32 = view.wall.iter().map(|&n| u32::from(n)).sum();
+    let status = match (&view.offer, view.to_move.first(), last.and_then(|r| r.winner)) {
+        (Some(offer), ..) => format!("p{} offers {}", offer.seat, name(offer.tile.0)),
+        (None, Some(p), _) => format!("p{p} to move"),
+        (None, None, Some(p)) => format!("p{p} wins the last hand"),
+        (None, None, None) if over => "over".to_owned(),
+        (None, None, None) => "tiles are dealt".to_owned(),
+    };
+    let status = format!("{status}; {hand}{wind}; {left} tiles in the wall");
+    sketch.text(Paint::Ink, Anchor::Middle, [WIDE / 2, 10 + 4 * SEAT + 18], 15, &status);
+    let discards: Vec<String> =
+        view.discards.iter().rev().take(8).rev().map(|d| format!("p{} {}", d.seat, name(d.tile.0))).collect();
+    desc += &format!("Last discards: {}.", discards.join(", "));
+    sketch.finish(&format!("{}: {status}", McrMahjong::TITLE), &desc)
+}
+
+/// The observer's tiles can be touched; the drawn one is underlined.
+fn own(sketch: &mut Sketch, view: &View, [x, y]: [i32; 2]) {
+    for (k, kind) in view.hand.iter().take(14).enumerate() {
+        sketch.cell(&name(kind.0), [x + SIZE[0] * k as i32, y, SIZE[0], SIZE[1]]);
+    }
+    if let Some(k) = view.drawn.and_then(|drawn| view.hand.iter().rposition(|&kind| kind == drawn)) {
+        sketch.rect(fill(Paint::Accent), [x + SIZE[0] * k.min(13) as i32 + 4, y + SIZE[1] + 3, SIZE[0] - 8, 4], 2);
+    }
+}
+
+fn laid(sketch: &mut Sketch, melds: &[MeldView]) {
+    let mut x = 0;
+    for meld in melds.iter().take(4) {
+        if meld.kind == MeldKind::Angang {
+            (0..4).for_each(|k| back(sketch, [x + SIZE[0] * k, 0]));
+            if let Some(&kind) = meld.tiles.first() {
+                tile(sketch, [x + SIZE[0], 0], face(kind));
+                tile(sketch, [x + 2 * SIZE[0], 0], face(kind));
+            }
+            x += 4 * SIZE[0] + 10;
+        } else {
+            let tiles = &meld.tiles[..meld.tiles.len().min(4)];
+            row(sketch, [x, 0], tiles);
+            x += tiles.len() as i32 * SIZE[0] + 10;
+        }
+    }
+}
+
+/// Discards and flowers of a seat.
+fn rest(sketch: &mut Sketch, view: &View, p: usize, [x, y, width, _]: [i32; 4]) {
+    let newest = view.discards.last().map(|d| d.number);
+    let own = view.discards.iter().filter(|d| usize::from(d.seat) == p);
+    let own: Vec<_> = own.collect();
+    // The newest ones, where there are more than fit.
+    for (k, discard) in own[own.len().saturating_sub(22)..].iter().enumerate() {
+        let at = [x + 12 + 27 * k as i32, y + 100];
+        sketch.moved(at, 75, |s| {
+            tile(s, [0, 0], face(discard.tile));
+            if discard.claimed_by.is_some() {
+                s.path(line(Paint::Faint, 3), "M4 42L30 4");
+            }
+            if Some(discard.number) == newest {
+                s.rect(line(Paint::Accent, 4), [0, 0, SIZE[0], SIZE[1]], 4);
+            }
+        });
+    }
+    let flowers = &view.flowers[p][..view.flowers[p].len().min(8)];
+    let left = x + width - 12 - 21 * flowers.len() as i32;
+    for (k, &kind) in flowers.iter().enumerate() {
+        sketch.moved([left + 21 * k as i32, y + 2], 60, |s| tile(s, [0, 0], face(kind)));
+    }
+}

@@ -1,0 +1,21 @@
+//! The picture of a position.
+
+use super::{MARKS, NAMES, Reversi, View, square_text};
+use crate::board;
+use crate::game::Game as _;
+use crate::picture::{Board, Paint, Picture};
+
+pub(super) fn picture(game: &Reversi, view: &View) -> Picture {
+    let grid = Board::new(8, 8, false).numbered_down();
+    let mut sketch = grid.sketch();
+    grid.plain(&mut sketch, Paint::Felt, Paint::FeltLine);
+    grid.names(&mut sketch, "abcdefgh");
+    let name = |[column, row]: [usize; 2]| square_text((row * 8 + column) as u32);
+    let stones = board::placed(&view.board, [8, 8], MARKS);
+    stones.iter().for_each(|&(square, seat)| grid.stone(&mut sketch, square, seat));
+    grid.cells(&mut sketch, name);
+    let [black, white] = view.discs;
+    let status = board::status(game, view, view.to_move.as_deref(), NAMES);
+    let status = format!("{status}, black {black}, white {white}");
+    grid.finish(sketch, Reversi::TITLE, &status, &board::described(NAMES, &stones, name))
+}

@@ -1,0 +1,177 @@
+//! Boards: squares or points with names.
+
+use super::Picture;
+use super::paint::{Look, Paint, fill, line};
+use super::sketch::{Anchor, Sketch};
+
+/// The side of a square.
+const CELL: i32 = 40;
+const LEFT: i32 = 30;
+const TOP: i32 = 14;
+const UNDER: i32 = 58;
+
+/// A board of squares in columns and rows. Row 0 is the top one from the first player's side; a board that is turned has it at
+/// the bottom, and column 0 at the right.
+#[derive(Clone, Copy, Debug)]
+pub struct Board {
+    columns: usize,
+    rows: usize,
+    turned: bool,
+    /// Whether row 1 is the top one.
+    down: bool,
+}
+
+impl Board {
+    /// A board of this size, each way at most 64.
+    pub fn new(columns: usize, rows: usize, turned: bool) -> Board {
+        Board { columns: columns.clamp(1, 64), rows: rows.clamp(1, 64), turned, down: false }
+    }
+
+    /// The same with rows that are numbered from the top.
+    pub fn numbered_down(self) -> Board {
+        Board { down: true, ..self }
+    }
+
+    /// An empty picture with room for the board, its letters and numbers, and one line of text.
+    pub fn sketch(&self) -> Sketch {
+        let width = 2 * LEFT + self.columns as i32 * CELL;
+        Sketch::new(width.max(260), TOP + self.rows as i32 * CELL + UNDER)
+    }
+
+    fn left(&self) -> i32 {
+        (260 - self.columns as i32 * CELL).max(2 * LEFT) / 2
+    }
+
+    /// The squares in reading order.
+    pub fn squares(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
+        let (columns, rows) = (self.columns, self.rows);
+        (0..rows).flat_map(move |row| (0..columns).map(move |column| [column, row]))
+    }
+
+    /// The upper left corner of a square.
+    pub fn corner(&self, [column, row]: [usize; 2]) -> [i32; 2] {
+        let turn = |k: usize, n: usize| if self.turned { (n as i32 - 1 - k as i32).max(0) } else { k as i32 };
+        [self.left() + turn(column, self.columns) * CELL, TOP + turn(row, self.rows) * CELL]
+    }
+
+    /// The middle of a square.
+    pub fn middle(&self, square: [usize; 2]) -> [i32; 2] {
+        self.corner(square).map(|k| k + CELL / 2)
+    }
+
+    /// The whole board: `[x, y, width, height]`.
+    pub fn area(&self) -> [i32; 4] {
+        [self.left(), TOP, self.columns as i32 * CELL, self.rows as i32 * CELL]
+    }
+
+    /// A surface in one colour, with lines between the squares.
+    pub fn plain(&self, sketch: &mut Sketch, ground: Paint, lines: Paint) {
+        sketch.rect(fill(ground).edge(lines, 2), self.area(), 3);
+        let [x, y, width, height] = self.area();
+        let mut d = String::new();
+        (1..self.columns as i32).for_each(|k| d += &format!("M{} {y}v{height}", x + k * CELL));
+        (1..self.rows as i32).for_each(|k| d += &format!("M{x} {}h{width}", y + k * CELL));
+        sketch.path(line(lines, 1), &d);
+    }
+
+    /// Light and dark squares. The lower left one is dark.
+    pub fn checkered(&self, sketch: &mut Sketch) {
+        sketch.rect(fill(Paint::Light).edge(Paint::Dark, 2), self.area(), 0);
+        for square in self.squares().filter(|[column, row]| (column + self.rows - 1 - row).is_multiple_of(2)) {
+            let [x, y] = self.corner(square);
+            sketch.rect(fill(Paint::Dark), [x, y, CELL, CELL], 0);
+        }
+    }
+
+    /// Wood with lines through the middles of the squares, where stones stand on points.
+    pub fn points(&self, sketch: &mut Sketch, stars: &[[usize; 2]]) {
+        let [x, y, width, height] = self.area();
+        sketch.rect(fill(Paint::Wood), [x - 4, y - 4, width + 8, height + 8], 4);
+        let half = CELL / 2;
+        let mut d = String::new();
+        for k in 0..self.columns as i32 {
+            d += &format!("M{} {}v{}", x + half + k * CELL, y + half, height - CELL);
+        }
+        for k in 0..self.rows as i32 {
+            d += &format!("M{} {}h{}", x + half, y + half + k * CELL, width - CELL);
+        }
+        sketch.path(line(Paint::WoodLine, 1), &d);
+        for star in stars {
+            sketch.circle(fill(Paint::WoodLine), self.middle(*star), 4);
+        }
+    }
+
+    /// Letters under the columns and numbers beside the rows, from the bottom up.
+    pub fn names(&self, sketch: &mut Sketch, letters: &str) {
+        let [x, y, _, height] = self.area();
+        let mut one = [0; 4];
+        for (column, letter) in letters.chars().take(self.columns).enumerate() {
+            let [middle, _] = self.middle([column, 0]);
+            sketch.text(Paint::Faint, Anchor::Middle, [middle, y + height + 14], 14, letter.encode_utf8(&mut one));
+        }
+        for row in 0..self.rows {
+            let [_, middle] = self.middle([0, row]);
+            sketch.text(
+                Paint::Faint,
+                Anchor::End,
+                [x - 8, middle],
+                14,
+                &(if self.down { row + 1 } else { self.rows - row }).to_string(),
+            );
+        }
+    }
+
+    /// A round stone of the first (dark) or the second (light) player.
+    pub fn stone(&self, sketch: &mut Sketch, square: [usize; 2], seat: usize) {
+        sketch.circle(stone(seat), self.middle(square), CELL / 2 - 3);
+    }
+
+    /// A round stone in another colour.
+    pub fn disc(&self, sketch: &mut Sketch, square: [usize; 2], look: Look) {
+        sketch.circle(look, self.middle(square), CELL / 2 - 4);
+    }
+
+    /// Names every square, so that it can be touched.
+    pub fn cells(&self, sketch: &mut Sketch, name: impl Fn([usize; 2]) -> String) {
+        for square in self.squares() {
+            let [x, y] = self.corner(square);
+            sketch.cell(&name(square), [x, y, CELL, CELL]);
+        }
+    }
+
+    /// A line of text under the board.
+    pub fn status(&self, sketch: &mut Sketch, text: &str) {
+        let [width, height] = sketch.size();
+        sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 18], 15, text);
+    }
+
+    /// Writes `status` under the board, and ends the picture. `desc` says where everything stands.
+    pub fn finish(&self, mut sketch: Sketch, title: &str, status: &str, desc: &str) -> Picture {
+        self.status(&mut sketch, status);
+        sketch.finish(&format!("{title}: {status}"), desc)
+    }
+}
+
+/// How a stone of seat 0 (dark) or 1 (light) looks.
+pub fn stone(seat: usize) -> Look {
+    if seat & 1 == 0 {
+        fill(Paint::Black).edge(Paint::BlackEdge, 1)
+    } else {
+        fill(Paint::White).edge(Paint::WhiteEdge, 1)
+    }
+}
+
+/// The name of a square by its column's letter and its row from the bottom, such as `e2`.
+pub fn square_name(letters: &str, rows: usize, [column, row]: [usize; 2]) -> String {
+    let letter = letters.as_bytes().get(column).map_or('?', |&b| char::from(b));
+    format!("{letter}{}", rows.saturating_sub(row))
+}
+
+/// "black on a1, b2; white on c3". A side without squares "has nothing on the board".
+pub fn sides(names: [&str; 2], squares: [Vec<String>; 2]) -> String {
+    let one = |(name, squares): (&str, Vec<String>)| match squares.is_empty() {
+        true => format!("{name} has nothing on the board"),
+        false => format!("{name} on {}", squares.join(", ")),
+    };
+    names.into_iter().zip(squares).map(one).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,156 @@
+//! The colours of all pictures, and how shapes use them.
+
+/// A colour with a value for light and one for dark surroundings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it, and the table below gives the values")]
+pub enum Paint {
+    Paper,
+    Panel,
+    Ink,
+    Faint,
+    Edge,
+    Accent,
+    Wood,
+    WoodLine,
+    Light,
+    Dark,
+    Felt,
+    FeltLine,
+    Frame,
+    Black,
+    BlackEdge,
+    White,
+    WhiteEdge,
+    Red,
+    Blue,
+    Green,
+    Yellow,
+    Violet,
+    Face,
+    FaceEdge,
+    FaceInk,
+    FaceRed,
+    FaceGreen,
+    FaceBlue,
+    Back,
+    BackLine,
+    Chip,
+}
+
+/// CSS name, value in light, value in dark surroundings; in the order of [`Paint`].
+const PAINTS: [(&str, &str, &str); 31] = [
+    ("paper", "#fbfaf7", "#17191e"),
+    ("panel", "#f0ede6", "#22252c"),
+    ("ink", "#22252b", "#e8e6e1"),
+    ("faint", "#666b75", "#a3a9b4"),
+    ("edge", "#cbc6ba", "#41464f"),
+    ("accent", "#b4690e", "#f2b04a"),
+    ("wood", "#e3bf83", "#a37c47"),
+    ("wood-line", "#6b4d25", "#3a2a14"),
+    ("light", "#f0e2c6", "#c4b091"),
+    ("dark", "#b98d62", "#7d6247"),
+    ("felt", "#2f7d5b", "#235f46"),
+    ("felt-line", "#22614a", "#184433"),
+    ("frame", "#2f5fa8", "#2c4f86"),
+    ("black", "#202329", "#0e0f12"),
+    ("black-edge", "#000000", "#565b64"),
+    ("white", "#fffdf7", "#f1eee6"),
+    ("white-edge", "#7d776a", "#2c2a26"),
+    ("red", "#cf3e32", "#e8695d"),
+    ("blue", "#2c67bd", "#6fa1ee"),
+    ("green", "#2a8a55", "#57bd88"),
+    ("yellow", "#dda90a", "#f0ca44"),
+    ("violet", "#7a4db2", "#b08ae0"),
+    ("face", "#fffdf6", "#ece8de"),
+    ("face-edge", "#aaa391", "#57534a"),
+    ("face-ink", "#1f2228", "#1f2228"),
+    ("face-red", "#c1271c", "#b8241a"),
+    ("face-green", "#1f7a4a", "#1c7044"),
+    ("face-blue", "#2457a6", "#21509a"),
+    ("back", "#3d5d91", "#34507f"),
+    ("back-line", "#8aa3cd", "#7d97c2"),
+    ("chip", "#d9482f", "#d9583f"),
+];
+
+/// What a shape is filled with and outlined in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub(super) fill: Option<Paint>,
+    pub(super) line: Option<(Paint, u8)>,
+}
+
+/// Filled, without an outline.
+pub const fn fill(paint: Paint) -> Look {
+    Look { fill: Some(paint), line: None }
+}
+
+/// An outline of `width` units alone.
+pub const fn line(paint: Paint, width: u8) -> Look {
+    Look { fill: None, line: Some((paint, width)) }
+}
+
+impl Look {
+    /// The same with an outline of `width` units.
+    pub const fn edge(self, paint: Paint, width: u8) -> Look {
+        Look { line: Some((paint, width)), ..self }
+    }
+}
+
+/// The CSS name of a paint.
+pub(super) fn name(paint: Paint) -> &'static str {
+    PAINTS[paint as usize].0
+}
+
+/// The style sheet for the paints that were used: `fills` and `lines` have a bit for each.
+pub(super) fn style(fills: u64, lines: u64) -> String {
+    let mut out = String::with_capacity(2_048);
+    for dark in [false, true] {
+        out.push_str(if dark { "@media(prefers-color-scheme:dark){" } else { "" });
+        let mut rule = |class: &str, property: &str, k: usize| {
+            let (name, light, night) = PAINTS[k];
+            for part in [
+                ".ludex .",
+                class,
+                name,
+                "{",
+                property,
+                ":var(--ludex-",
+                name,
+                ",",
+                if dark { night } else { light },
+                ")}",
+            ] {
+                out.push_str(part);
+            }
+        };
+        for k in (0..PAINTS.len()).filter(|&k| !dark || PAINTS[k].1 != PAINTS[k].2) {
+            if fills >> k & 1 == 1 {
+                rule("f-", "fill", k);
+            }
+            if lines >> k & 1 == 1 {
+                rule("s-", "stroke", k);
+            }
+        }
+        out.push_str(if dark { "}" } else { "" });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_paint_has_its_row() {
+        assert_eq!(Paint::Chip as usize + 1, PAINTS.len());
+        assert_eq!([name(Paint::Paper), name(Paint::Felt), name(Paint::FaceBlue)], ["paper", "felt", "face-blue"]);
+        assert_eq!(name(Paint::WhiteEdge), "white-edge");
+    }
+
+    #[test]
+    fn only_used_paints_are_styled() {
+        let css = style(1 << Paint::Ink as u64, 1 << Paint::Wood as u64);
+        assert_eq!(css.matches("--ludex-").count(), 4);
+        assert!(css.starts_with(".ludex .f-ink{fill:var(--ludex-ink,#22252b)}"), "{css}");
+    }
+}

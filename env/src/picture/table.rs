@@ -1,0 +1,129 @@
+//! A table of cards: the board in the middle, and the seats with their cards and chips.
+
+use super::Picture;
+use super::cards::{self, Suit};
+use super::labels::{seat_panel, short};
+use super::paint::{Paint, fill};
+use super::sketch::{Anchor, Sketch};
+
+/// A card on the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// With rank and suit, such as `Th`.
+    Named(String),
+    /// With a number or a letter alone.
+    Plain(String),
+    /// Face down.
+    Down,
+    /// Not there yet.
+    Missing,
+}
+
+/// What is drawn of a seat.
+#[derive(Clone, Debug, Default)]
+pub struct Player {
+    /// Its name.
+    pub name: String,
+    /// Its cards.
+    pub cards: Vec<Face>,
+    /// Its chips on the table.
+    pub chips: String,
+    /// What else is to be said, such as its stack.
+    pub note: String,
+    /// Whether it is to act.
+    pub acts: bool,
+    /// Whether it is out of the hand.
+    pub out: bool,
+}
+
+/// What is drawn of a table.
+#[derive(Clone, Debug, Default)]
+pub struct CardTable {
+    /// The cards of the board.
+    pub board: Vec<Face>,
+    /// Chips in the pot, in words.
+    pub pot: String,
+    /// The seats.
+    pub players: Vec<Player>,
+    /// The line at the bottom.
+    pub status: String,
+}
+
+const WIDE: i32 = 560;
+const SEAT: i32 = 122;
+/// The most cards of a seat or of the board that are drawn.
+const MOST: usize = 8;
+
+/// Draws one card.
+pub fn face(sketch: &mut Sketch, at: [i32; 2], face: &Face) {
+    match face {
+        Face::Named(name) => cards::named(sketch, at, name),
+        Face::Plain(text) => cards::card(sketch, at, &short(text, 4), None),
+        Face::Down => cards::back(sketch, at),
+        Face::Missing => cards::place(sketch, at, Paint::FeltLine),
+    }
+}
+
+fn word(face: &Face) -> Option<String> {
+    match face {
+        Face::Named(name) => Some(if name.chars().next_back().and_then(Suit::of).is_some() {
+            cards::word(name)
+        } else {
+            "a hidden card".into()
+        }),
+        Face::Plain(text) => Some(format!("card {text}")),
+        Face::Down => Some("a hidden card".to_owned()),
+        Face::Missing => None,
+    }
+}
+
+fn listed(faces: &[Face]) -> String {
+    let words: Vec<String> = faces.iter().filter_map(word).collect();
+    if words.is_empty() { "no cards".to_owned() } else { words.join(", ") }
+}
+
+impl CardTable {
+    /// The picture.
+    pub fn picture(&self, title: &str) -> Picture {
+        let middle = if self.board.is_empty() { 58 } else { 128 };
+        let rows = self.players.len().div_ceil(2) as i32;
+        let mut sketch = Sketch::new(WIDE, middle + rows * SEAT + 46);
+        sketch.rect(fill(Paint::Felt), [10, 10, WIDE - 20, middle - 14], 14);
+        let board = &self.board[..self.board.len().min(MOST)];
+        let left = (WIDE - board.len() as i32 * 62 + 8) / 2;
+        for (k, card) in board.iter().enumerate() {
+            face(&mut sketch, [left + 62 * k as i32, 18], card);
+        }
+        sketch.bold(Paint::White, Anchor::Middle, [WIDE / 2, middle - 18], 15, &short(&self.pot, 60));
+        for (k, player) in self.players.iter().enumerate() {
+            let area = [10 + 275 * (k as i32 % 2), middle + SEAT * (k as i32 / 2), 265, SEAT - 8];
+            self.seat(&mut sketch, area, player);
+        }
+        let [width, height] = sketch.size();
+        sketch.text(Paint::Ink, Anchor::Middle, [width / 2, height - 22], 15, &short(&self.status, 70));
+        let seats = self.players.iter().map(|p| {
+            let out = if p.out { ", out" } else { "" };
+            format!("{}: {}; {} {}{out}", p.name, listed(&p.cards), p.chips, p.note)
+        });
+        let desc = format!("{}. Board: {}. {}.", self.pot, listed(&self.board), seats.collect::<Vec<_>>().join(". "));
+        sketch.finish(&format!("{title}: {}", self.status), &desc)
+    }
+
+    fn seat(&self, sketch: &mut Sketch, area: [i32; 4], player: &Player) {
+        let [x, y, width, _] = area;
+        seat_panel(sketch, area, &player.name, player.acts);
+        let cards = &player.cards[..player.cards.len().min(MOST)];
+        // Many cards lie upon each other.
+        let step = if cards.len() < 3 { 60 } else { (130 / (cards.len() as i32 - 1)).min(60) };
+        for (k, card) in cards.iter().enumerate() {
+            face(sketch, [x + 12 + step * k as i32, y + 30], card);
+        }
+        if player.out {
+            sketch.text(Paint::Red, Anchor::End, [x + width - 12, y + 16], 13, "folded");
+        }
+        if !player.chips.is_empty() {
+            cards::chips(sketch, [x + 212, y + 52], Paint::Ink, &short(&player.chips, 6));
+        }
+        sketch.text(Paint::Faint, Anchor::End, [x + width - 12, y + 88], 13, &short(&player.note, 20));
+    }
+}
